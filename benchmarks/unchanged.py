@@ -268,7 +268,6 @@ def _measure(call: Commands) -> None:
         *rows,
     )
     call("agreement", "ann.csv", "bob.csv", *rows)
-    call("methods", *rows)
     call("coherence", "DCG", "DCG(dcg='log2')", "--grades", "3,3,2,2,1,1,0,0", *rows)
 
 

@@ -45,7 +45,7 @@ OF_BASE = {"n_trees": "--trees", "n_leaves": "--leaves", "learning_rate": "--lea
 @click.option("--out", required=True, metavar="FILE", help="The tuned ranker and its base: plain arrays, no code.")
 @output.force_option
 @seed_option
-@output.rows_options
+@output.output_option
 @click.pass_context
 def adapt(
     context: click.Context,
@@ -58,7 +58,6 @@ def adapt(
     plot: str | None,
     out: str,
     force: bool,
-    places: int,
     form: str,
     **options: Any,
 ) -> None:
@@ -91,7 +90,7 @@ def adapt(
             output.say(f"{preferences.logs}: {line}")
     tell("adapting")
     choice = _adapted((letor, *more), preferences, base=base, **options)
-    output.emit(choice_rows(choice, is_exact=form == "jsonl"), form, places)
+    output.emit(choice_rows(choice, is_exact=form in ("jsonl", "tsv")), form)
     _write(choice, out, plot)
     _say_cautions(choice, base)
     output.say(f"wrote {out}: regularization {choice.regularization:g}")

@@ -222,7 +222,7 @@ def drawn_again(store: Store, name: str, budget: Budget, seed: int | None = None
     """Draw and store a further round of a campaign from what its store has; return the number of the last event.
 
     Pool, questions and model are those of the round before, and all that is judged is known. `activeeval campaign
-    redraw` also lets the model learn from what is judged; for that it needs the files of the runs.
+    create --redraw` also lets the model learn from what is judged; for that it needs the files of the runs.
 
     Parameters
     ----------

@@ -64,7 +64,6 @@ cli.add_late(
     "Plan",
     plan=("sampling.commands.plan:plan", "What a budget should reach, or which budget a goal takes"),
     simulate=("sampling.commands.simulate:simulate", "What each method would have saved on judgments that you have"),
-    methods=("sampling.commands.methods:methods", "The ways to draw a sample, and when to use which"),
     calibration=("sampling.commands.calibration:calibration", "Hold a grade model against labels"),
     design=("sampling.commands.design:design", "Write how likely each query is to be drawn"),
 )

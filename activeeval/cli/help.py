@@ -18,12 +18,14 @@ from typing import Any
 
 import click
 
+from activeeval.cli.wording import renamed
+
 WIDTH = 100
 RARELY = "Rarely"
 GROUPS = {
     "What you have": """
         --run --versus-run --name --baseline --versus --letor --scores --qrels --sample compare,plan --sheet
-        --campaign --db --token --grade --preferred --tie --discard --cannot --later --judged --judged-from
+        --campaign --db --token --grade --preferred --tie --discard --cannot --later --judged --judged-from --redraw
         --date --replace --max-grade --unjudged --no-relevant --pilot --ranker adapt,rank --base
         --pairs-letor --oracle --grades --head demo --queries ask --run ask --documents ask --queries
         compare,score --queries --last --pilot draw --pilot audit,report --grader
@@ -37,11 +39,11 @@ GROUPS = {
     "How much": """
         --budget --budget-per-night --budget-on-suspicion --false-alarms --half-width --difference --power --limit
         --items --ahead --repetitions
-        --money --pairs --more --then-claim --ask-price --n --partitions init --segments init --segment-half-width
+        --pairs --more --then-claim --ask-price --n --partitions init --segments init --segment-half-width
         """,
     "Where it goes": """
         --host --port --certificate serve --key --behind-proxy --auth-header --address
-        --out --sheet --format --log --preferences --per-query --plot --force -q -n --output --places --wide --explain
+        --out --sheet --format --log --preferences --per-query --plot --force -q -n --output --explain
         --quiet --version
         """,
     "People": """
@@ -54,16 +56,16 @@ GROUPS = {
         --model --grader --train --pool-depth --shape --validation
         """,
     RARELY: """
-        plan --queries sample,create,redraw,plan --qrels sample,create,redraw,plan --unjudged compare --no-relevant
-        sample,create,redraw,plan,compare --method sample,create,redraw,plan --train
+        plan --queries sample,create,plan --qrels sample,create,plan --unjudged compare --no-relevant
+        sample,create,plan,compare --method sample,create,plan --train
         --pool-run --contrasts --weights --ties --seed --expected --index-update
         --grader-trust --judged-policy --machine-is-truth --use-labels --overhead --cost --traffic --defensive-share
-        create --strict-order --lease create,redraw --output --C --C-ties --conflicts learn --margin --tie-margin
+        create --strict-order --lease create --output --C --C-ties --conflicts learn --margin --tie-margin
         --resamples --samples --start --bins --trees --leaves --learning-rate --regularization --alpha --folds
         --click-level --key --active-ms --keep-foreign --ask-skill --adaptive-depth --reopen init --pool-depth
         init --model
         sample --difference sample --power --segments --segment-half-width
-        --pool-parquet --engine --price-per-judgment --seconds-per-item --hourly-rate --currency
+        --pool-parquet --engine --price
         """,
 }
 """Title of a group to its options, in the order in which help shows them."""
@@ -122,6 +124,13 @@ class Helped(click.Command):
         self._help_all = click.Option(
             ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_show_all, help="All options."
         )
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse arguments; an option that has another name now is refused with that one."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as problem:
+            raise renamed(problem.option_name, ctx) or problem from None
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters with ``--help`` and ``--help-all``."""
@@ -223,6 +232,16 @@ class HelpedGroup(Helped, click.Group):
             name = key.rstrip("_").replace("_", "-")
             self.commands.place(name, f"activeeval.{home}", line)
             self.sections.setdefault(title, []).append(name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command; one that has another name now is refused with that one."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as problem:
+            words = [*ctx.command_path.split()[1:], args[0]]
+            raise renamed(" ".join(words), ctx) or problem from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands in the order in which they are listed."""

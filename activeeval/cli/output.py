@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from activeeval.core.judgments.policies import Agreement
     from activeeval.core.results import Caution, Estimate, Note
 
+WIDE = "wide"
 COMMENT = "markdown"
 """Where a command has it: an answer as a comment of a pull request, in place of a table."""
 TRACKED = "mlflow"
@@ -40,71 +41,40 @@ _COMMAND = re.compile("`[^`]+`")
 _JOIN = "\N{NO-BREAK SPACE}"
 
 
-def _asked_by(name: str, text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return an option of how things are shown, which `is_asked` knows of wherever something is."""
-
-    def keep(context: click.Context, _: click.Parameter, value: bool) -> None:
-        context.meta[f"activeeval.{name}"] = value
-
-    def add(command: Callable[..., Any]) -> Callable[..., Any]:
-        return click.option(f"--{name}", is_flag=True, expose_value=False, callback=keep, help=text)(command)
-
-    return add
+def _keep(context: click.Context, name: str, value: bool) -> None:
+    context.meta[f"activeeval.{name}"] = value
 
 
 def is_asked(name: str) -> bool:
-    """Return whether an option of how things are shown was given: ``wide`` or ``explain``."""
+    """Return whether something was asked of how things are shown: ``wide`` or ``explain``."""
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.meta.get(f"activeeval.{name}"))
 
 
-wide_option = _asked_by("wide", "All columns, however wide.")
-explain_option = _asked_by("explain", "All notes too, and what each number is.")
-output_option = click.option(
-    "-o", "--output", "form", type=click.Choice(FORMATS), default="text", help="Format of the numbers."
+def _shown(context: click.Context, _: click.Parameter, form: str) -> str:
+    """Return the format; ``wide`` is text, of which `is_asked` knows that it has all columns."""
+    _keep(context, WIDE, form == WIDE)
+    return "text" if form == WIDE else form
+
+
+def _printing(more: Sequence[str] = (), text: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option of the format of rows, with further formats of which a text tells."""
+    forms = click.Choice((*FORMATS, WIDE, *more))
+    help_text = f"Format of the numbers; `{WIDE}`: text with all columns{text}."
+    return click.option("-o", "--output", "form", type=forms, default="text", callback=_shown, help=help_text)
+
+
+output_option = _printing()
+comment_option = _printing([COMMENT], f"; `{COMMENT}`: the answer as a comment for a pull request")
+tracked_option = _printing([TRACKED], f"; `{TRACKED}`: logged as metrics")
+explain_option = click.option(
+    "--explain",
+    is_flag=True,
+    expose_value=False,
+    callback=lambda context, _, value: _keep(context, "explain", value),
+    help="All notes too, and what each number is.",
 )
 force_option = click.option("--force", is_flag=True, help="Overwrite what is there.")
-_PLACES = "Decimal places; -1 prints all digits."
-_AS_WORTH = f"{_PLACES} Default: in tables for reading as many as the interval is worth, else 4."
-
-
-def _printing(
-    places: str, *, is_shown: bool = False, form: Callable[[Any], Any] = output_option
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return what adds how rows are printed: their format, all columns, and decimals, four where nobody says.
-
-    Parameters
-    ----------
-    places : str
-        The help of the decimals, and ``is_shown`` whether it names the default.
-    """
-    option = click.option("-p", "--places", type=click.IntRange(-1), default=4, show_default=is_shown, help=places)
-    return lambda command: option(form(wide_option(command)))
-
-
-def _with_form(form: str, text: str) -> Callable[[Any], Any]:
-    """Return the option of the format with a further one."""
-    shown = f"Format of the numbers; `{form}`: {text}."
-    return click.option("-o", "--output", "form", type=click.Choice((*FORMATS, form)), default="text", help=shown)
-
-
-rows_options = _printing(_PLACES, is_shown=True)
-"""How rows are printed, with four decimals whatever the format."""
-figures_options = _printing("Decimal places but in text; -1 prints all digits.", is_shown=True)
-"""The same of rows of which text shows a few figures, whatever is asked for."""
-estimates_options = _printing(_AS_WORTH)
-"""The same of rows of which text shows as many decimals as an interval is worth."""
-comment_options = _printing(_AS_WORTH, form=_with_form(COMMENT, "the answer as a comment for a pull request"))
-"""As `estimates_options`, or the answer as a comment."""
-tracked_options = _printing(_AS_WORTH, form=_with_form(TRACKED, "logged as metrics"))
-"""As `estimates_options`, or logged to MLflow."""
-
-
-def are_places_typed() -> bool:
-    """Return whether somebody asked for so many decimals; else figures are as long as their intervals are wide."""
-    context = click.get_current_context(silent=True)
-    typed = click.core.ParameterSource.COMMANDLINE
-    return context is not None and context.get_parameter_source("places") is typed
 
 
 def show_text(text: str) -> None:
@@ -133,19 +103,19 @@ def show_first(lines: Sequence[str], form: str) -> None:
     click.echo()
 
 
-def emit(rows: Sequence[Mapping[str, Any]], form: str, places: int = 4) -> None:
+def emit(rows: Sequence[Mapping[str, Any]], form: str) -> None:
     """Print rows on stdout."""
     from activeeval.report.rendering import render
 
     settle()
     if rows:
-        click.echo(render(rows, form, places))
+        click.echo(render(rows, form))
 
 
 def emit_done(rows: Sequence[Mapping[str, Any]], form: str) -> None:
-    """Print what a step has done as rows, with all digits, where somebody asked for rows and not for text."""
+    """Print what a step has done as rows, where somebody asked for rows and not for text."""
     if form != "text":
-        emit(rows, form, -1)
+        emit(rows, form)
 
 
 def say_sizes(results: Sequence[Estimate]) -> None:

@@ -8,6 +8,31 @@ import click
 
 from activeeval.core.errors import ActiveEvalError, CellsError
 
+RENAMED = {
+    "--wide": "-o wide",
+    "-p": "-o jsonl or -o tsv for all digits",
+    "--places": "-o jsonl or -o tsv for all digits",
+    "--price-per-judgment": "--price 0.40",
+    "--seconds-per-item": "--price seconds=25",
+    "--seconds": "--price seconds=25",
+    "--hourly-rate": "--price seconds=25,hour=18",
+    "--currency": "--price 0.40USD, or seconds=25,hour=18,currency=USD",
+    "--money": "--budget 400EUR --price 0.40",
+    "--train-qrels": "--train FILE",
+    "--train-fraction": "--train 40%, a share of the queries",
+    "--train-scores": "--train 40% with --model scores",
+    "--versus-scores": "--scores, once for each ranker",
+    "--tune": "--model forest:tune",
+    "--query-factor": "--model forest, which has it",
+    "--no-query-factor": "--model forest:no-factor",
+    "--judging": "--measure alone, as kNDCG(k=5)@10, which says how it is judged",
+    "--looks": "--adaptive-depth each, 3, 1 or off",
+    "--scratch": "--engine ENGINE,scratch=DIR",
+    "--trust-ids": "--engine ENGINE,trust-ids",
+    "methods": "plan --method all, which shows those that fit; docs/choose.md says when to use which",
+    "campaign redraw": "campaign create NAME --redraw",
+}
+"""Options, and commands with their groups, that are spelled otherwise now."""
 _PARAMETER = re.compile("`([A-Za-z]\\w*)`")
 
 
@@ -88,3 +113,8 @@ def complaint(problem: ActiveEvalError, command: click.Command | None = None) ->
     named = re.compile(f"(^|: ){re.escape(problem.field)}(?= )")
     reworded, n = named.subn(lambda match: match[1] + option, in_options(text, command), count=1)
     return reworded if n else f"{option}: {reworded}"
+
+
+def renamed(old: str, context: click.Context) -> click.UsageError | None:
+    """Return the refusal of an option or a command that is spelled otherwise now; None of another one."""
+    return click.UsageError(f"{old} is gone: use {RENAMED[old]}", context) if old in RENAMED else None

@@ -81,32 +81,30 @@ def audit_headline(graders: Sequence[GraderAudit]) -> list[str]:
     return sentences
 
 
-def audit_table(rows: Sequence[AuditRow], places: int | None = None, width: int = WIDTH) -> list[dict[str, str]]:
+def audit_table(rows: Sequence[AuditRow], width: int = WIDTH) -> list[dict[str, str]]:
     """Return rows of text for reading; what is the same for all is left out, names are cut to a width."""
     varied = {name for name in ("grader", "measure") if len({getattr(row, name) for row in rows}) > 1}
     has_signs, misses_some = any(row.sign for row in rows), any(row.answered < 1 for row in rows)
 
     def rows_of(longest: int) -> list[dict[str, str]]:
-        return [_cells(row, varied, longest, places, has_signs=has_signs, misses_some=misses_some) for row in rows]
+        return [_cells(row, varied, longest, has_signs=has_signs, misses_some=misses_some) for row in rows]
 
     return fitting(rows_of, width)
 
 
-def _cells(
-    row: AuditRow, varied: set[str], longest: int, places: int | None, *, has_signs: bool, misses_some: bool
-) -> dict[str, str]:
+def _cells(row: AuditRow, varied: set[str], longest: int, *, has_signs: bool, misses_some: bool) -> dict[str, str]:
     names = {name: short_name(getattr(row, name), longest) for name in ("grader", "measure") if name in varied}
     of = short_name(row.system, longest) + (f" − {short_name(row.versus, longest)}" if row.versus else "")
     low, high = row.bias_low, row.bias_high
     unbounded = "not bounded" if row.scope == "pool" else "not told"
-    between = unbounded if low is None or high is None else f"{_bias(row, low, places)} to "
-    between += "" if low is None or high is None else _bias(row, high, places)
+    between = unbounded if low is None or high is None else f"{_bias(row, low)} to "
+    between += "" if low is None or high is None else _bias(row, high)
     cells = {
         "of": of,
-        "alone": _alone(row, places),
+        "alone": _alone(row),
         **({"answered": _share(row.answered)} if misses_some else {}),
-        "with labels": _corrected(row, places),
-        "bias": "n/a" if row.bias is None else _bias(row, row.bias, places),
+        "with labels": _corrected(row),
+        "bias": "n/a" if row.bias is None else _bias(row, row.bias),
         "interval": between,
     }
     return names | cells | ({"sign": _SIGNS[row.sign]} if has_signs else {})
@@ -161,31 +159,29 @@ def audit_footnotes(rows: Sequence[AuditRow], graders: Sequence[GraderAudit]) ->
     return notes
 
 
-def _places(row: AuditRow, exact: int | None = None) -> int:
-    if exact is not None:
-        return exact
+def _places(row: AuditRow) -> int:
     return places_of(row.half_width, row.half_width) if row.half_width else _EXACT
 
 
-def _number(row: AuditRow, value: float, exact: int | None = None) -> str:
-    """Return a value with the sign of a difference, as many decimals as the interval is worth; −1 is all of them."""
-    return number(value, _places(row, exact), signed=bool(row.versus))
+def _number(row: AuditRow, value: float) -> str:
+    """Return a value with the sign of a difference, as many decimals as the interval is worth."""
+    return number(value, _places(row), signed=bool(row.versus))
 
 
-def _alone(row: AuditRow, exact: int | None = None) -> str:
+def _alone(row: AuditRow) -> str:
     """Write what a machine alone says; nothing where it answered nothing that counts."""
-    return "n/a" if row.by_grader is None else _number(row, row.by_grader, exact)
+    return "n/a" if row.by_grader is None else _number(row, row.by_grader)
 
 
-def _bias(row: AuditRow, value: float, exact: int | None = None) -> str:
-    return number(value, _places(row, exact), signed=True)
+def _bias(row: AuditRow, value: float) -> str:
+    return number(value, _places(row), signed=True)
 
 
-def _corrected(row: AuditRow, exact: int | None = None) -> str:
+def _corrected(row: AuditRow) -> str:
     if row.corrected is None or row.half_width is None:
         return "nothing that is bounded"
-    value = _number(row, row.corrected, exact)
-    return f"{value} ± {number(row.half_width, _places(row, exact))}" if row.half_width else value
+    value = _number(row, row.corrected)
+    return f"{value} ± {number(row.half_width, _places(row))}" if row.half_width else value
 
 
 def _plus_minus(figure: Measured, *, signed: bool = False) -> str:

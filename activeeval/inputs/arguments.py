@@ -58,7 +58,7 @@ _KINDS: Mapping[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(("names", "questions", "methods", "model"), texts),
     **dict.fromkeys(("method", "judging", "policy", "judged_policy", "interval", "grader_trust", "name"), text),
     **dict.fromkeys(("weights", "contrasts", "ties", "scope", "unjudged", "no_relevant", "test", "correction"), text),
-    **dict.fromkeys(("strata", "kind", "currency"), text),
+    **dict.fromkeys(("strata", "kind"), text),
     **dict.fromkeys(("seed", "as_of", "active_ms", "grade"), _whole),
     **dict.fromkeys(("cannot", "preferred", "discard", "key", "judge"), text),
     "adaptive_depth": _text_or_number,
@@ -66,7 +66,7 @@ _KINDS: Mapping[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(
         ("share", "half_width", "difference", "power", "confidence", "overhead", "defensive_share"), number
     ),
-    **dict.fromkeys(("ask_price", "ask_skill", "price_per_judgment", "seconds_per_item", "hourly_rate"), number),
+    **dict.fromkeys(("ask_price", "ask_skill"), number),
     **dict.fromkeys(("max_grade", "pool_depth", "n", "judges_per_item", "lease_s"), _positive_whole),
     "segment_half_widths": _half_widths,
     **dict.fromkeys(("force", "later", "tie"), flag),

@@ -57,7 +57,9 @@ class Budget:
         try:
             amount = float(number)
         except ValueError:
-            raise InputError(f"a budget is a number of judgments, as 200, or a share, as 10%, got {text!r}") from None
+            problem = f"a budget is a number of judgments, as 200, or a share, as 10%, got {text!r}"
+            money = "; an amount of money is for plan, with a price"
+            raise InputError(problem + (money if number[:1].isdigit() and number[-1:].isalpha() else "")) from None
         if not 0 < amount <= (100.0 if is_share else math.inf) or math.isinf(amount):
             expected = "a percentage above 0, at most 100" if is_share else "a positive number"
             raise InputError(f"the budget must be {expected}, got {text!r}")

@@ -143,11 +143,16 @@ class Case:
     ) -> Design:
         """Return a method's design for targets with what is believed and known of grades; ``budget`` in mean items.
 
-        Draws with replacement take no notice of what is known. ``weights`` says how targets are balanced: that all lose
-        the same share of precision (equal), that the sum of their variances (sum) or the largest loss of any (minimax)
-        is least; or they are numbers, those of targets that count ``beside`` behind the others'. ``adaptive_depth`` says
-        when the labels of a query decide how deep it is judged, of methods that judge to depths: see
-        `activeeval.core.design.Method.looking`.
+        Draws with replacement take no notice of what is known.
+
+        Parameters
+        ----------
+        weights
+            How targets are balanced: all lose the same share of precision (equal), the sum of their variances (sum) or
+            the largest loss of any (minimax) is least; or numbers, those of targets that count ``beside`` behind the
+            others'.
+        adaptive_depth
+            As of `activeeval.core.design.Method.looking`.
         """
         chosen, asked = find_method(method), [targets] if isinstance(targets, Target) else targets
         chosen = chosen.looking(adaptive_depth) if chosen.has_depths else chosen

@@ -65,8 +65,8 @@ class PoolFields:
     )
     model: str | Sequence[str] | None = option(
         None,
-        "Predicts grades: forest, logit, uniform, scores, probs=FILE; forest:tune is tuned, forest:no-factor takes grades "
-        "of a query as independent. Default: the graders, else forest with labels to learn from, else uniform. "
+        "Predicts grades: forest, logit, uniform, scores, probs=FILE; forest:tune is tuned, forest:no-factor takes "
+        "grades of a query as independent. Default: the graders, else forest with labels to learn from, else uniform. "
         "Repeatable: a mixture.",
         is_many=True,
         metavar="MODEL",

@@ -105,9 +105,9 @@ def span_sentences(spans: Sequence[Answer]) -> list[str]:
     return [f"{span.measure} from {span.versus} to {span.system}: {figures(span)}." for span in spans]
 
 
-def night_table(night: NightSays, places: int | None = None, width: int = WIDTH) -> list[dict[str, str]]:
+def night_table(night: NightSays, width: int = WIDTH) -> list[dict[str, str]]:
     """Make the rows of a night: its values and changes, each with its interval, the other scope beside it."""
-    return table_of([*night.findings, *night.changes], places, width)
+    return table_of([*night.findings, *night.changes], width=width)
 
 
 def series_table(nights: Sequence[NightSays]) -> list[dict[str, Any]]:

@@ -326,10 +326,8 @@ def _row(finding: Answer, places: int | None, longest: int) -> dict[str, str]:
 def _parts(finding: Answer, exact: int | None) -> tuple[str, str]:
     """Write the value, with its sign where it is a difference, and its interval."""
     places = exact if exact is not None else _places(finding)
-    if places < 0:  # all digits
-        return f"{finding.value!r}", _between(finding, repr)
     value = number(finding.value, places, signed=bool(finding.versus))
-    return value, _between(finding, lambda end: number(end, places))
+    return value, _between(finding, places)
 
 
 def _places(finding: Answer) -> int:
@@ -340,10 +338,10 @@ def _places(finding: Answer) -> int:
     return places_of(finding.value, half if is_told else alone)
 
 
-def _between(finding: Answer, written: Callable[[float], str]) -> str:
+def _between(finding: Answer, places: int) -> str:
     """Write the ends of an interval, or why there are none."""
     if not math.isfinite(finding.high - finding.low):
         return "not bounded"
     if finding.low < finding.high:
-        return f"{written(finding.low)} to {written(finding.high)}"
+        return f"{number(finding.low, places)} to {number(finding.high, places)}"
     return f"the same in {all_of(finding.n_queries, 'query')}" if finding.is_constant else "exactly known"

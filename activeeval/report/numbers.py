@@ -80,17 +80,17 @@ def number(value: float | None, places: int, *, signed: bool = False) -> str:
     value : float or None
         None is n/a.
     places : int
-        Decimals; −1 keeps all digits.
+        Decimals.
 
     Examples
     --------
-    >>> number(-0.001, 2), number(-1.5, 1), number(0.25, 2, signed=True), number(1234.5, 1), number(-0.1, -1)
-    ('0.00', '−1.5', '+0.25', '1,234.5', '−0.1')
+    >>> number(-0.001, 2), number(-1.5, 1), number(0.25, 2, signed=True), number(1234.5, 1)
+    ('0.00', '−1.5', '+0.25', '1,234.5')
     """
     if value is None:
         return "n/a"
     sign = "+" if signed else ""
-    text = f"{value:{sign}}" if places < 0 else f"{value:{sign},.{places}f}"
+    text = f"{value:{sign},.{places}f}"
     return (text if any(digit in "123456789infa" for digit in text) else text.lstrip("+-")).replace("-", "−")
 
 

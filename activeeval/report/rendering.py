@@ -25,12 +25,12 @@ def render(rows: Sequence[Row], form: str, places: int = 4) -> str:
     ----------
     form : {"text", "jsonl", "tsv", "md", "latex"}
     places : int
-        Decimal places of numbers that are not whole; −1 prints all digits. JSON lines always do.
+        Decimal places of numbers that are not whole; what is for machines, JSON lines and TSV, has all digits.
     """
     if form == "jsonl":
         return "\n".join(json.dumps({k: _finite(v) for k, v in row.items()}, ensure_ascii=False) for row in rows)
     header = list(dict.fromkeys(name for row in rows for name in row))
-    cells = [[format_cell(row.get(name), places) for name in header] for row in rows]
+    cells = [[format_cell(row.get(name), None if form == "tsv" else places) for name in header] for row in rows]
     if form == "tsv":
         return "\n".join("\t".join(cell.translate(_TSV) for cell in line) for line in [header, *cells])
     cells = [list(map(visible, line)) for line in cells]
@@ -52,15 +52,15 @@ def note_text(note: str, form: str) -> str:
     return seen.replace("*", "\\*", 1) if form == "md" else seen
 
 
-def format_cell(value: Any, places: int = 4) -> str:
-    """Return one value as text; nothing for None."""
+def format_cell(value: Any, places: int | None = 4) -> str:
+    """Return one value as text, with all digits where no places are given; nothing for None."""
     if value is None:
         return ""
     if isinstance(value, float):
         if not math.isfinite(value):
             return "inf" if value > 0 else "-inf" if value < 0 else "nan"
-        text = repr(value) if places < 0 else f"{value:.{places}f}"
-        return text if places < 0 or float(text) else text.lstrip("-")
+        text = repr(value) if places is None else f"{value:.{places}f}"
+        return text if float(text) else text.lstrip("-")
     return str(value)
 
 

@@ -83,7 +83,12 @@ class PlanFields(GoalFields):
         "Beside passive and the measure's default, in place of the best there is; repeatable, `all`: all that fit.",
         is_many=True,
     )
-    budget: Sequence[Any] = option((), f"{BUDGET_HELP}; repeatable: what do these reach?", "budget", is_many=True)
+    budget: Sequence[Any] = option(
+        (),
+        f"{BUDGET_HELP}, or with --price money (400EUR); repeatable: what do these reach?",
+        "budget or money",
+        is_many=True,
+    )
     scope: str = option(
         "pool",
         "The interval is about: these queries, or all the queries that they are a sample of.",

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 from activeeval.core.design.methods import fitting_methods
 from activeeval.core.errors import ChoiceError
 from activeeval.core.estimation import check_scope
-from activeeval.core.planning.prices import Price
+from activeeval.core.planning.prices import Money, Price
 from activeeval.core.results import Caution, Note
 from activeeval.inputs.arguments import budget_of, checked, measures_of
 from activeeval.inputs.case import Case, check_fits, prepare
@@ -22,11 +22,11 @@ from activeeval.sampling.plan_case import plan_sample
 from activeeval.sampling.plan_pool_files import FilesPlan, plan_files
 from activeeval.sampling.plan_request import ALL, PlanRequest
 from activeeval.sampling.plan_result import Plan
+from activeeval.sampling.prices import paid_budget
 from activeeval.sampling.segment_budgets import SegmentGoals, segment_budget
 from activeeval.sampling.segment_plan import SegmentPlan
 
-_PRICE = {"per_judgment": "price_per_judgment", "seconds": "seconds_per_item", "hourly_rate": "hourly_rate"}
-_FOR_ONE_BUDGET = ("difference", "money", "budget", "pilots", "sheets", "ask_price", "plot")
+_FOR_ONE_BUDGET = ("difference", "budget", "pilots", "sheets", "ask_price", "plot")
 _AT_HAND = ("pilots", "sheets", "ask_price", "plot")
 """What half-widths by segment do not go with, and what a pool in files does not."""
 
@@ -142,10 +142,8 @@ class PlanOptions(AskedOptions, total=False):
     ask_price, ask_skill : float
         A machine that nobody has asked yet, at this part of a person's price an item: the notes say whether it is worth
         it, if its values correlate with people's grades by so much. Of ``graders`` with a price they say it too.
-    price_per_judgment, seconds_per_item, hourly_rate : float
-        What judging costs; rows then have money and hours.
-    currency : str
-        What money is called; by default EUR.
+    price : float, str or Price
+        What judging costs, as "0.40USD" or "seconds=25,hour=18,currency=EUR"; rows then have money and hours.
     scope : {"pool", "population"}
         What the intervals are about: these queries, or all that they are a sample of.
     confidence : float
@@ -157,10 +155,7 @@ class PlanOptions(AskedOptions, total=False):
     sheets: Any
     ask_price: float
     ask_skill: float
-    price_per_judgment: float
-    seconds_per_item: float
-    hourly_rate: float
-    currency: str
+    price: Any
     scope: str
     confidence: float
 
@@ -185,7 +180,7 @@ def plan(
     runs, measure, max_grade, judged, names
         As of `sample`: one sample answers all measures and questions.
     budget : int, float or str, or a list of them
-        What these should reach: 200, "10%".
+        What these should reach: 200, "10%", or with a price "400EUR".
     half_width : float, optional
         What intervals should come to: the budget for that is planned.
     options
@@ -203,14 +198,14 @@ def plan(
     52.0
     """
     asked, of_pool = asked_of(options, PlanOptions)
-    costs = {name: asked.pop(option, None) for name, option in _PRICE.items()}
-    asked["price"] = Price.of(**costs, currency=asked.pop("currency", "EUR"))
+    price = asked["price"] = Price.of(asked.get("price"))
     if "methods" in asked:
         asked["methods"] = tuple(asked["methods"] or ())
     if "scope" in asked:
         check_scope(asked["scope"])
     budgets = budget if isinstance(budget, (list, tuple)) else [budget]
-    asked["budget"] = [held for each in budgets if (held := budget_of(each))]
+    said = [(isinstance(each, str) and Money.parse(each)) or budget_of(each) for each in budgets]
+    asked["budget"] = [paid_budget(each, price) for each in said if each]
     choices = choices_of(runs, names, judged, max_grade, seed, of_pool)
     request = PlanRequest(measures=measures_of(measure)[0], half_width=half_width, **asked)
     made = plan_for(choices, request)

@@ -23,7 +23,7 @@ class PlanRequest(PlanFields):
     ----------
     price : Price or None
     beside : sequence of str
-        What else a face is asked for, as money and plot, by the names of its options.
+        What else a face is asked for, as plot, by the names of its options.
     """
 
     price: Price | None = None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from activeeval.core.planning.prices import Price
+from activeeval.core.errors import ChoiceError
+from activeeval.core.planning.prices import Money, Price
+from activeeval.inputs.budgets import Budget
 
 
 def price_words(price: Price | None, n_judgments: float) -> str:
@@ -31,3 +33,21 @@ def priced(price: Price | None, n_judgments: int, what: str = "judgments") -> st
     """Return a sentence of what some judgments cost; nothing where that is not known."""
     words = price_words(price, n_judgments)
     return f"{n_judgments:,} {what}: {words}" if words and n_judgments else ""
+
+
+def paid_budget(asked: Budget | Money, price: Price | None) -> Budget:
+    """Return a budget as it is, and of an amount of money the budget that it pays for.
+
+    Raises
+    ------
+    InputError
+        Where no price says what it pays for.
+    """
+    if isinstance(asked, Budget):
+        return asked
+    if price is None:
+        raise ChoiceError("an amount of money needs `price`, as 0.40", field="budget")
+    if asked.currency != price.currency:
+        problem = f"`budget` is in {asked.currency} and `price` in {price.currency}: give both in one currency"
+        raise ChoiceError(problem, field="budget")
+    return Budget(float(price.judgments_for(asked.amount)))

@@ -47,13 +47,13 @@ def holes_sentence(holes: SaidHoles) -> str:
     return f"{value} {few}, {holes.expected:.4g} as the model expects{best}{'; ' if more else ''}{more}."
 
 
-def holes_table(holes: Sequence[SaidHoles], places: int) -> list[dict[str, str]]:
+def holes_table(holes: Sequence[SaidHoles]) -> list[dict[str, str]]:
     """Return a row for each run and measure."""
     rows = []
     for each in holes:
         row = {"measure": each.measure, "run": short_name(each.run, 28), "holes": f"{each.n_holes:,}"}
-        row |= {"irrelevant": number(each.irrelevant, places), "expected": number(each.expected, places)}
-        row["at best"] = "" if each.at_best is None else number(each.at_best, places)
+        row |= {"irrelevant": number(each.irrelevant, 4), "expected": number(each.expected, 4)}
+        row["at best"] = "" if each.at_best is None else number(each.at_best, 4)
         rows.append(row | {f"± with {n:,}": number(half, places_of(half, half)) for n, half in each.more})
     names = dict.fromkeys(name for row in rows for name in row)
     return [{name: row.get(name, "") for name in names} for row in rows]

@@ -53,7 +53,7 @@ def campaign(call, oracle):
 
 
 def estimate_row(campaign, *options):
-    return campaign("estimate", *options, "-o", "jsonl", "-p", -1).rows[0]
+    return campaign("estimate", *options, "-o", "jsonl").rows[0]
 
 
 @pytest.mark.parametrize(("measure", "method"), [("DCG@5", "items"), ("ERR@5", "depth"), ("nDCG@5", "random")])
@@ -64,7 +64,7 @@ def test_the_estimate_is_that_of_the_library_called_directly(call, oracle, measu
     direct = campaign_of(measure, method, 60, runs=("a.run",), max_grade=3, seed=3)
     expected = direct.run(answer)
     assert len(judged.rows) == expected.n_items
-    row = call("campaign", "estimate", "w", "-o", "jsonl", "-p", -1).rows[0]
+    row = call("campaign", "estimate", "w", "-o", "jsonl").rows[0]
     assert (row["value"], row["std_error"]) == (expected.value, expected.std_error)
     interval = expected.interval(0.95)
     assert (row["low"], row["high"], row["scope"], row["method"]) == (interval.low, interval.high, "pool", method)
@@ -91,7 +91,7 @@ def test_depths_that_follow_labels_are_judged_to_the_end(call, oracle):
     status = call("campaign", "status", "w", "-o", "jsonl").rows[0]
     assert (status["block"], status["blocks"], status["waiting"]) == (4, 4, 0)
     assert status["spent"] <= 120
-    row = call("campaign", "estimate", "w", "-o", "jsonl", "-p", -1).rows[0]
+    row = call("campaign", "estimate", "w", "-o", "jsonl").rows[0]
     direct = campaign_of("nDCG@5", "depth", 120, runs=("a.run",), max_grade=3, seed=3, looks="each")
     assert row["value"] == direct.run(answer).value
     assert call("campaign", "report", "w").code == 0
@@ -272,7 +272,7 @@ def test_several_judges_and_their_policy(call, oracle):
     call("campaign", "submit", "w", "--token", other["token"], "--grade", 3)
     for judge in ("ann", "bob"):
         call("campaign", "judge", "w", "--judge", judge, "--oracle", oracle)
-    row = call("campaign", "estimate", "w", "-o", "jsonl", "-p", -1).rows[0]
+    row = call("campaign", "estimate", "w", "-o", "jsonl").rows[0]
     assert row["policy"] == "mean-gain"
     assert call("sample", *MADE, *files("ann.csv")).code == 0
     rows = judge_file("ann.csv")
@@ -281,7 +281,7 @@ def test_several_judges_and_their_policy(call, oracle):
         own = [r | {"grade": grade} if (r["query_id"], r["doc_id"]) == pair else r for r in rows]
         write_csv(f"{judge}.csv", own)
     sheets = ("ann.csv.sample.npz", "ann.csv", "bob.csv")
-    expected = call("estimate", *sheets, "--policy", "mean-gain", "-o", "jsonl", "-p", -1).rows[0]
+    expected = call("estimate", *sheets, "--policy", "mean-gain", "-o", "jsonl").rows[0]
     assert (row["value"], row["std_error"]) == (expected["value"], expected["std_error"])
     told = call("campaign", "export", "w", "--format", "qrels", "--out", "w.qrels")
     assert "the lower median (estimates take the mean gain) of its 2 judges" in told.err
@@ -303,7 +303,7 @@ def test_a_top_up_is_the_larger_sample(call, campaign, oracle):
 
 
 def test_rounds_are_read_together_and_ask_nothing_twice(call, campaign, oracle):
-    again = ("redraw", *RUN, "--measure", "DCG@5", "--budget", "40", "--seed", 5)
+    again = ("create", "--redraw", *RUN, "--measure", "DCG@5", "--budget", "40", "--seed", 5)
     assert "a round is drawn once those before are judged" in campaign(*again).err
     campaign("judge", "--judge", "ann", "--oracle", oracle)
     assert campaign(*again).code == 0
@@ -319,7 +319,7 @@ def test_rounds_are_read_together_and_ask_nothing_twice(call, campaign, oracle):
     told = campaign("estimate", "-o", "jsonl")
     assert "2 rounds, planned weights" in told.err
     assert campaign("verify").code == 0
-    assert "redraw it" in campaign("top-up", "--budget", 10).err
+    assert "`create --redraw` draws one more round" in campaign("top-up", "--budget", 10).err
 
 
 def test_known_grades_of_another_campaign_cost_nothing(call, campaign, oracle):
@@ -454,17 +454,17 @@ def test_top_k_judging_through_the_store_is_that_of_a_sample(call, oracle):
     assert call("campaign", "judge", "t", "--judge", "bob", "--oracle", oracle, "--limit", 30).code == 0
     for judge in ("ann", "bob"):
         call("campaign", "judge", "t", "--judge", judge, "--oracle", oracle)
-    row = call("campaign", "estimate", "t", "-o", "jsonl", "-p", -1).rows[0]
+    row = call("campaign", "estimate", "t", "-o", "jsonl").rows[0]
     assert row["waiting"] == 0
     assert call("campaign", "verify", "t").code == 0
     assert call("campaign", "export", "t", "--format", "csv", "--out", "truth.csv").code == 0
     assert call("sample", *RANKED, *files("s.csv")).code == 0
-    told = call("estimate", "s.csv.sample.npz", "truth.csv", "-o", "jsonl", "-p", -1).rows[0]
+    told = call("estimate", "s.csv.sample.npz", "truth.csv", "-o", "jsonl").rows[0]
     assert (row["value"], row["std_error"]) == (told["value"], told["std_error"])
     # the same truth comes in as a file, too
     assert call("campaign", "create", "u", *RANKED).code == 0
     assert "judgments stored" in call("campaign", "import", "u", "truth.csv", "--judge", "ann").err
-    again = call("campaign", "estimate", "u", "-o", "jsonl", "-p", -1).rows[0]
+    again = call("campaign", "estimate", "u", "-o", "jsonl").rows[0]
     assert again["value"] == row["value"]
 
 
@@ -540,7 +540,7 @@ def test_comparisons_are_claimed_and_submitted_from_the_command_line(call, oracl
     assert again == done | {"repeated": True}
     scripted = call("campaign", "judge", "u", "--judge", "ann", "--oracle", oracle).rows
     assert len(scripted) == n
-    estimates = [call("campaign", "estimate", name, "-o", "jsonl", "-p", -1).rows[0]["value"] for name in ("t", "u")]
+    estimates = [call("campaign", "estimate", name, "-o", "jsonl").rows[0]["value"] for name in ("t", "u")]
     assert estimates[0] == estimates[1]
     assert call("campaign", "verify", "t").code == 0
     for wrong in ([], ["--tie", "--grade", 1], ["--preferred", "d1", "--discard", "d2"]):
@@ -563,12 +563,18 @@ def test_a_scripted_judge_reads_what_the_other_readers_read_and_starts_without_t
 
 def test_a_round_that_could_not_be_read_is_refused_before_anyone_judges_it(call, campaign, oracle):
     campaign("judge", "--judge", "ann", "--oracle", oracle)
-    other = campaign("redraw", *RUN, "--measure", "P@3", "--budget", "40", "--seed", 5)
+    other = campaign("create", "--redraw", *RUN, "--measure", "P@3", "--budget", "40", "--seed", 5)
     assert "answers the questions that the campaign was made for" in other.err
+    for options, problem in (
+        (("--budget", "40", "--lease", "9"), "--redraw takes a --budget and the rules of the campaign: no --lease"),
+        (("--half-width", "1"), "--redraw takes a --budget and the rules of the campaign: no --half-width"),
+        ((), "--redraw needs a --budget"),
+    ):
+        assert problem in campaign("create", "--redraw", *RUN, "--measure", "DCG@5", *options).err
     assert "rankings" in campaign(
-        "redraw", "--run", "b.run", "--max-grade", 3, "--measure", "DCG@5", "--budget", "40", "--seed", 5
+        "create", "--redraw", "--run", "b.run", "--max-grade", 3, "--measure", "DCG@5", "--budget", "40", "--seed", 5
     ).err.replace("pool", "rankings")
-    assert campaign("redraw", *RUN, "--measure", "DCG@5", "--budget", "40", "--seed", 5).code == 0
+    assert campaign("create", "--redraw", *RUN, "--measure", "DCG@5", "--budget", "40", "--seed", 5).code == 0
     campaign("judge", "--judge", "bob", "--oracle", oracle)
     assert campaign("verify").code == 0
 
@@ -576,7 +582,7 @@ def test_a_round_that_could_not_be_read_is_refused_before_anyone_judges_it(call,
 def test_a_grade_that_a_later_round_knew_may_be_corrected(campaign, oracle):
     """Of a second round that reaches everything the answer is the census, with the grades of now and of then."""
     campaign("judge", "--judge", "ann", "--oracle", oracle)
-    assert campaign("redraw", *RUN, "--measure", "DCG@5", "--budget", "140", "--seed", 5).code == 0
+    assert campaign("create", "--redraw", *RUN, "--measure", "DCG@5", "--budget", "140", "--seed", 5).code == 0
     campaign("judge", "--judge", "bob", "--oracle", oracle)
     before = estimate_row(campaign)
     census = campaign_of("DCG@5", "items", 200, **OPTIONS)
@@ -611,7 +617,7 @@ def test_what_could_not_be_judged_may_be_asked_again_by_a_later_round(campaign, 
         campaign("submit", "--token", got["token"], "--cannot", "a dead link")
     campaign("judge", "--judge", "ann", "--oracle", oracle)
     first = estimate_row(campaign)
-    assert campaign("redraw", *RUN, "--measure", "DCG@5", "--budget", "140", "--seed", 5).code == 0
+    assert campaign("create", "--redraw", *RUN, "--measure", "DCG@5", "--budget", "140", "--seed", 5).code == 0
     sheets, blocks = [], []
     while (told := campaign("next", "--out", "r2.csv", "--force")).code == 0:
         blocks.append({row["block"] for row in csv_rows("r2.csv")})
@@ -692,7 +698,7 @@ def timed(call, oracle, name="w", seconds=lambda letters, grade: 20.0 + 2.0 * gr
 def test_a_further_round_costs_what_the_judges_clocks_say(call, oracle):
     call("campaign", "create", "w", *RUN, "--measure", "DCG@5", "--budget", "30", "--seed", 3)
     timed(call, oracle)
-    again = ("redraw", "w", *RUN, "--measure", "DCG@5", "--budget", "20", "--seed", 5)
+    again = ("create", "w", "--redraw", *RUN, "--measure", "DCG@5", "--budget", "20", "--seed", 5)
     told = call("campaign", *again)
     assert "costs by the judges' clocks: " in told.err
     assert "of 30 timed judgments; --cost uniform leaves them out" in told.err
@@ -715,7 +721,7 @@ def test_a_further_round_costs_what_the_judges_clocks_say(call, oracle):
 def test_a_round_that_is_told_its_costs_asks_no_clock(call, oracle):
     call("campaign", "create", "w", *RUN, "--measure", "DCG@5", "--budget", "30", "--seed", 3)
     timed(call, oracle)
-    again = ("redraw", "w", *RUN, "--measure", "DCG@5", "--budget", "20", "--seed", 5, "--cost", "uniform")
+    again = ("create", "w", "--redraw", *RUN, "--measure", "DCG@5", "--budget", "20", "--seed", 5, "--cost", "uniform")
     assert "clocks" not in call("campaign", *again).err
     with open_store("sqlite:///w.activeeval") as store:
         assert set(unpacked_sample(store.samples("w")[-1].payload, "w")[0].campaign.design.pool.item_costs) == {1.0}
@@ -730,7 +736,7 @@ def test_strictly_by_level_the_sample_is_read_at_any_time(call, oracle):
     for unit in units[:20]:
         direct.tell(unit, answer(unit.query_id, unit.item_ids))
     expected = direct.in_strict_order().estimate()
-    told = call("campaign", "estimate", "w", "--strict-order", "-o", "jsonl", "-p", -1)
+    told = call("campaign", "estimate", "w", "--strict-order", "-o", "jsonl")
     row = told.rows[0]
     assert (row["value"], row["std_error"], row["items"]) == (expected.value, expected.std_error, 20)
     assert row["threshold"] == direct.in_strict_order().selection.level
@@ -904,7 +910,7 @@ def test_where_nothing_can_be_stored_is_said_before_anything_is_drawn(call):
 
 # Rounds that ask again for what could not be judged
 
-AGAIN = ("redraw", *RUN, "--measure", "DCG@5", "--seed", 5)
+AGAIN = ("create", "--redraw", *RUN, "--measure", "DCG@5", "--seed", 5)
 
 
 def three_dead(campaign, oracle, budget):
@@ -975,7 +981,7 @@ def test_a_log_in_which_items_were_asked_for_twice_goes_into_another_campaign(ca
     assert call("campaign", "create", "all", *big).code == 0
     assert call("campaign", "import", "all", "w.jsonl").code == 0
     assert call("campaign", "status", "all", "-o", "jsonl").rows[0]["waiting"] == 0
-    values = [call("campaign", "estimate", name, "-o", "jsonl", "-p", -1).rows[0]["value"] for name in ("w", "all")]
+    values = [call("campaign", "estimate", name, "-o", "jsonl").rows[0]["value"] for name in ("w", "all")]
     assert values[0] == pytest.approx(values[1], abs=1e-12)
 
 
@@ -1021,7 +1027,7 @@ def test_rounds_that_cost_differently_are_weighted_by_what_they_leave(call, orac
     call("campaign", "create", "w", *RUN, "--measure", "DCG@5", "--budget", "60", "--seed", 3)
     call("campaign", "judge", "w", "--judge", "ann", "--oracle", oracle)
     costly = ("--overhead", 2, "--budget", 90)
-    assert call("campaign", *("redraw", "w"), *AGAIN[1:], *costly).code == 0
+    assert call("campaign", *("create", "w"), *AGAIN[1:], *costly).code == 0
     call("campaign", "judge", "w", "--judge", "ann", "--oracle", oracle)
     with open_store("sqlite:///w.activeeval") as store:
         rounds = state_of(store, "w").rounds

@@ -429,7 +429,6 @@ OPTIONS = [
      r"Invalid value for '--seed': -1 is not in the range 0<=x<=9223372036854775807\."),
     ("unknown format", {}, SCORE + " P@2 -o xml", 2,
      r"Invalid value for '-o' / '--output': 'xml' is not one of 'text', 'jsonl', 'tsv', 'md', 'latex'\."),
-    ("places below -1", {}, SCORE + " P@2 -p -2", 2, r"Invalid value for '-p' / '--places': -2 is not in the range x>=-1\."),
     ("level 1", {}, SCORE + " P@2 --confidence 1", 2, rf"Invalid value for '--confidence': 1\.0 {OPEN}"),
     ("level NaN", {}, "estimate x.sample x.csv --confidence nan", 2, r"Invalid value for '--confidence': nan is not a finite number\."),
     ("nothing to print", {}, SCORE + " P@2 -n", 2,

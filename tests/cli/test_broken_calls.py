@@ -316,7 +316,7 @@ def test_an_interrupt_inside_of_exec_is_an_error_as_any_other(folder):
         "    exec('signal.raise_signal(signal.SIGINT)')\n\ncli.cli.invoke = interrupted\ncli.main()\n"
     )
     process = subprocess.run(
-        [sys.executable, "-m", "module", "methods"], capture_output=True, text=True, cwd=folder, check=False
+        [sys.executable, "-m", "module", "times"], capture_output=True, text=True, cwd=folder, check=False
     )
     assert (process.returncode, process.stderr) == (1, "activeeval: interrupted\n")
 
@@ -329,7 +329,7 @@ def test_an_interrupt_that_compiled_code_takes_for_a_failed_import_is_an_interru
         "cli.cli.invoke = interrupted\ncli.main()\n"
     )
     process = subprocess.run(
-        [sys.executable, "-m", "module", "methods"], capture_output=True, text=True, cwd=folder, check=False
+        [sys.executable, "-m", "module", "times"], capture_output=True, text=True, cwd=folder, check=False
     )
     assert (process.returncode, process.stderr) == (1, "activeeval: interrupted\n")
 
@@ -340,7 +340,7 @@ def test_a_failed_import_without_an_interrupt_is_no_interrupt(folder):
         "cli.cli.invoke = lacking\ncli.main()\n"
     )
     process = subprocess.run(
-        [sys.executable, "-m", "module", "methods"], capture_output=True, text=True, cwd=folder, check=False
+        [sys.executable, "-m", "module", "times"], capture_output=True, text=True, cwd=folder, check=False
     )
     assert process.returncode == 1
     assert process.stderr.splitlines()[-1] == "ImportError: lacking"

@@ -1,4 +1,4 @@
-"""`activeeval methods` and `activeeval calibration`: what is on offer, and how far a model can be believed."""
+"""`activeeval calibration`, and methods by their names: how far a model can be believed."""
 
 from __future__ import annotations
 
@@ -49,39 +49,10 @@ def report(call):
     return calibrate
 
 
-# methods
-
-
-def test_every_method_is_listed_with_when_to_use_it(call):
-    answer = call("methods", "-o", "jsonl")
-    assert answer.err == ""
-    assert [row["method"] for row in answer.rows] == list(METHODS)
-    for row in answer.rows:
-        method = METHODS[row["method"]]
-        assert list(row) == ["method", "judged", "scheme", "estimator", "when"]
-        assert (row["judged"], row["when"]) == (method.stage.name, method.when)
-    named = {row["method"]: (row["judged"], row["scheme"], row["estimator"]) for row in answer.rows}
-    assert named["passive"] == named["active"] == ("whole", "with replacement", "ratio")
-    assert named["random"] == ("whole", "levels", "regression")
-    assert named["depth"] == ("depth", "levels", "regression")
-    assert named["items_plain"] == ("items", "levels", "difference")
-
-
-@pytest.mark.parametrize("form", ["text", "tsv", "md", "latex"])
-def test_methods_in_every_format(call, form):
-    answer = call("methods", "-o", form)
-    assert (answer.code, answer.err) == (0, "")
-    assert all(name in answer.out.replace("\\_", "_") for name in METHODS)
-    n_more = {"text": 1, "tsv": 1, "md": 2, "latex": 4}[form]
-    assert len(answer.out.splitlines()) == len(METHODS) + n_more
-    if form == "text":
-        assert max(map(len, answer.out.splitlines())) <= 120
-
-
 def test_the_names_on_offer_are_those_that_commands_take(call):
-    for row in call("methods", "-o", "jsonl").rows:
-        measure = "DCG@3" if METHODS[row["method"]].stage.name == "items" else "ERR@3"
-        options = ("--run", "a.run", "--max-grade", 3, "--method", row["method"], "--measure", measure)
+    for method in METHODS.values():
+        measure = "DCG@3" if method.stage.name == "items" else "ERR@3"
+        options = ("--run", "a.run", "--max-grade", 3, "--method", method.name, "--measure", measure)
         answer = call("design", *options, "--budget", "30%", "--out", "x.csv", "--force")
         assert answer.code == 0, answer.err
 
@@ -217,7 +188,7 @@ def test_a_scale_above_the_measure_is_refused_as_simulate_does(call):
 
 @pytest.mark.parametrize("form", ["text", "tsv", "md", "latex"])
 def test_calibration_in_every_format(call, form):
-    answer = call("--quiet", "calibration", *TRAINED, "-o", form, "-p", 2)
+    answer = call("--quiet", "calibration", *TRAINED, "-o", form)
     assert (answer.code, answer.err) == (0, "")
     assert all(figure in answer.out for figure in FIGURES)
     lines = answer.out.splitlines()
@@ -241,7 +212,7 @@ def test_training_labels_do_not_leak(report):
 
 
 def test_every_command_is_tested_for_help():
-    assert {"methods", "calibration"} <= set(cli.commands)
+    assert {"calibration"} <= set(cli.commands)
 
 
 @pytest.mark.slow

@@ -112,23 +112,6 @@ def test_help_keeps_the_width_of_a_terminal(call, monkeypatch):
     assert max(map(len, call("warm-up", "--help").out.splitlines())) <= 70
 
 
-@pytest.mark.parametrize(
-    ("path", "says"),
-    [
-        (("score",), "[default: 4]"),
-        (("estimate",), "as many as the interval is worth"),
-        (("campaign", "status"), "as many as the interval is worth"),
-        (("compare",), "as many as the interval is worth"),
-        (("plan",), "Decimal places but in text"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
-)
-def test_how_many_decimals_there_are_is_said_as_it_is(call, path, says):
-    places = " ".join(call(*path, "--help").out.split()).partition("--places")[2].partition(" --")[0]
-    assert says in places
-    assert ("[default: 4]" in places) == (path in (("score",), ("plan",)))
-
-
 def test_the_two_ways_of_old_labels_name_each_other(call):
     text = " ".join(call("sample", "--help").out.split())
     assert "What trains the model, and is not measured" in " ".join(call("sample", "--help-all").out.split())

@@ -99,7 +99,7 @@ def test_no_command_says_the_password(call, folder, secret_url):
         ("close", lambda: ("--reopen",)),
         ("top-up", lambda: ("--budget", 20, "-o", "jsonl")),
         ("judge", lambda: ("--judge", "cat", "--oracle", "all.qrels")),
-        ("redraw", lambda: (*MADE, "-o", "jsonl")),
+        ("create", lambda: ("--redraw", *MADE, "-o", "jsonl")),
     ]
     for command, options in calls:
         said = call("campaign", command, "w", *at, *options())

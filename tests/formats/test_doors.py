@@ -136,9 +136,9 @@ def oracle(call, path, made=MADE):
 
 
 def estimated(call, name):
-    code, out, err = call("campaign", "estimate", name, "-p", "-1", "-o", "md")
+    code, out, err = call("campaign", "estimate", name, "-o", "tsv")
     assert code == 0, err
-    return [cell for cell in out.splitlines()[-1].split("|") if "." in cell]
+    return [cell for cell in out.splitlines()[-1].split("\t") if "." in cell]
 
 
 def learned(call, path):

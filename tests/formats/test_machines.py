@@ -368,7 +368,18 @@ def test_a_further_round_and_a_sample_that_knows_another_keep_it(call, folder):
     assert "some.csv: 11 grades of a machine are taken for people's" in err
     assert call("campaign", "import", "w", "kinds.csv", "--judge", "ann", "--machine-is-truth")[0] == 0
     code, _, err = call(
-        "campaign", "redraw", "w", "--run", "a.run", "--budget", "5", "--max-grade", "3", "--measure", "DCG@5"
+        "campaign",
+        "create",
+        "w",
+        "--redraw",
+        "--run",
+        "a.run",
+        "--budget",
+        "5",
+        "--max-grade",
+        "3",
+        "--measure",
+        "DCG@5",
     )
     assert code == 0, err
     assert err.count("kinds.csv: 10 grades of a machine are taken for people's") == 1

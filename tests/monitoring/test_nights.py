@@ -82,9 +82,9 @@ def test_dates_are_never_cut(width):
     full = replace(CHANGE, measure="DCG(gains={0:0,1:1,2:3,3:7,4:15})@100", low=-0.12345, p_value=0.001,
                    half_width_at_end=0.012345)  # fmt: skip
     other = replace(full, low=-0.2345, scope="population")
-    rows = night_table(night(SECOND, full.with_other(other), replace(full, versus="reference")), 5, width)
+    rows = night_table(night(SECOND, full.with_other(other), replace(full, versus="reference")), width)
     assert [row["of"] for row in rows] == [f"{SECOND} − {FIRST}", f"{SECOND} − reference"]
-    assert [len(row["measure"]) for row in rows] == [{100: 15}.get(width, 8)] * 2
+    assert [len(row["measure"]) for row in rows] == [{100: 21}.get(width, 8)] * 2
 
 
 @pytest.mark.parametrize("high", [-0.00001, -0.004])

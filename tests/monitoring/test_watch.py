@@ -58,19 +58,19 @@ def test_a_sheet_goes_out_and_comes_back(watch, folder):
     assert drawn.code == 11
     assert "items wait" in drawn.err
     assert fill_in("tonight.csv") > 10
-    submitted = watch("submit", "tonight.csv", "--judge", "ann", "-o", "jsonl", "-p", -1)
+    submitted = watch("submit", "tonight.csv", "--judge", "ann", "-o", "jsonl")
     assert submitted.code == 0, submitted.err
     (row,) = submitted.rows
     assert (row["kind"], row["date"], row["measure"], row["waiting"]) == ("night", DATES[0], "DCG@5", 0)
     assert row["low"] < row["value"] < row["high"]
-    assert watch("status", "-o", "jsonl", "-p", -1).rows == [row]
+    assert watch("status", "-o", "jsonl").rows == [row]
     assert watch("submit", "tonight.csv", "--judge", "ann").code == 0  # again: nothing new
 
 
 def test_half_a_sheet_leaves_the_night_open_and_comes_back_on_the_next(watch, folder):
     night_of(watch, 1, "--sheet", "tonight.csv")
     n = fill_in("tonight.csv", limit=5)
-    half = watch("submit", "tonight.csv", "--judge", "ann", "--price-per-judgment", "0.5", "--currency", "CHF")
+    half = watch("submit", "tonight.csv", "--judge", "ann", "--price", "0.5CHF")
     assert f"{n - 5} judgments to come: " in half.err
     assert half.code == 11
     assert f"{n - 5} items wait" in half.err
@@ -84,7 +84,7 @@ def test_an_oracle_judges_at_once_and_estimates_have_the_fields_that_checks_read
     for night in (1, 2, 3):
         said = night_of(watch, night, "--oracle", "all.qrels", "-o", "jsonl")
         assert said.err.count("Traceback") == 0
-    rows = watch("estimate", "-o", "jsonl", "-p", -1).rows
+    rows = watch("estimate", "-o", "jsonl").rows
     nights, changes = ([row for row in rows if row["kind"] == kind] for kind in ("night", "change"))
     assert [row["date"] for row in nights] == DATES[:3]
     assert [(row["from"], row["to"]) for row in changes] == [(DATES[0], DATES[1]), (DATES[1], DATES[2])]
@@ -102,7 +102,7 @@ def test_an_oracle_judges_at_once_and_estimates_have_the_fields_that_checks_read
 
 
 def test_all_grades_given_are_exactly_known(watch):
-    said = night_of(watch, 1, "--judged", "all.qrels", "-o", "jsonl", "-p", -1)
+    said = night_of(watch, 1, "--judged", "all.qrels", "-o", "jsonl")
     assert said.code == 0, said.err
     (row,) = said.rows
     assert row["value"] == row["low"] == row["high"] == pytest.approx(true_value(run_of(1)), rel=1e-6)
@@ -175,11 +175,11 @@ def test_a_night_that_looks_bad_writes_a_second_sheet_and_is_decided_by_it(call,
         said.err.split()
     )
     assert f"{n} items wait" in said.err
-    decided = call("watch", "submit", "s", *place, sheet, "--judge", "ann", "-o", "jsonl", "-p", -1)
+    decided = call("watch", "submit", "s", *place, sheet, "--judge", "ann", "-o", "jsonl")
     night, change = map(json.loads, decided.out.splitlines())
     assert (night["waiting"], night["date"]) == (0, DATES[1])
     assert decided.code == {"worse": 10, "undecided": 11}.get(change["verdict"], 0)
-    assert call("watch", "status", "s", *place, "-o", "jsonl", "-p", -1).out == decided.out
+    assert call("watch", "status", "s", *place, "-o", "jsonl").out == decided.out
     assert call("watch", "submit", "s", *place).code == decided.code  # nothing more is drawn
     assert call("watch", "report", "s", *place, "--out", "s.md").code == 0
     assert (folder / "s.md").read_text().count("\n| 2026-") == 2
@@ -287,7 +287,7 @@ def test_holes_of_a_night_are_those_of_its_run_and_the_labels_so_far(call, watch
         assert call("campaign", "export", f"{NAME}.{DATES[night - 1]}", *where).code == 0
         lines += (folder / f"{night}.qrels").read_text().splitlines()
     (folder / "so-far.qrels").write_text("\n".join(dict.fromkeys(lines)) + "\n")
-    shown = ("--holes", "--more", 20, "-o", "jsonl", "-p", -1)
+    shown = ("--holes", "--more", 20, "-o", "jsonl")
     scored = call("score", "so-far.qrels", "2.run", "DCG@5", "--max-grade", TOP, "--name", DATES[1], *shown)
     (expected,) = scored.rows
     before = watch("status")
@@ -405,13 +405,13 @@ def test_nights_by_segment_have_rows_a_table_and_a_page(call, by_segment, folder
         assert "± 3 for mobile, ± 3 for desktop, ± 2 for all: about" in " ".join(said.err.split())
         assert "new labels tonight, of the 200 that a night may cost" in " ".join(said.err.split())
     assert "of all segments they hold at once" in " ".join(said.out.split())
-    rows = call("watch", "estimate", *PARTS, "-o", "jsonl", "-p", -1).rows
+    rows = call("watch", "estimate", *PARTS, "-o", "jsonl").rows
     kinds = [row["kind"] for row in rows if row["kind"] != "segment"]
     assert kinds == ["night", "night", "change"]
     parts = [row for row in rows if row["kind"] == "segment"]
     assert [(row["date"], row["segment"]) for row in parts[-2:]] == [(DATES[1], "mobile"), (DATES[1], "desktop")]
     assert all(row["low"] < row["value"] < row["high"] and row["goal"] == 3 for row in parts)
-    assert call("watch", "status", *PARTS, "-o", "jsonl", "-p", -1).rows[-2:] == parts[-2:]
+    assert call("watch", "status", *PARTS, "-o", "jsonl").rows[-2:] == parts[-2:]
     assert "desktop" in call("watch", "status", *PARTS).out
     assert call("watch", "report", *PARTS, "--out", "parts.md").code == 0
     assert f"## Segments on {DATES[1]}" in (folder / "parts.md").read_text()

@@ -19,12 +19,11 @@ VALUES = st.floats(-2000, 2000) | st.floats(-1e-3, 1e-3) | st.sampled_from([0.0,
 PLACES = st.integers(0, 6)
 
 
-@given(VALUES, st.integers(-1, 6), st.booleans())
+@given(VALUES, PLACES, st.booleans())
 def test_a_number_that_rounds_to_0_has_no_sign(value, places, signed):
     text = number(value, places, signed=signed)
     assert not SIGNED_ZERO.search(text)
-    if places >= 0:
-        assert float(text.replace("−", "-").replace(",", "")) == round(value, places)
+    assert float(text.replace("−", "-").replace(",", "")) == round(value, places)
     assert text.startswith("−") == (value < 0 and float(text.replace("−", "-").replace(",", "")) != 0)
 
 
@@ -32,7 +31,7 @@ def test_a_number_that_rounds_to_0_has_no_sign(value, places, signed):
 def test_no_table_has_the_sign_of_a_0(value, places):
     assert not SIGNED_ZERO.search(format_cell(value, places))
     for form in ("text", "tsv", "md", "latex"):
-        assert not SIGNED_ZERO.search(render([{"value": value, "low": -abs(value)}], form, places))
+        assert not SIGNED_ZERO.search(render([{"value": value, "low": -abs(value)}], form))
 
 
 @settings(max_examples=200)

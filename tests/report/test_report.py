@@ -200,27 +200,27 @@ ROWS = [{"name": "a_b", "value": 1.23456, "n": 3}, {"name": "c|d\te", "value": m
 
 
 def test_a_table_for_people():
-    lines = render(ROWS, "text", 2).splitlines()
+    lines = render(ROWS, "text").splitlines()
     assert [line.split() for line in lines] == [
         ["name", "value", "n", "more"],
-        ["a_b", "1.23", "3"],
+        ["a_b", "1.2346", "3"],
         ["c|d", "e", "inf"],
     ]
-    assert lines[0].index("value") + len("value") == lines[1].index("1.23") + 4  # numbers stand to the right
+    assert lines[0].index("value") + len("value") == lines[1].index("1.2346") + 6  # numbers stand to the right
 
 
 @pytest.mark.parametrize(
     ("form", "expected"),
     [
-        ("tsv", "name\tvalue\tn\tmore\na_b\t1.23\t3\t\nc|d e\tinf\t\t"),
+        ("tsv", "name\tvalue\tn\tmore\na_b\t1.23456\t3\t\nc|d e\tinf\t\t"),
         (
             "md",
-            "| name | value | n | more |\n| --- | --- | --- | --- |\n| a_b | 1.23 | 3 |  |\n| c\\|d\te | inf |  |  |",
+            "| name | value | n | more |\n| --- | --- | --- | --- |\n| a_b | 1.2346 | 3 |  |\n| c\\|d\te | inf |  |  |",
         ),
     ],
 )
 def test_tables_for_programs(form, expected):
-    assert render(ROWS, form, 2) == expected
+    assert render(ROWS, form) == expected
 
 
 def test_lines_of_json_keep_all_digits_and_leave_out_what_is_infinite():
@@ -229,14 +229,14 @@ def test_lines_of_json_keep_all_digits_and_leave_out_what_is_infinite():
 
 
 def test_latex_escapes_and_unknown_formats_are_refused():
-    text = render(ROWS, "latex", 2)
+    text = render(ROWS, "latex")
     assert text.startswith(
-        "\\begin{tabular}{llll}\n  name & value & n & more \\\\\n  \\hline\n  a\\_b & 1.23 & 3 &  \\\\"
+        "\\begin{tabular}{llll}\n  name & value & n & more \\\\\n  \\hline\n  a\\_b & 1.2346 & 3 &  \\\\"
     )
     assert set(FORMATS) == {"text", "jsonl", "tsv", "md", "latex"}
     with pytest.raises(InputError, match="unknown format 'html'; known: text, jsonl, tsv, md, latex"):
         render(ROWS, "html")
-    cells = [format_cell(v, -1) for v in (0.1, 1e300, -math.inf, math.nan, None, 7)]
+    cells = [format_cell(v, None) for v in (0.1, 1e300, -math.inf, math.nan, None, 7)]
     assert cells == ["0.1", "1e+300", "-inf", "nan", "", "7"]
 
 

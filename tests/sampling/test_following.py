@@ -43,9 +43,9 @@ def test_sheet_after_sheet_to_an_estimate(call, drawn):
     assert float(re.search(r"nothing more: ([\d.]+) of a budget", done.err)[1]) <= budget
     pairs = [(row["query_id"], row["doc_id"]) for sheet in sheets for row in csv_rows(sheet)]
     assert len(pairs) == len(set(pairs))
-    answer = call("estimate", "w.sample", *sheets, "-o", "jsonl", "-p", -1).rows[0]
+    answer = call("estimate", "w.sample", *sheets, "-o", "jsonl").rows[0]
     assert answer["low"] <= answer["value"] <= answer["high"]
-    again = call("estimate", "w.sample", *reversed(sheets), "-o", "jsonl", "-p", -1).rows[0]
+    again = call("estimate", "w.sample", *reversed(sheets), "-o", "jsonl").rows[0]
     assert again["value"] == answer["value"]
     assert following(call, *sheets).err == done.err
 

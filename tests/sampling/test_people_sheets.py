@@ -47,12 +47,12 @@ def test_of_three_people_with_a_sheet_each_no_judgment_is_lost(call, shared):
         assert {row["judge"] for row in rows} == {name}
         by_query = [key for key, _ in groupby(rows, key=lambda row: (row["block"], row["query_id"]))]
         assert len(by_query) == len(set(by_query))
-    together = call("estimate", "d.csv.sample.npz", *SHEETS, "-o", "jsonl", "-p", -1)
+    together = call("estimate", "d.csv.sample.npz", *SHEETS, "-o", "jsonl")
     assert "20 items were judged by several judges, 20 of them alike" in together.err
     assert call("sample", *DRAW, *files("e.csv")).code == 0
     assert sorted(pairs("e.csv")) == sorted(n_of)
     judge_file("e.csv")
-    alone = call("estimate", *both("e.csv"), "-o", "jsonl", "-p", -1)
+    alone = call("estimate", *both("e.csv"), "-o", "jsonl")
     assert together.rows == alone.rows
 
 

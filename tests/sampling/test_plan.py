@@ -81,7 +81,7 @@ def test_measures_and_questions_are_planned_together_and_a_goal_is_reached_by_al
 
 def test_a_plan_begins_with_a_sentence_and_fits_a_terminal(call):
     asked = (*TWO, "--measure", "DCG@3", "--measure", "nDCG@3", "--measure", "P@3", "--question", "difference")
-    goals = ("--difference", 1, "--seconds", 60)
+    goals = ("--difference", 1, "--price", "seconds=60")
     for options in (("--budget", "60%"), goals, ("--method", "all"), ("--question", "run", "--question", "versus")):
         lines = call("plan", *asked, *options).out.splitlines()
         assert max(map(len, lines)) <= 100
@@ -155,8 +155,8 @@ def test_labels_of_the_pool_are_not_looked_at(plan, folder):
 
 @pytest.mark.usefixtures("grown_anew")
 def test_one_seed_one_answer_and_costs_in_hours(plan):
-    rows = plan(*TWO, "--overhead", 2, "--budget", "30%", "--seconds", 90)
-    assert rows == plan(*TWO, "--overhead", 2, "--budget", "30%", "--seconds", 90)
+    rows = plan(*TWO, "--overhead", 2, "--budget", "30%", "--price", "seconds=90")
+    assert rows == plan(*TWO, "--overhead", 2, "--budget", "30%", "--price", "seconds=90")
     assert [row["hours"] for row in rows] == pytest.approx([row["budget"] / 40 for row in rows])
 
 

@@ -7,6 +7,7 @@ import re
 import pytest
 from cli_files import json_rows
 
+import activeeval as ae
 from activeeval.core.errors import InputError
 from activeeval.core.planning.prices import Price
 from activeeval.sampling.prices import price_words
@@ -32,6 +33,23 @@ def test_words(price, n, words):
     assert price_words(price, n) == words
 
 
+@pytest.mark.parametrize(
+    ("said", "price"),
+    [
+        ("0.40", Price(per_judgment=0.4)),
+        (0.4, Price(per_judgment=0.4)),
+        (" .4 USD ", Price(per_judgment=0.4, currency="USD")),
+        ("1e-1€", Price(per_judgment=0.1, currency="€")),
+        ("seconds=25, hour=18 ,currency=CHF", Price(seconds=25, hourly_rate=18, currency="CHF")),
+        ("each=0.5,seconds=36", Price(per_judgment=0.5, seconds=36)),
+        (Price(seconds=36), Price(seconds=36)),
+        (None, None),
+    ],
+)
+def test_a_price_is_read_as_it_is_written(said, price):
+    assert Price.of(said) == price
+
+
 @pytest.mark.parametrize("each", [0.1, 0.3, 0.4, 0.7, 1 / 3])
 def test_money_buys_back_what_it_paid_for(each):
     price = Price(per_judgment=each)
@@ -41,10 +59,13 @@ def test_money_buys_back_what_it_paid_for(each):
 @pytest.mark.parametrize(
     ("made", "problem"),
     [
-        (lambda: Price(per_judgment=0.0), "`per_judgment` must be a positive number, got 0"),
-        (lambda: Price(seconds=float("inf")), "`seconds` must be a positive number, got inf"),
-        (lambda: Price(per_judgment=1.0, hourly_rate=2.0), "the price of a judgment or an hourly rate, not both"),
-        (lambda: Price(seconds=9.0).judgments_for(10), "money needs a price"),
+        (lambda: Price(per_judgment=0.0), "the price of a judgment must be a positive number, got 0"),
+        (lambda: Price(seconds=float("inf")), "the seconds of a judgment must be a positive number, got inf"),
+        (
+            lambda: Price(per_judgment=1.0, hourly_rate=2.0),
+            "give the price of a judgment (each) or of an hour, not both",
+        ),
+        (lambda: Price(seconds=9.0).judgments_for(10), "an amount of money needs the price of a judgment"),
         (lambda: Price(per_judgment=2.0).judgments_for(1), "1 EUR pay for no judgment, one costs 2"),
     ],
 )
@@ -55,56 +76,62 @@ def test_what_a_price_cannot_be(made, problem):
 
 def test_a_plan_is_told_in_money_and_hours(call):
     asked = ("plan", *RUNS, "--method", "items", "-o", "jsonl")
-    paid = json_rows(call(*asked, "--seconds-per-item", "90", "--hourly-rate", "24", "--money", "60").out)
+    paid = json_rows(call(*asked, "--price", "seconds=90,hour=24", "--budget", "60EUR").out)
     plain = json_rows(call(*asked, "--budget", "100").out)
     assert [row["half_width"] for row in paid] == [row["half_width"] for row in plain]
     assert {(row["budget"], row["money"], row["hours"], row["currency"]) for row in paid} == {(100, 60, 2.5, "EUR")}
-    read = call("plan", *RUNS, "--price-per-judgment", "0.4", "--money", "40", "--currency", "CHF")
+    read = call("plan", *RUNS, "--price", "0.4CHF", "--budget", "40 CHF")
     assert "40 CHF pay for 100 judgments" in read.err
     assert re.search(r"budget +CHF +half-width", read.out)
 
 
 def test_a_sample_is_told_in_money_and_hours(call):
     files = ("--out", "w.sample", "--sheet", "w.csv", "--force")
-    done = call(
-        "sample", *RUNS, "--budget", "40", "--seed", "1", *files, "--price-per-judgment", "0.5", "--seconds", "90"
-    )
+    done = call("sample", *RUNS, "--budget", "40", "--seed", "1", *files, "--price", "each=0.5,seconds=90")
     assert "40 judgments: 20 EUR, 1 hours" in done.err
     shared = ("--judge", "ann", "--judge", "bob", "--overlap", "10")
-    done = call("sample", *RUNS, "--budget", "40", "--seed", "1", *files, *shared, "--price-per-judgment", "0.5")
+    done = call("sample", *RUNS, "--budget", "40", "--seed", "1", *files, *shared, "--price", "0.5")
     assert "50 gradings: 25 EUR" in done.err
-    grown = call("top-up", "w.sample", "--budget", "10", "--out", "v.sample", "--sheet", "v.csv", "--hourly-rate", "9",
-                 "--seconds", "40")  # fmt: skip
+    grown = call("top-up", "w.sample", "--budget", "10", "--out", "v.sample", "--sheet", "v.csv", "--price",
+                 "hour=9,seconds=40")  # fmt: skip
     assert "10 judgments: 1 EUR, 0.11 hours" in grown.err
 
 
 def test_a_campaign_and_a_watch_are_told_too(call):
     assert call("campaign", "create", "c", *RUNS, "--budget", "40", "--seed", "1").code == 0
-    far = call("campaign", "status", "c", "--price-per-judgment", "0.5")
+    far = call("campaign", "status", "c", "--price", "0.5")
     assert "40 answers to come: 20 EUR" in far.err
-    page = call("campaign", "report", "c", "--out", "c.md", "--force", "--price-per-judgment", "0.5")
+    page = call("campaign", "report", "c", "--out", "c.md", "--force", "--price", "0.5")
     assert "40 answers to come: 20 EUR" in page.err
-    without = call("campaign", "status", "c", "--hourly-rate", "9")
+    without = call("campaign", "status", "c", "--price", "hour=9")
     assert "EUR" not in without.err  # no clock has told what an item takes
     assert call("watch", "init", "w", "--measure", "DCG@5", "--budget-per-night", "30", "--max-grade", "3").code == 0
-    night = call("watch", "night", "w", "--run", "a.run", "--date", "2026-11-02", "--price-per-judgment", "0.5")
+    night = call("watch", "night", "w", "--run", "a.run", "--date", "2026-11-02", "--price", "0.5")
     assert night.code == 11
     (n,) = re.findall(r"(\d+) judgments to come: ([\d.]+) EUR", night.err)
     assert float(n[1]) == int(n[0]) / 2
-    assert f"{n[0]} judgments to come: {n[1]} EUR" in call("watch", "status", "w", "--price-per-judgment", "0.5").err
-    page = call("watch", "report", "w", "--out", "w.md", "--force", "--price-per-judgment", "0.5")
+    assert f"{n[0]} judgments to come: {n[1]} EUR" in call("watch", "status", "w", "--price", "0.5").err
+    page = call("watch", "report", "w", "--out", "w.md", "--force", "--price", "0.5")
     assert f"{n[0]} judgments to come: {n[1]} EUR" in page.err
 
 
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (("--price-per-judgment", "0"), "--price-per-judgment"),
-        (("--price-per-judgment", "-1"), "--price-per-judgment"),
-        (("--seconds-per-item", "nan"), "is not a finite number"),
-        (("--money", "400"), "--money needs a price"),
-        (("--money", "1", "--price-per-judgment", "2"), "--money: 1 EUR pay for no judgment, one costs 2"),
-        (("--price-per-judgment", "1", "--hourly-rate", "2"), "not both"),
+        (("--price", "0"), "'--price': the price of a judgment must be a positive number, got 0"),
+        (("--price", "-1EUR"), "'--price': the price of a judgment must be a positive number, got -1"),
+        (("--price", "seconds=nan"), "the seconds of a judgment must be a positive number, got nan"),
+        (
+            ("--price", "hour=9,second=4"),
+            "'second=4' in 'hour=9,second=4' is no part of a price: expected 0.40, 0.40USD",
+        ),
+        (("--price", "0,40"), "'0' in '0,40' is no part of a price: expected 0.40, 0.40USD or seconds=25,hour=18"),
+        (("--price", "currency=CHF"), "'currency=CHF' names no price: expected 0.40"),
+        (("--price", "each=1,hour=2"), "not both"),
+        (("--budget", "400EUR"), "--budget: an amount of money needs --price, as 0.40"),
+        (("--budget", "1EUR", "--price", "2"), "--budget: 1 EUR pay for no judgment, one costs 2"),
+        (("--budget", "1USD", "--price", "2"), "--budget is in USD and --price in EUR: give both in one currency"),
+        (("--budget", "9EUR", "--price", "seconds=2"), "--budget: an amount of money needs the price of a judgment"),
     ],
 )
 def test_a_price_that_is_none_is_one_line(call, options, problem):
@@ -117,7 +144,24 @@ def test_a_price_that_is_none_is_one_line(call, options, problem):
     "asked", [("watch", "submit", "w", "s.csv"), ("watch", "report", "w", "--out", "p.md"), ("campaign", "report", "c")]
 )
 def test_a_price_of_nothing_is_refused_everywhere(call, asked):
-    done = call(*asked, "--price-per-judgment", "0")
+    done = call(*asked, "--price", "0")
     assert (done.code > 0, done.out) == (True, "")
-    assert "--price-per-judgment" in done.err
+    assert "--price" in done.err
     assert "No such option" not in done.err
+
+
+@pytest.mark.parametrize("command", ["sample", "top-up"])
+def test_only_a_plan_takes_money(call, command):
+    done = call(command, *(RUNS if command == "sample" else ["w.sample"]), "--budget", "400EUR")
+    assert done.code == 2
+    assert "got '400EUR'; an amount of money is for plan, with a price" in done.err
+
+
+def test_python_takes_prices_as_the_command_line_does(call):
+    runs = {name: {f"q{q}": {f"d{d}": float((d * k + q) % 7) for d in range(6)} for q in range(20)}
+            for k, name in enumerate(["new", "old"], 1)}  # fmt: skip
+    asked = {"measure": "DCG@5", "max_grade": 3}
+    paid = ae.plan(runs, **asked, budget="20CHF", price="0.4CHF")
+    assert (paid.budget, paid.price) == (50, Price(per_judgment=0.4, currency="CHF"))
+    with pytest.raises(InputError, match="an amount of money needs `price`"):
+        ae.plan(runs, **asked, budget="20CHF")

@@ -175,7 +175,7 @@ def test_texts_are_remembered_by_a_campaign(call, folder, texts):
     rows = judge_file("w.csv")
     assert all(row["text"] or row["doc_id"] == "d11" for row in rows)
     assert call("campaign", "import", "w", "w.csv").code == 0
-    done = call("campaign", "redraw", "w", *made, "--budget", 20)
+    done = call("campaign", "create", "w", "--redraw", *made, "--budget", 20)
     assert (done.code, "as before" in done.err) == (0, True), done.err
     assert call("campaign", "next", "w", "--ahead", "--judge", "ann", "--out", "x.csv").code == 0
     assert all(row["text"] or row["doc_id"] == "d11" for row in csv_rows("x.csv"))

@@ -436,7 +436,7 @@ def test_plot(call, folder, suffix):
 
 @pytest.mark.parametrize("form", ["text", "tsv", "md", "latex"])
 def test_other_formats(call, form):
-    answer = call("simulate", *LETOR, *TWO, *OF_PAPER, "--repetitions", 40, "-o", form, "-p", 2)
+    answer = call("simulate", *LETOR, *TWO, *OF_PAPER, "--repetitions", 40, "-o", form)
     assert answer.code == 0
     assert all(name in answer.out.replace("\\_", "_") for name in PAPER)
     lines = answer.out.splitlines()
@@ -450,7 +450,7 @@ def test_other_formats(call, form):
         assert "DCG is DCG(dcg='exp-log2')." in " ".join(lines)
         dear = call("simulate", *LETOR, "--budget", "40%", "--overhead", 1, "--repetitions", 40)
         assert "40 repetitions, budgets in mean items" in dear.out
-        assert "spent_max" in call("simulate", *LETOR, "--budget", "40%", "--repetitions", 40, "--wide").out
+        assert "spent_max" in call("simulate", *LETOR, "--budget", "40%", "--repetitions", 40, "-o", "wide").out
 
 
 def test_traffic_weighs_the_queries(call, folder, simulate):

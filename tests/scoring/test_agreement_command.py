@@ -121,7 +121,7 @@ def test_tables_for_reading(call):
     assert brief.startswith("Judges agree to ")
     assert ", by row" not in brief
     assert max(map(len, brief.splitlines())) <= 100
-    text = call("agreement", *files, "--wide").out
+    text = call("agreement", *files, "-o", "wide").out
     for title in ("pairs", "by row", "by column"):
         assert f"\npreferences implied by grades, {title}" in text
     for form in ("tsv", "md", "latex"):

@@ -71,7 +71,7 @@ def test_score_and_estimate_say_first_which_lists_are_missing(call, files, form)
         assert first(done.out).removeprefix("\\par ") == SAID, command
         assert "no list" not in done.err
     assert first(call("score", "q.txt", "half.run", "DCG@5", "--holes").out) == SAID
-    assert first(call("estimate", "s.sample", "s.csv", "--wide").out) == SAID
+    assert first(call("estimate", "s.sample", "s.csv", "-o", "wide").out) == SAID
 
 
 def test_rows_for_programs_have_the_lists_that_are_missing(call, files):

@@ -67,7 +67,7 @@ def test_a_sample_remembers_the_log_without_its_file(call, month, folder):
     assert pool.draw.log == drawn.log
     (folder / "q.csv").unlink()
     of_pool, of_log = (
-        call("estimate", "s.sample", "s.csv", "--scope", scope, "-o", "jsonl", "-p", "-1").rows[0]
+        call("estimate", "s.sample", "s.csv", "--scope", scope, "-o", "jsonl").rows[0]
         for scope in ("pool", "population")
     )
     assert (of_log["log"], of_log["scope"], of_log["value"]) == ("may.csv", "population", of_pool["value"])
@@ -83,13 +83,11 @@ def test_everything_judged_leaves_the_draw_of_the_queries(call, month):
     options = [*RUNS, *MEASURE, "--budget", "100%", "--seed", "1", "--queries", "q.csv", "--method", "items"]
     assert call("sample", *options, "--out", "s.sample", "--sheet", "s.csv").code == 0
     filled("s.csv", month)
-    wide = call("estimate", "s.sample", "s.csv", "--scope", "population", "-o", "jsonl", "-p", "-1").rows[0]
+    wide = call("estimate", "s.sample", "s.csv", "--scope", "population", "-o", "jsonl").rows[0]
     scored = call(
-        "score", "t.qrels", "new.run", "DCG@5", "--versus", "old.run", "--queries", "q.csv", "-o", "jsonl", "-p", "-1"
+        "score", "t.qrels", "new.run", "DCG@5", "--versus", "old.run", "--queries", "q.csv", "-o", "jsonl"
     ).rows[0]
-    gate = call(
-        "compare", "old.run", "new.run", "--qrels", "t.qrels", *MEASURE, "--queries", "q.csv", "-o", "jsonl", "-p", "-1"
-    )
+    gate = call("compare", "old.run", "new.run", "--qrels", "t.qrels", *MEASURE, "--queries", "q.csv", "-o", "jsonl")
     (decided,) = json_rows(gate.out)
     for other in (
         (scored["difference"], scored["difference_low"], scored["difference_high"]),
@@ -98,9 +96,7 @@ def test_everything_judged_leaves_the_draw_of_the_queries(call, month):
         assert other == pytest.approx((wide["value"], wide["low"], wide["high"]), rel=1e-9)
     values = {
         row["query_id"]: row["difference"]
-        for row in call(
-            "score", "t.qrels", "new.run", "DCG@5", "--versus", "old.run", "-q", "-n", "-o", "jsonl", "-p", "-1"
-        ).rows
+        for row in call("score", "t.qrels", "new.run", "DCG@5", "--versus", "old.run", "-q", "-n", "-o", "jsonl").rows
     }
     assert wide["value"] == pytest.approx(mean_by_hand(values)[0])
     assert wide["std_error"] == pytest.approx(mean_by_hand(values)[1])
@@ -111,7 +107,7 @@ def test_everything_judged_leaves_the_draw_of_the_queries(call, month):
 def test_holes_are_told_for_the_log(call, month, folder):
     lines = (folder / "t.qrels").read_text().splitlines()
     write_lines(folder / "half.qrels", [line for k, line in enumerate(lines) if k % 2])
-    ask = ("score", "half.qrels", "new.run", "DCG@5", "--queries", "q.csv", "-o", "jsonl", "-p", "-1")
+    ask = ("score", "half.qrels", "new.run", "DCG@5", "--queries", "q.csv", "-o", "jsonl")
     (scored,), (holes,) = call(*ask).rows, call(*ask, "--holes", "--max-grade", 3).rows
     assert holes["irrelevant"] == pytest.approx(scored["value"], rel=1e-9)
     assert holes["irrelevant"] < holes["expected"] < holes["at_best"]
@@ -146,7 +142,7 @@ def test_a_campaign_and_a_plan_are_for_the_log_too(call, month):
     done = call("campaign", "estimate", "w", "--scope", "population")
     assert "about all the traffic of may.csv." in " ".join(done.out.split())
     of_log, alike = (
-        call("plan", *RUNS, *MEASURE, "--budget", "60", *more, "-o", "jsonl", "-p", "-1").rows
+        call("plan", *RUNS, *MEASURE, "--budget", "60", *more, "-o", "jsonl").rows
         for more in (["--queries", "q.csv"], [])
     )
     assert of_log[0]["half_width_population"] != alike[0]["half_width_population"]
@@ -161,7 +157,7 @@ def test_a_further_round_takes_the_weights_from_where_they_were(call, month):
             filled("b.csv", month)
             assert call("campaign", "import", "w", "b.csv", "--judge", "ann").code == 0
     options = [*RUNS, *MEASURE, "--budget", "10%", "--seed", "2", "--adaptive-depth", "off"]
-    done = call("campaign", "redraw", "w", *options)
+    done = call("campaign", "create", "w", "--redraw", *options)
     assert done.code == 0, done.err
 
 

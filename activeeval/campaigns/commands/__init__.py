@@ -25,9 +25,8 @@ def campaign() -> None:
 
 campaign.add_late(
     "Draw",
-    create=("campaigns.commands.create:create", "Draw a sample and store it, ready for judges"),
+    create=("campaigns.commands.create:create", "Draw a sample and store it, ready for judges; or a further round"),
     top_up=("campaigns.commands.create:top_up", "Add to the budget"),
-    redraw=("campaigns.commands.create:redraw", "Draw a further round, with all that was learned so far"),
     close=("campaigns.commands.close:close", "Give out nothing more, or open it again"),
     list=("campaigns.commands.create:list_", "The campaigns of a store"),
 )

@@ -1,4 +1,4 @@
-"""``activeeval campaign create``, ``top-up``, ``redraw`` and ``list``."""
+"""``activeeval campaign create``, ``top-up`` and ``list``."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from activeeval.cli.input_options import any_policy_option, worded
 from activeeval.cli.option_types import BUDGET
 from activeeval.cli.output import emit, emit_done, output_option, say, say_note, warn_of_weights
 from activeeval.cli.waiting import tell
+from activeeval.cli.wording import option_here
 from activeeval.report.numbers import counted
 from activeeval.sampling.commands import sampling_options
 from activeeval.sampling.options import BUDGET_HELP
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from activeeval.inputs.texts import TextFile, TextFiles
 
 _MINUTES = 60
+_RULES = ("strict_order", "adjudicate", "judges_per_item", "policy")
+_OF_NEW = (*_RULES, "lease", "use_labels", "judged_from")
+_GOALS = ("half_width", "difference", "power", "segments", "segment_half_widths")
+"""What a further round takes from its campaign, and what it has no budget of."""
 
 
 @command()
@@ -39,6 +44,9 @@ _MINUTES = 60
     multiple=True,
     metavar="NAME",
     help="A campaign whose judgments are known, as --judged; URL#NAME where it is in another store. Repeatable.",
+)
+@click.option(
+    "--redraw", is_flag=True, help="Draw a further round of the campaign NAME, with all that was learned so far."
 )
 @sampling_options.texts_options
 @click.option("--judges-per-item", type=click.IntRange(1), help="How many judges each item waits for. Default: 1.")
@@ -66,6 +74,7 @@ def create(
     name: str,
     db: str | None,
     use_labels: bool,
+    redraw: bool,
     judged_from: tuple[str, ...],
     documents: str | None,
     queries: str | None,
@@ -77,16 +86,27 @@ def create(
 
     The options are those of `activeeval sample`. One campaign answers every measure and question that is named here.
 
+    With --redraw a further round is drawn for a campaign that is there, with a grade model that has learned from all it
+    has judged so far: on the same pool, for the same measures and questions. All that is judged is known: it costs
+    nothing and is not asked for again. Every round must be judged to its end before the next is drawn; `estimate` reads
+    the rounds together, by weights that their budgets alone decide: set the budgets beforehand, and as shares (10%)
+    where rounds cost differently. Where answers came with the judges' times, items and queries cost what these say,
+    fitted again to all of them (`campaign cost`); --cost or --overhead say otherwise.
+
     \b
     activeeval campaign create week1 --run new.run --versus-run old.run --max-grade 3 --budget 200
     activeeval campaign create week1 --db postgresql://team@db/judging --letor S2.txt \\
         --scores ranker.S2 --train S1.txt --budget 10% --judges-per-item 3 --policy median
+    activeeval campaign create week1 --redraw --run new.run --versus-run old.run --max-grade 3 --budget 100
     """
     from activeeval.campaigns.draw import rules_for
     from activeeval.campaigns.store import checked_name
 
+    how = {rule: options.pop(rule) for rule in _RULES}
+    if redraw:
+        _further_round(name, db, form, options, documents=documents, queries=queries)
+        return
     check_free(checked_name(name), db)
-    how = {rule: options.pop(rule) for rule in ("strict_order", "adjudicate", "judges_per_item", "policy")}
     with worded():
         rules = rules_for(options["measures"], lease_s=max(1, math.ceil(lease * _MINUTES)), **how)
     if use_labels:
@@ -104,6 +124,23 @@ def create(
         third = ", a third where they differ" if rules.adjudicate else ""
         say(f"each item has {rules.judges_per_item} judges{third}; their grades count by policy: {rules.policy}")
     warn_of_weights(sample.campaign.design.name, sample.campaign.design)
+    _say_next(name, db)
+    emit_done([asdict(made)], form)
+
+
+def _further_round(name: str, db: str | None, form: str, options: dict[str, Any], **texts: Any) -> None:
+    """Draw a further round of a campaign, by the rules that it was made with."""
+    source, given = click.get_current_context().get_parameter_source, click.core.ParameterSource.COMMANDLINE
+    for option in (*_OF_NEW, *_GOALS):
+        if source(option) is given:
+            raise click.UsageError(f"--redraw takes a --budget and the rules of the campaign: no {option_here(option)}")
+    if options["budget"] is None:
+        raise click.UsageError("--redraw needs a --budget")
+    choices, request = sampling_options.requested(options, texts["queries"])
+    with worded():
+        by_clock = given not in (source("cost"), source("overhead"))
+        _, made = _drawing(name, db, **texts).further_round(choices, request, by_clock=by_clock)
+    say(f"seed {made.seed}: a further round of campaign {name}, as of event {made.as_of}")
     _say_next(name, db)
     emit_done([asdict(made)], form)
 
@@ -164,36 +201,6 @@ def top_up(name: str, db: str | None, budget: Budget, documents: str | None, que
         sample, seq = topped_up(store, name, budget, documents=documents, queries=queries, say=say_note)
         made = Made.of(store, name, place_of(name, db), sample, seq)
     say(f"campaign {name} is topped up as of event {seq}")
-    _say_next(name, db)
-    emit_done([asdict(made)], form)
-
-
-@command()
-@of_campaign
-@sampling_options.drawing_options
-@sampling_options.texts_options
-@output_option
-def redraw(name: str, db: str | None, documents: str | None, queries: str | None, form: str, **options: Any) -> None:
-    """Draw a further round for a campaign, with a grade model that has learned from all it has judged so far.
-
-    The options are those of `create`, on the same pool, for the same measures and questions. All that is judged is
-    known: it costs nothing and is not asked for again. Every round must be judged to its end before the next is drawn;
-    `estimate` reads the rounds together, by weights that their budgets alone decide: set the budgets beforehand, and as
-    shares (10%) where rounds cost differently.
-
-    Where answers came with the judges' times, items and queries cost what these say, fitted again to all of them
-    (`campaign cost`); --cost or --overhead say otherwise.
-
-    \b
-    activeeval campaign redraw week1 --run new.run --versus-run old.run --max-grade 3 --budget 100
-    """
-    source = click.get_current_context().get_parameter_source
-    by_clock = all(source(option) is click.core.ParameterSource.DEFAULT for option in ("cost", "overhead"))
-    choices, request = sampling_options.requested(options, queries)
-    with worded():
-        draws = _drawing(name, db, documents=documents, queries=queries)
-        _, made = draws.further_round(choices, request, by_clock=by_clock)
-    say(f"seed {made.seed}: a further round of campaign {name}, as of event {made.as_of}")
     _say_next(name, db)
     emit_done([asdict(made)], form)
 

@@ -15,7 +15,7 @@ from activeeval.graders.commands.audit import audit_options, show_audit
 @of_campaign
 @as_of_option
 @audit_options
-def audit(name: str, db: str | None, as_of: int | None, places: int, form: str, **asked: Any) -> None:
+def audit(name: str, db: str | None, as_of: int | None, form: str, **asked: Any) -> None:
     """Hold a machine's grades against what people say so far: its bias with an interval, system by system.
 
     As `activeeval audit` does of a sample and its sheets: read from the highest complete block.
@@ -32,4 +32,4 @@ def audit(name: str, db: str | None, as_of: int | None, places: int, form: str, 
         state = state_of(store, name, as_of)
     with worded():
         audited = audit_of(state, **asked)
-    show_audit(audited, form, places)
+    show_audit(audited, form)

@@ -17,7 +17,7 @@ from activeeval.cli.wording import complaint
 from activeeval.core.errors import ActiveEvalError, StateError, visible
 from activeeval.report.numbers import counted
 from activeeval.sampling.commands.answer_table import Steps, show_estimates, show_findings
-from activeeval.sampling.commands.price_options import price_of, price_options, say_costs
+from activeeval.sampling.commands.price_options import price_option, say_costs
 from activeeval.sampling.commands.sampling_options import asked_options, documents_option
 
 if TYPE_CHECKING:
@@ -35,11 +35,9 @@ _FORMS = ("qrels", "prels", "jsonl", "csv", "weights", "quepid", "rank-eval")
 @of_campaign
 @as_of_option
 @confidence_option
-@price_options
-@output.estimates_options
-def status(
-    name: str, db: str | None, as_of: int | None, confidence: float, places: int, form: str, **options: Any
-) -> None:
+@price_option
+@output.output_option
+def status(name: str, db: str | None, as_of: int | None, confidence: float, price: Price | None, form: str) -> None:
     """Say what a campaign tells so far, how far it is, what to expect at the end, and what to do next.
 
     \b
@@ -50,7 +48,6 @@ def status(
     from activeeval.campaigns.state import state_of
     from activeeval.campaigns.status import estimates_of, interim_rows, status as status_of
 
-    price = price_of(options)
     tell("reading the log")
     with opened(name, db) as store:
         state = state_of(store, name, as_of)
@@ -62,12 +59,12 @@ def status(
     except ActiveEvalError as refusal:  # what is spent and what waits is known all the same
         problem = complaint(refusal, click.get_current_context().command)
     if form == "text" and not output.is_asked("wide"):
-        _show_status(state, far, estimates, db, places)
+        _show_status(state, far, estimates, db)
     else:
         now = interim_rows(estimates.answers) if estimates else []
         controls = controls_of(state)
         row = far.row() | ({"controls": "; ".join(controls)} if controls else {})
-        output.emit([row | line for line in now] or [row], form, places)
+        output.emit([row | line for line in now] or [row], form)
         if state.block == 0:
             output.say("no block is complete yet: there is nothing that may be read")
     output.say_notes(far.cautions)
@@ -82,7 +79,7 @@ def say_campaign_costs(price: Price | None, far: Status) -> None:
     say_costs(price, far.progress.judged, "items judged so far")
 
 
-def _show_status(state: CampaignState, far: Status, estimates: Estimates | None, db: str | None, places: int) -> None:
+def _show_status(state: CampaignState, far: Status, estimates: Estimates | None, db: str | None) -> None:
     """Print for a reader what is known, how far that is, a table, and what to do next."""
     from activeeval.campaigns.report.next_steps import (
         aside_sentence,
@@ -111,7 +108,7 @@ def _show_status(state: CampaignState, far: Status, estimates: Estimates | None,
         output.show_text(visible(line))
     if estimates and len(findings) > 1:
         click.echo()
-        show_findings(estimates, "text", places)
+        show_findings(estimates, "text")
         click.echo()
     step = step_of(state, answers, far.free)
     output.show_text(visible(next_sentence(step, _command(step, state, db))))
@@ -161,10 +158,8 @@ def _command(step: Step, state: CampaignState, db: str | None) -> str:
     is_flag=True,
     help="Read up to the lowest item that waits, not at ends of blocks alone: of a campaign made with --strict-order.",
 )
-@output.tracked_options
-def estimate(
-    name: str, db: str | None, as_of: int | None, strict_order: bool, places: int, form: str, **asked: Any
-) -> None:
+@output.tracked_option
+def estimate(name: str, db: str | None, as_of: int | None, strict_order: bool, form: str, **asked: Any) -> None:
     """Estimate from the highest complete block; any measure and pair that the sample reaches.
 
     \b
@@ -188,7 +183,7 @@ def estimate(
     grow = campaign_command(name, db, "top-up")
     shown = estimates_of(state, **asked)
     grow = f"{grow} --budget {{budget}}"
-    show_estimates(shown, form, places, f"as of event {state.as_of}, {where}", beside, Steps(grow, batch))
+    show_estimates(shown, form, f"as of event {state.as_of}, {where}", beside, Steps(grow, batch))
 
 
 @command()
@@ -272,13 +267,11 @@ def verify(name: str, db: str | None, head: str | None, form: str) -> None:
 @click.option("--out", metavar="FILE", help="Write what each item of the pool should take, for --cost: .csv, .tsv …")
 @documents_option
 @output.force_option
-@output.rows_options
-def cost(
-    name: str, db: str | None, out: str | None, documents: str | None, force: bool, places: int, form: str
-) -> None:
+@output.output_option
+def cost(name: str, db: str | None, out: str | None, documents: str | None, force: bool, form: str) -> None:
     """Say what judging takes by the judges' clocks: seconds for an item, its length, its grade, and for a new query.
 
-    Fitted to the judgments whose time was taken, held to a prior while they are few. `campaign redraw` does it by
+    Fitted to the judgments whose time was taken, held to a prior while they are few. `create --redraw` does it by
     itself; another campaign takes the file as --cost, the overhead that is said as --overhead. How long documents are
     that were not drawn is read from --documents, or else taken for the mean.
 
@@ -301,7 +294,7 @@ def cost(
         {"seconds for": words, "value": getattr(model, key), "std_error": error, "judgments": model.n_items}
         for (key, words), error in zip(what.items(), model.std_errors, strict=True)
     ]
-    output.emit(rows, form, places)
+    output.emit(rows, form)
     if out is not None:
         columns = {"query_id": list(costs.query_ids or ()), "doc_id": list(costs.doc_ids or ()), "cost": costs.values}
         write_columns(columns, out)

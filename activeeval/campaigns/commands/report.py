@@ -14,7 +14,7 @@ from activeeval.cli.input_options import confidence_option, scope_option
 from activeeval.cli.output import check_new, emit_done, force_option, output_option, say
 from activeeval.cli.waiting import settle, tell
 from activeeval.graders.commands.audit import grader_option
-from activeeval.sampling.commands.price_options import price_of, price_options
+from activeeval.sampling.commands.price_options import price_option
 
 if TYPE_CHECKING:
     from activeeval.campaigns.status import Status
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @grader_option(required=False)
 @scope_option("pool")
 @confidence_option
-@price_options
+@price_option
 @force_option
 @output_option
 def report(
@@ -40,9 +40,9 @@ def report(
     graders: tuple[str, ...],
     scope: str,
     confidence: float,
+    price: Price | None,
     force: bool,
     form: str,
-    **options: Any,
 ) -> None:
     """Write the report of a campaign: estimates now and over time, queries, cost, judges, design.
 
@@ -61,7 +61,6 @@ def report(
     from activeeval.campaigns.report.page import SUFFIXES, campaign_text
     from activeeval.formats.writing import write_atomically
 
-    price = price_of(options)
     path = f"{name}.html" if out is None else out
     check_new(path, SUFFIXES, force)
     tell("reading the log")

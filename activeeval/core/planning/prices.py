@@ -3,10 +3,38 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
+from activeeval.core.checks import brief, is_number
 from activeeval.core.errors import InputError
+
+_AMOUNT = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([^\d\s,=%:.+-]*)\s*")
+_EXPECTED = "expected 0.40, 0.40USD or seconds=25,hour=18,currency=EUR (each, seconds, hour, currency)"
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """An amount of money in a currency."""
+
+    amount: float
+    currency: str
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """Return the amount that a text says; None where it names no currency.
+
+        Examples
+        --------
+        >>> print(Money.parse("400EUR"), Money.parse("400"))
+        400 EUR None
+        """
+        found = _AMOUNT.fullmatch(text)
+        return cls(float(found[1]), found[2]) if found and found[2] else None
+
+    def __str__(self) -> str:
+        return f"{self.amount:g} {self.currency}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,21 +65,53 @@ class Price:
     currency: str = "EUR"
 
     def __post_init__(self) -> None:
-        for name in ("per_judgment", "seconds", "hourly_rate"):
+        for name, words in _WORDS.items():
             value = getattr(self, name)
             if value is not None and not (value > 0 and math.isfinite(value)):
-                raise InputError(f"`{name}` must be a positive number, got {value:g}", field=_FIELDS[name])
+                raise InputError(f"{words} must be a positive number, got {value:g}", field="price")
         if self.per_judgment is not None and self.hourly_rate is not None:
-            raise InputError("give the price of a judgment or an hourly rate, not both", field="hourly_rate")
+            raise InputError("give the price of a judgment (each) or of an hour, not both", field="price")
 
     @classmethod
-    def of(
-        cls, per_judgment: float | None, seconds: float | None, hourly_rate: float | None, currency: str = "EUR"
-    ) -> Self | None:
-        """Make a price of what is named; None where nothing is."""
-        if per_judgment is None and seconds is None and hourly_rate is None:
-            return None
-        return cls(per_judgment=per_judgment, seconds=seconds, hourly_rate=hourly_rate, currency=currency)
+    def of(cls, value: Any) -> Self | None:
+        """Return the price that a number, a text or a price says; None of None."""
+        if value is None or isinstance(value, cls):
+            return value
+        if isinstance(value, str):
+            return cls.parse(value)
+        if not is_number(value):
+            raise InputError(f"`price` is {brief(value)}, {_EXPECTED}", field="price")
+        return cls(per_judgment=float(value))
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the price that a text says: what a judgment costs, or parts by their names.
+
+        Raises
+        ------
+        InputError
+            Where it says none; the line names the part that is wrong.
+
+        Examples
+        --------
+        >>> Price.parse("0.40USD").money(200), Price.parse("seconds=25,hour=18,currency=CHF").hours(144)
+        (80.0, 1.0)
+        """
+        if found := _AMOUNT.fullmatch(text):
+            return cls(per_judgment=float(found[1]), currency=found[2] or "EUR")
+        parts: dict[str, Any] = {}
+        for part in text.split(","):
+            key, _, value = map(str.strip, part.partition("="))
+            try:
+                name = _KEYS[key]
+                parts[name] = value if name == "currency" else float(value)
+            except (KeyError, ValueError):
+                raise InputError(
+                    f"{part.strip()!r} in {text!r} is no part of a price: {_EXPECTED}", field="price"
+                ) from None
+        if not parts.keys() & _WORDS:
+            raise InputError(f"{text!r} names no price: {_EXPECTED}", field="price")
+        return cls(**parts)
 
     def timed(self, seconds: float | None) -> Price:
         """Return the price with what an item takes by the judges' clocks, where nobody says otherwise."""
@@ -83,13 +143,18 @@ class Price:
             Where the price of a judgment is not known, or it pays for less than one.
         """
         if self.of_one is None:
-            raise InputError("money needs a price: of a judgment, or seconds an item and an hourly rate", field="money")
+            raise InputError("an amount of money needs the price of a judgment, or seconds and hour", field="budget")
         if not money >= self.of_one:
             problem = f"{money:g} {self.currency} pay for no judgment, one costs {self.of_one:g}"
-            raise InputError(problem, field="money")
+            raise InputError(problem, field="budget")
         return math.floor(money / self.of_one * (1 + _ROUNDING))
 
 
-_FIELDS = {"per_judgment": "price_per_judgment", "seconds": "seconds_per_item", "hourly_rate": "hourly_rate"}
+_KEYS = {"each": "per_judgment", "seconds": "seconds", "hour": "hourly_rate", "currency": "currency"}
+_WORDS = {
+    "per_judgment": "the price of a judgment",
+    "seconds": "the seconds of a judgment",
+    "hourly_rate": "the price of an hour",
+}
 _ROUNDING = 1e-12
 """80 / .4 is 200, whatever its last bit."""

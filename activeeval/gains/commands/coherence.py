@@ -9,7 +9,7 @@ import click
 
 from activeeval.cli.help import command
 from activeeval.cli.input_options import qrels_option, run_option, seed_option, versus_run_option
-from activeeval.cli.output import check_out, emit, rows_options, say, say_notes, show_text
+from activeeval.cli.output import check_out, emit, output_option, say, say_notes, show_text
 from activeeval.core.errors import InputError
 from activeeval.report.numbers import agreeing, counted
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
               help="Bins of the difference under the first measure.")  # fmt: skip
 @click.option("--plot", metavar="FILE", help="Draw agreement over difference (.png, .svg, .pdf).")
 @seed_option
-@rows_options
+@output_option
 def coherence(
-    first: str, second: str, n_pairs: int, bins: int, plot: str | None, seed: int, places: int, form: str, **lists: Any
+    first: str, second: str, n_pairs: int, bins: int, plot: str | None, seed: int, form: str, **lists: Any
 ) -> None:
     """Tell how often two measures prefer the same of two lists, by how far the lists differ under the first.
 
@@ -63,11 +63,11 @@ def coherence(
         tied = f", and for {report.one_tied:.1%} one of them sees no difference" if report.one_tied else ""
         show_text(f"{first} and {second} prefer the same list for {report.agree:.1%} of {report.pairs:,} {what}{tied}.")
         click.echo()
-    emit(rows, form, places)
+    emit(rows, form)
     if form != "text":
         if form != "jsonl":
             click.echo()
-        emit([whole], form, places)
+        emit([whole], form)
     else:
         click.echo()
         show_text(f"from, to: how far the two lists differ by {first}; agree: how often {second} prefers the same.")

@@ -70,7 +70,7 @@ def gains() -> None:
 @input_options.confidence_option
 @click.option("--out", required=True, metavar="FILE", help="File to write: .json.")
 @output.force_option
-@output.rows_options
+@output.output_option
 def learn(
     validation: tuple[str, ...],
     margin: str,
@@ -81,7 +81,6 @@ def learn(
     confidence: float,
     out: str,
     force: bool,
-    places: int,
     form: str,
     **options: Any,
 ) -> None:
@@ -119,7 +118,7 @@ def learn(
     fields = gains_record(learned)
     write_gains(out, fields)
     _tell(learned)
-    _emit(fields, form, places)
+    _emit(fields, form)
     output.say(f"wrote {out}: use it as --measure @{out}")
 
 
@@ -176,19 +175,19 @@ def _tell(learned: LearnedGains) -> None:
         output.say(f"caution: {band.units} {band.resampled} make a rough stability band")
 
 
-def _emit(fields: Mapping[str, Any], form: str, places: int) -> None:
+def _emit(fields: Mapping[str, Any], form: str) -> None:
     from activeeval.gains.gain_rows import gains_band, gains_rows
 
     by_grade, by_rank = gains_rows(fields)
-    output.emit(by_grade, form, places)
+    output.emit(by_grade, form)
     if form != "jsonl":
         click.echo()
-    output.emit(by_rank, form, places)
+    output.emit(by_rank, form)
     if fields.get("by_rank"):
         if form != "jsonl":
             click.echo()
         weights = [{"rank": rank} | _by_grade(row) for rank, row in enumerate(fields["weights"], 1)]
-        output.emit(weights, form, places)
+        output.emit(weights, form)
         output.say("the measure is the last table, a gain for every rank and grade")
     if band := gains_band(fields):
         output.say(f"{band.columns[0]} … {band.columns[1]}: {band.meaning}")
@@ -201,8 +200,8 @@ def _by_grade(gains: Sequence[float]) -> dict[str, float]:
 @command()
 @click.argument("file", metavar="FILE")
 @click.option("--plot", metavar="FILE", help="Draw gains and discounts (.png, .svg, .pdf).")
-@output.rows_options
-def show(file: str, plot: str | None, places: int, form: str) -> None:
+@output.output_option
+def show(file: str, plot: str | None, form: str) -> None:
     """Show gains by grade and discounts by rank, beside the usual ones, and how far they can be believed.
 
     share is of the best grade's gain; low and high are the ends of confidence intervals. Where the preferences support
@@ -219,7 +218,7 @@ def show(file: str, plot: str | None, places: int, form: str) -> None:
         output.check_out(plot, PICTURES)
     kept = read_gains(file)
     fields = {**kept.fields, "gains": kept.gains, "discounts": kept.discounts}
-    _emit(fields, form, places)
+    _emit(fields, form)
     if "rank_one_share" in fields:
         output.say(f"gains and discounts hold {fields['rank_one_share']:.1%} of the weights of ranks and grades")
     for caution in fields.get("cautions", ()):
@@ -234,8 +233,8 @@ def show(file: str, plot: str | None, places: int, form: str) -> None:
 @click.option("--count", type=click.IntRange(1), default=1, help="How many pairs to name.")
 @click.option("--start", type=click.IntRange(1), default=20,
               help="Answers before the choice is by weights; until then it is by chance.")  # fmt: skip
-@output.rows_options
-def next_pair(count: int, start: int, places: int, form: str, **options: Any) -> None:
+@output.output_option
+def next_pair(count: int, start: int, form: str, **options: Any) -> None:
     """Name the pair worth asking about next: the one that the answers so far are least sure of. PREFS hold the pairs,
     with the answers that are there; fill in `answer` (first, second, tie) and call again.
 
@@ -255,7 +254,7 @@ def next_pair(count: int, start: int, places: int, form: str, **options: Any) ->
             del row["query"]
         if form == "text" and chosen.is_by_chance:
             del row["difference"]
-    output.emit(rows, form, places)
+    output.emit(rows, form)
     by_chance = "; chosen by chance" if chosen.is_by_chance else ""
     output.say(
         f"{counted(chosen.n_answered, 'pair')} {agreeing(chosen.n_answered, 'is', 'are')} answered, "
@@ -266,8 +265,8 @@ def next_pair(count: int, start: int, places: int, form: str, **options: Any) ->
 @command("test")
 @_preference_options
 @click.option("--samples", type=click.IntRange(1), default=199, help="Bootstrap samples of gains times discounts.")
-@output.rows_options
-def test_rank_one(samples: int, places: int, form: str, **options: Any) -> None:
+@output.output_option
+def test_rank_one(samples: int, form: str, **options: Any) -> None:
     """Test whether preferences need a gain for every rank and grade, or gains times discounts explain them.
 
     A likelihood ratio, beside those of preferences drawn from the gains and discounts that fit best. Where they are
@@ -286,7 +285,7 @@ def test_rank_one(samples: int, places: int, form: str, **options: Any) -> None:
         what = "depend on the rank: `gains learn --by-rank` writes them" if depends else "need not depend on the rank"
         output.show_text(f"Gains {what} (p = {tested.p_value:.3g}, {counted(tested.n_preferences, 'preference')}).")
         click.echo()
-    output.emit([asdict(tested)], form, places)
+    output.emit([asdict(tested)], form)
 
 
 gains.add_late(

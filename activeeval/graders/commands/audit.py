@@ -45,7 +45,7 @@ _OPTIONS = (
     input_options.scope_option("pool"),
     input_options.confidence_option,
     output.explain_option,
-    output.rows_options,
+    output.output_option,
 )  # fmt: skip
 
 
@@ -59,7 +59,7 @@ def audit_options(command_of_it: Callable[..., Any]) -> Callable[..., Any]:
 @click.argument("sheets", metavar="SHEET...", nargs=-1)
 @audit_options
 @input_options.policy_option
-def audit(path: str, sheets: tuple[str, ...], places: int, form: str, **asked: Any) -> None:
+def audit(path: str, sheets: tuple[str, ...], form: str, **asked: Any) -> None:
     """Hold a machine's grades against what people say of a sample: its bias with an interval, system by system.
 
     The machine alone: the measure by its grades of all items, on people's scale. Corrected: what `activeeval estimate`
@@ -79,17 +79,17 @@ def audit(path: str, sheets: tuple[str, ...], places: int, form: str, **asked: A
     tell("reading the sample, its sheets and the grades")
     with input_options.worded():
         made = audited(by_round((path, *sheets)), **asked)
-    show_audit(made, form, places)
+    show_audit(made, form)
 
 
-def show_audit(audited: Audit, form: str, places: int) -> None:
+def show_audit(audited: Audit, form: str) -> None:
     """Print an audit, and then say what to be wary of."""
     if form == "text" and not output.is_asked("wide"):
-        _show(audited, places)
+        _show(audited)
     elif form == "jsonl":
         output.emit([_whole_row(row, grader) for grader in audited.graders for row in grader.rows], form)
     else:
-        output.emit([asdict(row) for row in audited.rows], form, places)
+        output.emit([asdict(row) for row in audited.rows], form)
     output.say_cautions([(answer.title, answer.estimate) for answer in audited.answers])
     _say_cautions(audited.graders)
     output.say_notes(audited.notes)
@@ -107,7 +107,7 @@ def _whole_row(row: AuditRow, grader: GraderAudit) -> dict[str, Any]:
     return asdict(row) | {"sentence": audit_sentence(row), "about": beside}
 
 
-def _show(audited: Audit, places: int) -> None:
+def _show(audited: Audit) -> None:
     """Print for a reader: sentences, the table of biases, then each machine's values beside people's grades."""
     from activeeval.graders.audit_report import (
         audit_footnotes,
@@ -120,7 +120,7 @@ def _show(audited: Audit, places: int) -> None:
     for line in audit_headline(audited.graders):
         output.show_text(line)
     click.echo()
-    output.emit(audit_table(audited.rows, places if output.are_places_typed() else None), "text")
+    output.emit(audit_table(audited.rows), "text")
     for grader in audited.graders:
         click.echo()
         output.emit(value_table(grader), "text")

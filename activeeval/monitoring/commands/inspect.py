@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,7 +15,7 @@ from activeeval.cli.input_options import worded
 from activeeval.cli.waiting import tell
 from activeeval.cli.wording import option_here
 from activeeval.report.numbers import counted
-from activeeval.sampling.commands.price_options import price_of, price_options, say_costs
+from activeeval.sampling.commands.price_options import price_option, say_costs
 from activeeval.scoring.commands.unjudged_bounds import check_holes, holes_options, show_holes
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 @name_argument
 @db_option
 @holes_options
-@price_options
-@output.comment_options
+@price_option
+@output.comment_option
 @click.pass_context
 def status(
     context: click.Context,
@@ -42,9 +42,8 @@ def status(
     db: str | None,
     holes: bool,
     more: tuple[int, ...],
-    places: int,
+    price: Price | None,
     form: str,
-    **options: Any,
 ) -> None:
     """Say what the last night says, and what it waits for; ends as `night` does.
 
@@ -58,14 +57,13 @@ def status(
     check_holes(holes, {option_here("more"): more})
     if holes and form == output.COMMENT:
         raise click.UsageError(f"--holes is told as text or rows: leave out -o {output.COMMENT}")
-    price = price_of(options)
     with opened_watch(name, db) as (store, shared):
         if not holes:
-            show_night(context, store, name, db, form, places, price)
+            show_night(context, store, name, db, form, price)
             say_earlier(context, store, name, shared)
             return
         night = _last_night(context, store, name)
-        _show_holes(store, name, more, night.cautions, form, places)
+        _show_holes(store, name, more, night.cautions, form)
         _say_waiting(night, name, db, price)
 
 
@@ -74,8 +72,8 @@ def status(
 @db_option
 @click.option("--from", "begin", default="", metavar="DATE", help="The first night. Default: of the watch.")
 @click.option("--to", "end", default="", metavar="DATE", help="The last night. Default: of the watch.")
-@output.estimates_options
-def estimate(name: str, db: str | None, begin: str, end: str, places: int, form: str) -> None:
+@output.output_option
+def estimate(name: str, db: str | None, begin: str, end: str, form: str) -> None:
     """Print a value for each night with its interval, and what each night is more than another.
 
     The interval of a value holds in 95 nights of 100. The interval of a change is the one that its verdict follows
@@ -98,19 +96,19 @@ def estimate(name: str, db: str | None, begin: str, end: str, places: int, form:
         spans = change_between(store, name, begin, end) if begin and end and begin < end else []
     output.say_notes(caution for night in nights[-1:] for caution in night.cautions)
     if form == "text" and not output.is_asked("wide"):
-        _show_table(nights, spans, places)
+        _show_table(nights, spans)
     else:
         rows = [row for night in nights for row in rows_of(night)]
-        output.emit(rows + [_row(change, nights[-1].settings) for change in spans], form, places)
+        output.emit(rows + [_row(change, nights[-1].settings) for change in spans], form)
 
 
 @command()
 @name_argument
 @db_option
 @click.option("--out", required=True, metavar="FILE", help="The page to write, .md; a picture .png beside it.")
-@price_options
+@price_option
 @output.force_option
-def report(name: str, db: str | None, out: str, force: bool, **options: Any) -> None:
+def report(name: str, db: str | None, out: str, price: Price | None, force: bool) -> None:
     """Write what a team reads of a month: the last night, the series as a picture and a table, alarms, labels a night.
 
     \b
@@ -119,7 +117,6 @@ def report(name: str, db: str | None, out: str, force: bool, **options: Any) -> 
     from activeeval.monitoring.night_pages import page_of, picture_of
     from activeeval.monitoring.series import nights_say
 
-    price = price_of(options)
     output.check_new(out, (".md",), force)
     picture = f"{out.removesuffix('.md')}.png"
     output.check_new(picture, (".png",), force)
@@ -229,16 +226,16 @@ def _row(change: Answer, settings: Settings) -> dict[str, Cell]:
 
 
 def show_night(
-    context: click.Context, store: Store, name: str, db: str | None, form: str, places: int, price: Price | None = None
+    context: click.Context, store: Store, name: str, db: str | None, form: str, price: Price | None = None
 ) -> None:
     """Print what the last night of a watch says, and leave its exit code."""
     night = _last_night(context, store, name)
     if form == output.COMMENT:
-        _show_comment(name, night, places)
+        _show_comment(name, night)
     elif form != "text" or output.is_asked("wide"):
-        output.emit(rows_of(night), form, places)
+        output.emit(rows_of(night), form)
     else:
-        _show(night, places)
+        _show(night)
     _say_waiting(night, name, db, price)
 
 
@@ -270,9 +267,7 @@ def _say_waiting(night: NightSays, name: str, db: str | None, price: Price | Non
     say_costs(price, night.waiting, "judgments to come")
 
 
-def _show_holes(
-    store: Store, name: str, budgets: Sequence[int], cautions: Sequence[Caution], form: str, places: int
-) -> None:
+def _show_holes(store: Store, name: str, budgets: Sequence[int], cautions: Sequence[Caution], form: str) -> None:
     """Print what the unjudged items of the last night may be worth."""
     from activeeval.monitoring.unjudged import holes_of_last_night
 
@@ -283,10 +278,10 @@ def _show_holes(
         return
     if night.n_unjudged:
         output.say(f"{night.date}: {night.n_unjudged} queries have no judgments and are ignored")
-    show_holes(night.holes, cautions, form, places)
+    show_holes(night.holes, cautions, form)
 
 
-def _show(night: NightSays, places: int) -> None:
+def _show(night: NightSays) -> None:
     """Print a night for a reader: sentences, a table, what the words mean."""
     from activeeval.monitoring.night_pages import meaning, night_sentences, night_table
     from activeeval.report.findings import table_of
@@ -297,16 +292,15 @@ def _show(night: NightSays, places: int) -> None:
         output.show_text(_waits(night))
         return
     click.echo()
-    exact = places if output.are_places_typed() else None
-    output.emit(night_table(night, exact), "text", places)
+    output.emit(night_table(night), "text")
     click.echo()
     if night.segment_findings:
-        output.emit(table_of(night.segment_findings, exact), "text", places)
+        output.emit(table_of(night.segment_findings), "text")
         click.echo()
     output.show_text(meaning(night))
 
 
-def _show_comment(name: str, night: NightSays, places: int) -> None:
+def _show_comment(name: str, night: NightSays) -> None:
     """Print a night as a comment."""
     from activeeval.monitoring.night_pages import alarm_title, meaning, night_sentences, night_table
     from activeeval.report.cautions import caution_lines
@@ -317,7 +311,7 @@ def _show_comment(name: str, night: NightSays, places: int) -> None:
     if not night.findings:
         click.echo(comment(title, [*sentences, _waits(night)], []))
         return
-    rows = night_table(night, places if output.are_places_typed() else None, WIDTH)
+    rows = night_table(night, WIDTH)
     careful = caution_lines([("", night.cautions)], option_here)
     click.echo(comment(title, [*sentences, *careful], rows, [meaning(night)]))
 
@@ -329,10 +323,10 @@ def _waits(night: NightSays) -> str:
     return f"{night.date}: nothing can be read yet, {why}."
 
 
-def _show_table(nights: Sequence[NightSays], spans: Sequence[Answer], places: int) -> None:
+def _show_table(nights: Sequence[NightSays], spans: Sequence[Answer]) -> None:
     from activeeval.monitoring.night_pages import meaning, series_table, span_sentences
 
-    output.emit(series_table(nights), "text", places)
+    output.emit(series_table(nights), "text")
     click.echo()
     for line in span_sentences(spans):
         output.show_text(line)

@@ -29,13 +29,14 @@ from activeeval.cli.waiting import tell
 from activeeval.monitoring.commands.inspect import opened_watch, say_earlier, say_shared, show_night
 from activeeval.report.numbers import counted
 from activeeval.sampling.commands import sheet_options
-from activeeval.sampling.commands.price_options import price_of, price_options
+from activeeval.sampling.commands.price_options import price_option
 from activeeval.sampling.commands.sampling_options import texts_options
 from activeeval.sampling.options import MEASURES_HELP, GoalFields
 
 if TYPE_CHECKING:
     from activeeval.campaigns.scripted_judge import Script
     from activeeval.campaigns.store import NightRow, Store
+    from activeeval.core.planning.prices import Price
     from activeeval.core.results import Caution, Note
     from activeeval.monitoring.nights import NightDraw
     from activeeval.monitoring.settings import Settings
@@ -136,9 +137,9 @@ def _say_set_up(name: str, db: str | None, settings: Settings) -> None:
 @click.option("--sheet", metavar="FILE", help=f"Write what is to be judged: {sheet_options.FORMS}.")
 @texts_options
 @machine_is_truth_option
-@price_options
+@price_option
 @output.force_option
-@output.comment_options
+@output.comment_option
 @click.pass_context
 def night(
     context: click.Context,
@@ -154,10 +155,9 @@ def night(
     documents: str | None,
     queries: str | None,
     machine_is_truth: bool,
+    price: Price | None,
     force: bool,
-    places: int,
     form: str,
-    **options: Any,
 ) -> None:
     """Take tonight's run, draw what is new, and say what stands already.
 
@@ -172,7 +172,6 @@ def night(
     from activeeval.monitoring.night_inputs import Tonight
     from activeeval.monitoring.nights import draw_night
 
-    price = price_of(options)
     plan = None if sheet is None else sheet_options.planned(sheet, force=force)
     script = None if oracle is None else _script(oracle, machine_is_truth)
     tonight = Tonight(
@@ -200,7 +199,7 @@ def night(
             _write(store, drawn.campaign, plan)
         elif plan is not None:
             output.say("nothing is to be judged: no sheet was written")
-        show_night(context, store, name, db, form, places, price)
+        show_night(context, store, name, db, form, price)
         say_earlier(context, store, name, shared)
         _say_outlook(store, name)
 
@@ -211,8 +210,8 @@ def night(
 @click.argument("sheets", metavar="[SHEET]...", nargs=-1)
 @click.option("--judge", metavar="JUDGE", help="Whose judgments they are, where a sheet names no judge.")
 @machine_is_truth_option
-@price_options
-@output.comment_options
+@price_option
+@output.comment_option
 @click.pass_context
 def submit(
     context: click.Context,
@@ -222,9 +221,8 @@ def submit(
     sheets: tuple[str, ...],
     judge: str | None,
     machine_is_truth: bool,
-    places: int,
+    price: Price | None,
     form: str,
-    **options: Any,
 ) -> None:
     """Take judged sheets of the last night in, and say what stands; ends as `night` does.
 
@@ -237,12 +235,11 @@ def submit(
     """
     from activeeval.monitoring.night_inputs import last_night
 
-    price = price_of(options)
     with opened(name, db) as store:
         last_night(store, name)
         steps = _take(store, name, sheets, judge, machine_is_truth)
         _suspect(store, name, sheets)
-        show_night(context, store, name, db, form, places, price)
+        show_night(context, store, name, db, form, price)
         say_earlier(context, store, name, steps)
         _say_outlook(store, name)
 

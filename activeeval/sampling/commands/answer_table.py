@@ -12,7 +12,6 @@ import click
 
 from activeeval.cli.output import (
     TRACKED,
-    are_places_typed,
     emit,
     is_asked,
     say,
@@ -58,7 +57,6 @@ class Steps(NamedTuple):
 def show_estimates(
     estimates: Estimates,
     form: str,
-    places: int,
     where: str = "",
     beside: Mapping[str, Cell] | None = None,
     steps: Steps | None = None,
@@ -80,15 +78,15 @@ def show_estimates(
 
     is_read = form == "text" and not is_asked("wide")
     if is_read:
-        _show(estimates, places, where, *(steps or Steps()))
+        _show(estimates, where, *(steps or Steps()))
     elif form == TRACKED:
         _log(_rows(estimates, "jsonl", beside), files)
     elif form in ("md", "latex"):
         show_first(missing_lists(estimates.missing), form)
-        show_findings(estimates, form, places)
+        show_findings(estimates, form)
     else:
         show_first(missing_lists(estimates.missing), form)
-        emit(_rows(estimates, form, beside), form, places)
+        emit(_rows(estimates, form, beside), form)
     say_cautions([(answer.title, answer.estimate) for answer in estimates.answers])
     counts = estimates.progress
     say_progress(counts._replace(waiting=0) if is_read else counts, estimates.agreement, estimates.policy)
@@ -118,14 +116,14 @@ def _rows(estimates: Estimates, form: str, beside: Mapping[str, Cell] | None) ->
     return rows
 
 
-def _show(estimates: Estimates, places: int, where: str, grow: str, judge: str, onward: str) -> None:
+def _show(estimates: Estimates, where: str, grow: str, judge: str, onward: str) -> None:
     """Print for a reader: sentences, a table, what the words in it mean, and what to do next."""
     for line in estimates.headline:
         show_text(line)
     if estimates.progress.waiting:
         show_text(_early(estimates))
     click.echo()
-    show_findings(estimates, "text", places)
+    show_findings(estimates, "text")
     click.echo()
     show_text(" ".join((*estimates.footnotes, *([f"This is {where}."] if where else []))))
     goes_on = f"`{onward}` draws what these labels lead to." if onward and estimates.goes_on else ""
@@ -153,15 +151,14 @@ def _growing(estimates: Estimates, grow: str) -> str:
     return f"`{grow.format(budget=f'{max(amounts):g}')}` adds what should decide." if grow and amounts else ""
 
 
-def show_findings(estimates: Estimates, form: str, places: int) -> None:
+def show_findings(estimates: Estimates, form: str) -> None:
     """Print the table of what is estimated; of more than two systems those of each measure."""
     from activeeval.report.findings import table_of
 
     if estimates.places:
-        _show_systems(estimates, form, places)
+        _show_systems(estimates, form)
         return
-    exact = places if are_places_typed() else None
-    emit(table_of([answer.finding for answer in estimates.answers], exact), form, places)
+    emit(table_of([answer.finding for answer in estimates.answers]), form)
 
 
 def _say_if_few(answers: Sequence[SampleAnswer]) -> None:
@@ -175,12 +172,12 @@ def _say_if_few(answers: Sequence[SampleAnswer]) -> None:
         )
 
 
-def _show_systems(estimates: Estimates, form: str, places: int) -> None:
+def _show_systems(estimates: Estimates, form: str) -> None:
     """Print for each measure, and segment, a table of its systems and one of their differences, and what they mean."""
     from activeeval.report.findings import fitting, table_of
     from activeeval.report.rendering import note_text
 
-    most, exact = 0, places if are_places_typed() else None
+    most = 0
     for name, segment in dict.fromkeys((place.measure, place.segment) for place in estimates.places):
         title = name if segment is None else f"{name}, {segment}"
         systems = [place for place in estimates.places if (place.measure, place.segment) == (name, segment)]
@@ -189,14 +186,10 @@ def _show_systems(estimates: Estimates, form: str, places: int) -> None:
             for answer in estimates.answers
             if answer.shared and (answer.target.name, answer.segment) == (name, segment)
         ]
-        emit(fitting(partial(_place_rows, title, systems, exact)), form, places)
+        emit(fitting(partial(_place_rows, title, systems)), form)
         click.echo()
-        table = table_of([answer.finding for answer in pairs], exact)
-        emit(
-            [{title: row.pop("of")} | _marked(row, answer) for row, answer in zip(table, pairs, strict=True)],
-            form,
-            places,
-        )
+        table = table_of([answer.finding for answer in pairs])
+        emit([{title: row.pop("of")} | _marked(row, answer) for row, answer in zip(table, pairs, strict=True)], form)
         click.echo()
         most = max(most, len(pairs))
     sure = f"{100 * estimates.confidence:g} %"
@@ -206,19 +199,19 @@ def _show_systems(estimates: Estimates, form: str, places: int) -> None:
     show_text(note) if form == "text" else click.echo(note_text(note, form))
 
 
-def _place_rows(title: str, systems: Sequence[Place], exact: int | None, longest: int) -> list[dict[str, str]]:
+def _place_rows(title: str, systems: Sequence[Place], longest: int) -> list[dict[str, str]]:
     from activeeval.report.findings import short_name
 
-    return [{title: short_name(place.system, longest)} | _place_cells(place, exact, longest) for place in systems]
+    return [{title: short_name(place.system, longest)} | _place_cells(place, longest) for place in systems]
 
 
-def _place_cells(place: Place, exact: int | None, longest: int) -> dict[str, str]:
+def _place_cells(place: Place, longest: int) -> dict[str, str]:
     from activeeval.report.findings import figures, some_names
 
     first, last = place.ranks
     cells = {"rank": f"{first}" if first == last else f"{first} to {last}"}
     if place.answer is not None:
-        cells["value"] = figures(place.answer.finding, exact)
+        cells["value"] = figures(place.answer.finding)
     return cells | {"better than": some_names(place.better_than, longest=longest)}
 
 

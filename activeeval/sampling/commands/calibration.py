@@ -10,7 +10,7 @@ import click
 
 from activeeval.cli.help import command
 from activeeval.cli.input_options import pool_options, prepared
-from activeeval.cli.output import emit, rows_options, say, show_table, show_text
+from activeeval.cli.output import emit, output_option, say, show_table, show_text
 from activeeval.cli.waiting import tell
 from activeeval.report.numbers import agreeing, counted
 from activeeval.sampling.commands.sampling_options import measure_option
@@ -25,8 +25,8 @@ _MUCH = 1.5
 @command()
 @pool_options
 @measure_option
-@rows_options
-def calibration(measure: str, places: int, form: str, **options: Any) -> None:
+@output_option
+def calibration(measure: str, form: str, **options: Any) -> None:
     """Hold the grade model against labels: what it predicts, grade by grade, and of the measure.
 
     Figures are for the model with its query factor and without. The savings follow from the variances: where the
@@ -52,13 +52,13 @@ def calibration(measure: str, places: int, form: str, **options: Any) -> None:
     if form == "text":
         show_text(_sentence(target.name, next(iter(figures.values()))))
         click.echo()
-        _show(reports, figures, target.name, places)
+        _show(reports, figures, target.name)
         return
     rows: list[dict[str, Any]] = []
     for name, report in reports.items():
         rows += [{"model": name, "part": "whole", "what": what, "value": v} for what, v in figures[name].items()]
         rows += [{"model": name, "part": "reliability", **row} for row in report.reliability_rows()]
-    emit(rows, form, places)
+    emit(rows, form)
 
 
 def _sentence(measure: str, figures: Mapping[str, float]) -> str:
@@ -79,19 +79,16 @@ def _sentence(measure: str, figures: Mapping[str, float]) -> str:
     return f"The grade model is {how or 'about as sure as it should be'}: {spread}; {sums}."
 
 
-def _show(
-    reports: Mapping[str, CalibrationReport], figures: Mapping[str, Mapping[str, float]], measure: str, places: int
-) -> None:
+def _show(reports: Mapping[str, CalibrationReport], figures: Mapping[str, Mapping[str, float]], measure: str) -> None:
     from activeeval.report.rendering import format_cell
 
     names = dict.fromkeys(what for column in figures.values() for what in column)
     summary = [
-        {"what": what} | {name: format_cell(column.get(what), places) for name, column in figures.items()}
-        for what in names
+        {"what": what} | {name: format_cell(column.get(what)) for name, column in figures.items()} for what in names
     ]
     show_table(summary, f"The model and the labels, L is {measure}")
     bins = [
-        {"model": name, **{column: format_cell(value, places) for column, value in row.items()}}
+        {"model": name, **{column: format_cell(value) for column, value in row.items()}}
         for name, report in reports.items()
         for row in report.reliability_rows()
     ]

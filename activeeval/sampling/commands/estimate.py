@@ -44,10 +44,8 @@ if TYPE_CHECKING:
 )
 @input_options.confidence_option
 @output.explain_option
-@output.tracked_options
-def estimate(
-    path: str, sheets: tuple[str, ...], kind: str, segments: str | None, places: int, form: str, **asked: Any
-) -> None:
+@output.tracked_option
+def estimate(path: str, sheets: tuple[str, ...], kind: str, segments: str | None, form: str, **asked: Any) -> None:
     """Turn a sample and its judged sheets into estimates with their intervals, a row for each measure and question.
 
     Of more than two systems all differences of a measure are told at once too: intervals that all hold together, p
@@ -78,7 +76,7 @@ def estimate(
         raise UndrawnError(f"{problem}: `{next_command(path, sheets, None, asked['policy'])}`") from None
     onward = next_command(path, sheets, None, asked["policy"]) if sheets else ""
     steps = Steps(grow=_growing(path), onward=onward)
-    show_estimates(estimates, form, places, steps=steps, files=[path, *sheets])
+    show_estimates(estimates, form, steps=steps, files=[path, *sheets])
 
 
 def _growing(path: str) -> str:

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli import input_options, option_types, output
+from activeeval.cli import input_options, output
 from activeeval.cli.help import command
 from activeeval.cli.input_options import options_of
 from activeeval.cli.waiting import tell
 from activeeval.inputs.options import PoolFields
 from activeeval.report.numbers import counted
 from activeeval.sampling.commands import sampling_options
-from activeeval.sampling.commands.price_options import price_of, price_options
+from activeeval.sampling.commands.price_options import price_option
 from activeeval.sampling.options import PlanFields
 
 if TYPE_CHECKING:
-    from activeeval.core.planning.prices import Price
+    from activeeval.core.planning.prices import Money, Price
     from activeeval.core.results import Caution, Note
     from activeeval.inputs.budgets import Budget
     from activeeval.sampling.plan_pool_files import FilesPlan
@@ -34,12 +34,11 @@ _TRAINS = "queries that train"
 @options_of(PoolFields, leave_out=("index_update",))
 @options_of(PlanFields)
 @sampling_options.log_queries_option
-@click.option("--money", type=option_types.POSITIVE, metavar="M", help="With a price: what does so much money buy?")
-@price_options
+@price_option
 @click.option("--plot", metavar="FILE", help="Draw half-width over budget (.png, .svg, .pdf).")
 @output.explain_option
-@output.figures_options
-def plan(money: float | None, plot: str | None, places: int, form: str, **options: Any) -> None:
+@output.output_option
+def plan(plot: str | None, form: str, **options: Any) -> None:
     """Say what a budget should reach, before anything is judged; or which budget a half-width or a difference takes.
 
     Takes the pool of `simulate` and looks at no label of it: rankings, a grade model or none, known grades, costs. All
@@ -64,7 +63,7 @@ def plan(money: float | None, plot: str | None, places: int, form: str, **option
     \b
     activeeval plan --run new.run --versus-run old.run --max-grade 3 --measure DCG@10 --budget 200
     activeeval plan --run new.run --versus-run old.run --train old.qrels --half-width 0.1
-    activeeval plan --run new.run --max-grade 3 --measure P@5 --price-per-judgment 0.40 --money 400
+    activeeval plan --run new.run --max-grade 3 --measure P@5 --price 0.40 --budget 400EUR
     """
     from activeeval.inputs.choices import Choices
     from activeeval.report.pictures import PICTURES, plot_plans
@@ -72,12 +71,10 @@ def plan(money: float | None, plot: str | None, places: int, form: str, **option
     from activeeval.sampling.plan_request import PlanRequest
     from activeeval.sampling.plan_result import Plan
 
-    price = price_of(options)
-    beside = [name for name, value in (("money", money), ("plot", plot)) if value is not None]
-    if money is not None:
-        options["budget"] = (*options["budget"], _bought(money, price))
+    with input_options.worded():
+        options["budget"] = [_paid(budget, options["price"]) for budget in options["budget"]]
     asked = {each.name: options.pop(each.name) for each in fields(PlanRequest) if each.name in options}
-    request = PlanRequest(price=price, beside=beside, **asked)
+    request = PlanRequest(beside=[] if plot is None else ["plot"], **asked)
     if plot:
         output.check_out(plot, PICTURES)
 
@@ -87,46 +84,45 @@ def plan(money: float | None, plot: str | None, places: int, form: str, **option
 
     with input_options.worded():
         made = plan_for(Choices(**options), request, say=say, progress=tell)
-    _show(made, form, places)
+    _show(made, form)
     if plot and isinstance(made, Plan):
         plot_plans(made.sample.hardest, made.confidence, plot)
         output.say(f"wrote {plot}")
 
 
-def _bought(money: float, price: Price | None) -> Budget:
-    """Return the budget that an amount of money pays for."""
-    from activeeval.core.planning.prices import Price
-    from activeeval.inputs.budgets import Budget
+def _paid(asked: Budget | Money, price: Price | None) -> Budget:
+    """Return a budget, of an amount of money the one that it pays for."""
+    from activeeval.sampling.prices import paid_budget
 
-    with input_options.worded():
-        n_judgments = (price or Price()).judgments_for(money)
-    output.say(f"{money:g} {(price or Price()).currency} pay for {n_judgments:,} judgments")
-    return Budget(float(n_judgments))
+    budget = paid_budget(asked, price)
+    if budget is not asked:
+        output.say(f"{asked} pay for {budget.amount:,g} judgments")
+    return budget
 
 
-def _show(made: Plan | SegmentPlan | FilesPlan, form: str, places: int) -> None:
+def _show(made: Plan | SegmentPlan | FilesPlan, form: str) -> None:
     from activeeval.sampling.plan_result import Plan
     from activeeval.sampling.segment_plan import SegmentPlan
 
     if isinstance(made, Plan):
-        _show_plan(made, form, places)
+        _show_plan(made, form)
     elif isinstance(made, SegmentPlan):
-        _show_segments(made, form, places)
+        _show_segments(made, form)
     else:
         output.say_notes(made.of_pool)
         if form != "text":
-            output.emit(made.rows(), form, places)
+            output.emit(made.rows(), form)
             return
         output.show_table(made.table, made.title)
         for line in made.footnotes:
             output.show_text(line)
 
 
-def _show_plan(made: Plan, form: str, places: int) -> None:
+def _show_plan(made: Plan, form: str) -> None:
     from activeeval.report.rows import plan_footnote
 
     if form != "text":
-        output.emit(made.rows(), form, places)
+        output.emit(made.rows(), form)
         output.say_notes(made.headlines)
     else:
         output.show_notes([*(note for note in made.of_pool if note.code == _TRAINS), *made.headlines])
@@ -138,11 +134,11 @@ def _show_plan(made: Plan, form: str, places: int) -> None:
     output.say_notes(made.asking)
 
 
-def _show_segments(made: SegmentPlan, form: str, places: int) -> None:
+def _show_segments(made: SegmentPlan, form: str) -> None:
     from activeeval.sampling.prices import priced
 
     if form != "text":
-        output.emit(made.rows(), form, places)
+        output.emit(made.rows(), form)
         output.say_notes([made.headline, *made.others])
         return
     output.show_notes([made.headline])

@@ -16,7 +16,7 @@ from activeeval.report.numbers import agreeing, counted
 from activeeval.sampling.commands import sampling_options, sheet_options
 from activeeval.sampling.commands.answer_table import show_estimates
 from activeeval.sampling.commands.next import next_command
-from activeeval.sampling.commands.price_options import price_of, price_options, say_costs
+from activeeval.sampling.commands.price_options import price_option, say_costs
 from activeeval.sampling.options import BUDGET_HELP
 
 if TYPE_CHECKING:
@@ -37,9 +37,11 @@ _sheet_option = click.option(
 @_sheet_option
 @sheet_options.people_options
 @sampling_options.texts_options
-@price_options
+@price_option
 @output.force_option
-def sample(out: str, sheet: str, documents: str | None, queries: str | None, force: bool, **options: Any) -> None:
+def sample(
+    out: str, sheet: str, documents: str | None, queries: str | None, price: Price | None, force: bool, **options: Any
+) -> None:
     """Draw what to judge for a budget, or for half-widths to reach; no label of the pool is looked at. Judges fill in
     the sheet that it writes, and `activeeval estimate` reads it with the sample.
 
@@ -67,7 +69,7 @@ def sample(out: str, sheet: str, documents: str | None, queries: str | None, for
     from activeeval.sampling.draw import draw_for
     from activeeval.sampling.estimate import estimate as estimate_of
 
-    price, plan = price_of(options), _plan(sheet, force, options)
+    plan = _plan(sheet, force, options)
     _check_files(out, plan, force, documents, queries)
     with input_options.worded():
         drawn = draw_for(*sampling_options.requested(options, queries), progress=tell, say=output.say_note)
@@ -77,7 +79,7 @@ def sample(out: str, sheet: str, documents: str | None, queries: str | None, for
     if made.campaign.planned:
         output.say(_next_step(made, out, plan))
     else:
-        show_estimates(estimate_of([(out, [])]), "text", places=4)
+        show_estimates(estimate_of([(out, [])]), "text")
     output.warn_of_weights(made.campaign.design.name, made.campaign.design)
 
 
@@ -88,7 +90,7 @@ def sample(out: str, sheet: str, documents: str | None, queries: str | None, for
 @_sheet_option
 @sheet_options.people_options
 @sampling_options.texts_options
-@price_options
+@price_option
 @sampling_options.files_options
 @output.force_option
 def top_up(
@@ -98,6 +100,7 @@ def top_up(
     sheet: str,
     documents: str | None,
     queries: str | None,
+    price: Price | None,
     force: bool,
     **options: Any,
 ) -> None:
@@ -114,7 +117,7 @@ def top_up(
     from activeeval.sampling.draw_pool_files import top_up_of_files
     from activeeval.sampling.read_samples import read_sample
 
-    price, plan = price_of(options), _plan(sheet, force, options)
+    plan = _plan(sheet, force, options)
     _check_files(out, plan, force, documents, queries)
     tell(f"topping up {path}")
     with input_options.worded():

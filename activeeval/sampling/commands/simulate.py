@@ -39,7 +39,7 @@ _OFTEN = 0.1
     PlanFields,
     only=("methods", "budget"),
     methods={"help": "Repeatable; `all` is every method that fits. Default: passive and the best for the measure."},
-    budget={"name": "budgets", "default": DEFAULT_BUDGETS, "help": f"{BUDGET_HELP}; repeatable."},
+    budget={"name": "budgets", "kind": "budget", "default": DEFAULT_BUDGETS, "help": f"{BUDGET_HELP}; repeatable."},
 )
 @click.option("--repetitions", type=click.IntRange(2), default=2000, help="Replays of each method.")
 @click.option(
@@ -49,21 +49,20 @@ _OFTEN = 0.1
     help="Intervals to measure: t, skewed, logit, or group-sequential (the budgets are its looks).",
 )
 @click.option("--plot", metavar="FILE", help="Draw error over budget (.png, .svg, .pdf).")
-@output.figures_options
+@output.output_option
 def simulate(
     measures: tuple[str, ...],
     methods: tuple[str, ...],
     repetitions: int,
     interval: str,
     plot: str | None,
-    places: int,
     form: str,
     **options: Any,
 ) -> None:
     """Replay sampling thousands of times on a labelled pool and compare the methods.
 
-    passive is the reference and always run; `activeeval methods` lists the others. Without --method the best one that
-    a bad grade model cannot spoil is run beside it: items for DCG, RBP and P, depth for the others.
+    passive is the reference and always run; `plan --method all` shows the others. Without --method the best one that a
+    bad grade model cannot spoil is run beside it: items for DCG, RBP and P, depth for the others.
 
     The pool comes from --letor with --scores, or from --qrels with --run. A budget is a number of judgments; with an
     overhead, or costs that differ, of mean items. A percentage is of judging every query whole: its overhead and the
@@ -113,7 +112,7 @@ def simulate(
             _say_of_budgets(trial)
             panels.append(trial.run(advance, repetitions=repetitions, interval=interval))
             _warn_of_short_intervals(trial.measure, panels[-1].summaries)
-    _show(panels, case, form, places)
+    _show(panels, case, form)
     if plot:
         plot_errors({panel.measure: panel.summaries for panel in panels}, plot, unit=case.inputs.pool.cost_unit)
         output.say(f"wrote {plot}")
@@ -153,7 +152,7 @@ def _warn_of_short_intervals(measure: str, summaries: Sequence[Summary]) -> None
             output.say(f"{method}, {measure}: too few 95 % intervals hold the truth, by budget: {', '.join(missed)}")
 
 
-def _show(panels: Sequence[Panel], case: Case, form: str, places: int) -> None:
+def _show(panels: Sequence[Panel], case: Case, form: str) -> None:
     """Print a sentence and a table of each measure; of several systems one of all differences, and of all at once."""
     from activeeval.inputs.systems import direction
     from activeeval.report.cautions import marked
@@ -161,7 +160,7 @@ def _show(panels: Sequence[Panel], case: Case, form: str, places: int) -> None:
     from activeeval.sampling.simulation_tables import LEGEND, at_once_sentence, no_spread, simulation_sentence
 
     if form != "text":
-        output.emit(marked([row for panel in panels for row in panel.rows()], case.notes), form, places)
+        output.emit(marked([row for panel in panels for row in panel.rows()], case.notes), form)
         return
     pool = case.inputs.pool
     for panel in panels:
@@ -185,7 +184,7 @@ def _show(panels: Sequence[Panel], case: Case, form: str, places: int) -> None:
 
 
 def _show_rows(panel: Panel, title: str) -> None:
-    """Print the tables of a measure, each within the width of a page unless --wide is given."""
+    """Print the tables of a measure, each within the width of a page unless all columns are asked for."""
     from activeeval.report.findings import short_name
     from activeeval.sampling.simulation_tables import at_once_rows, brief_rows, fitted, plain_rows
 
@@ -197,6 +196,6 @@ def _show_rows(panel: Panel, title: str) -> None:
     shown, left_out = (rows, []) if output.is_asked("wide") else fitted(rows, output.WIDTH)
     output.show_table(shown, title)
     if left_out:
-        output.show_text(f"--wide shows more: {', '.join(left_out)}.")
+        output.show_text(f"`-o wide` shows more: {', '.join(left_out)}.")
     if panel.at_once:
         output.show_table(at_once_rows(panel.at_once), f"all {len(panel.contrasts)} differences at once, 95 %")

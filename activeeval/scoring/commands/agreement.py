@@ -10,7 +10,7 @@ import click
 
 from activeeval.cli.help import command
 from activeeval.cli.input_options import confidence_option, seed_option
-from activeeval.cli.output import emit, is_asked, rows_options, say, show_text
+from activeeval.cli.output import emit, is_asked, output_option, say, show_text
 from activeeval.report.numbers import counted, number
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ _BRIEF = {"raw_agreement": "raw", "base_rate": "base"}
               help="Bootstrap resamples of the queries, for the intervals.")  # fmt: skip
 @confidence_option
 @seed_option
-@rows_options
-def agreement(files: tuple[str, ...], resamples: int, confidence: float, seed: int, places: int, form: str) -> None:
+@output_option
+def agreement(files: tuple[str, ...], resamples: int, confidence: float, seed: int, form: str) -> None:
     """Tell how far judges agree: Krippendorff's alpha, Gwet's AC1 and AC2, Cohen's kappa, and tables of preferences.
 
     A FILE is a judged sheet of a sample, judgments (TREC text, or a table of query_id, doc_id and grade), the log of a
@@ -53,19 +53,19 @@ def agreement(files: tuple[str, ...], resamples: int, confidence: float, seed: i
     agreements = read_all(files).agreement(confidence, resamples, seed)
     for problem in agreements.problems:
         say(problem)
-    _show(agreements, form, places)
+    _show(agreements, form)
 
 
-def _show(agreements: Agreements, form: str, places: int) -> None:
+def _show(agreements: Agreements, form: str) -> None:
     """Print the coefficients, then the tables: for machines a cell a row, else as squares."""
     from activeeval.scoring.agreement_rows import cell_rows, coefficient_rows, square_rows, tables_of
 
     rows = coefficient_rows(agreements)
     if form in ("jsonl", "tsv"):
-        emit(rows, form, places)
+        emit(rows, form)
         if form == "tsv":
             click.echo()
-        emit(cell_rows(agreements), form, places)
+        emit(cell_rows(agreements), form)
         return
     is_brief = form == "text" and not is_asked("wide")
     if is_brief and rows:
@@ -73,12 +73,12 @@ def _show(agreements: Agreements, form: str, places: int) -> None:
             show_text(sentence)
         click.echo()
         rows = list(map(_brief, rows))
-    emit([row | {"value": "n/a"} if row["value"] is None else row for row in rows], form, places)
+    emit([row | {"value": "n/a"} if row["value"] is None else row for row in rows], form)
     for name, table in tables_of(agreements).items():
         shares = {} if is_brief else {"by row": table.by_row, "by column": table.by_column}
         for title, square in ({"pairs": table.counts} | shares).items():
             click.echo()
-            emit(square_rows(f"{name}, {title}", square.tolist()), form, places)
+            emit(square_rows(f"{name}, {title}", square.tolist()), form)
 
 
 def _sentences(agreements: Agreements, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -67,9 +67,9 @@ _OWN = {
 @click.option(
     "--budget", type=option_types.BUDGET, help=f"With --qrels, look up only what this pays for. {BUDGET_HELP}."
 )
-@click.option("--method", help="With --budget; see `activeeval methods`. Default: the best for the measure.")
+@click.option("--method", help="With --budget, as items or depth. Default: the best for the measure.")
 @click.option("--max-grade", type=option_types.SCALE, help="Largest grade of the scale. Default: the largest judgment.")
-@click.option("--overhead", type=option_types.FiniteRange(0), default=0.0, help="Cost of turning to a query, in items.")
+@click.option("--overhead", type=option_types.FiniteRange(0), default=0.0, help="Cost of opening a query, in items.")
 @click.option(
     "--unjudged",
     type=click.Choice(("error", "irrelevant")),
@@ -82,7 +82,7 @@ _OWN = {
 @input_options.name_option
 @per_query_options
 @output.explain_option
-@output.comment_options
+@output.comment_option
 @click.pass_context
 def compare(
     context: click.Context,
@@ -96,7 +96,6 @@ def compare(
     db: str | None,
     per_query: str | None,
     force: bool,
-    places: int,
     form: str,
     **options: Any,
 ) -> None:
@@ -141,12 +140,12 @@ def compare(
     context.find_root().obj = exit_code(decision.finding for decision in decisions)
     missing = missing_lists([*notes, *(note for decision in decisions for note in decision.estimate.notes)])
     if form == output.COMMENT:
-        _show_comment(decisions, missing, options["scope"], places)
+        _show_comment(decisions, missing, options["scope"])
     elif form == "text" and not output.is_asked("wide"):
-        _show(decisions, missing, options["scope"], places)
+        _show(decisions, missing, options["scope"])
     else:
         output.show_first(missing, form)
-        output.emit(_rows(decisions, notes, form, shared | {"version": __version__}), form, places)
+        output.emit(_rows(decisions, notes, form, shared | {"version": __version__}), form)
     write_per_query(per_query, _query_rows(decisions))
     output.say_cautions([(decision.name, decision.estimate) for decision in decisions])
     for decision in decisions:
@@ -156,20 +155,20 @@ def compare(
         _tell_next(campaign, db, decisions)
 
 
-def _show(decisions: Sequence[Decision], missing: Sequence[str], scope: str, places: int) -> None:
+def _show(decisions: Sequence[Decision], missing: Sequence[str], scope: str) -> None:
     """Print for a reader: the verdict of each measure as a sentence, a table, and what the intervals are."""
     from activeeval.report.findings import WIDTH, headline
 
     for line in [*missing, *headline([decision.finding for decision in decisions])]:
         output.show_text(line)
     click.echo()
-    output.emit(_table(decisions, places, WIDTH), "text", places)
+    output.emit(_table(decisions, WIDTH), "text")
     click.echo()
     output.show_text(_meaning(decisions, scope))
     show_losers(decisions)
 
 
-def _show_comment(decisions: Sequence[Decision], missing: Sequence[str], scope: str, places: int) -> None:
+def _show_comment(decisions: Sequence[Decision], missing: Sequence[str], scope: str) -> None:
     """Print a comment for a pull request."""
     from activeeval.core.answers import OPEN, WORSE, exit_code
     from activeeval.report.cautions import caution_lines
@@ -179,16 +178,15 @@ def _show_comment(decisions: Sequence[Decision], missing: Sequence[str], scope: 
     title = {WORSE: "worse", OPEN: "undecided"}.get(exit_code(each.finding for each in decisions), "not worse")
     careful = caution_lines([(each.name, each.estimate.cautions) for each in decisions], option_here)
     sentences = [*missing, *(sentence(decision.finding) for decision in decisions)]
-    rows, meaning = _table(decisions, places, WIDTH), _meaning(decisions, scope)
+    rows, meaning = _table(decisions, WIDTH), _meaning(decisions, scope)
     click.echo(comment(f"Search quality: {title}", sentences, rows, [meaning], careful))
 
 
-def _table(decisions: Sequence[Decision], places: int, width: int) -> list[dict[str, str]]:
+def _table(decisions: Sequence[Decision], width: int) -> list[dict[str, str]]:
     """Return a row for each measure with its verdict."""
     from activeeval.report.findings import table_of
 
-    exact = places if output.are_places_typed() else None
-    rows = table_of([decision.finding for decision in decisions], exact, width - len("  equivalent"))
+    rows = table_of([decision.finding for decision in decisions], width=width - len("  equivalent"))
     return [row | {"verdict": decision.verdict} for row, decision in zip(rows, decisions, strict=True)]
 
 

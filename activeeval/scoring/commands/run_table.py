@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from activeeval.core.answers import Answer
     from activeeval.scoring.run_table import RunRow, RunTable
 
+_PLACES = 4
+"""Decimal places of all figures of a table of runs."""
 
-def show_run_table(scored: RunTable, form: str, places: int, *, versus: bool = False) -> None:
+
+def show_run_table(scored: RunTable, form: str, *, versus: bool = False) -> None:
     """Print for readers: as text sentences and a table for each measure, elsewhere a table with all measures' columns.
 
     Parameters
@@ -30,13 +33,13 @@ def show_run_table(scored: RunTable, form: str, places: int, *, versus: bool = F
     if form == "text":
         _show_sentences(scored, versus)
     if versus:
-        emit(_versus_rows(scored, places), form, places)
+        emit(_versus_rows(scored), form)
     elif len(scored.by_measure[0]) == 1:
         from activeeval.report.findings import table_of
 
-        emit(table_of([finding for (finding,) in scored.findings], places), form, places)
+        emit(table_of([finding for (finding,) in scored.findings], _PLACES), form)
     else:
-        _show_runs(scored, form, places)
+        _show_runs(scored, form)
     click.echo()
     note = _note(scored, versus)
     show_text(note) if form == "text" else click.echo(note_text(note, form))
@@ -59,18 +62,18 @@ def _best(findings: Sequence[Answer], baseline: int) -> Answer:
     return max(others, key=lambda finding: finding.value)
 
 
-def _show_runs(scored: RunTable, form: str, places: int) -> None:
+def _show_runs(scored: RunTable, form: str) -> None:
     from activeeval.report.findings import fitting
 
     alpha, measures = 1 - scored.confidence, scored.by_measure
-    blocks = [[_cells(run, runs[scored.baseline].run, alpha, places) for run in runs] for runs in measures]
+    blocks = [[_cells(run, runs[scored.baseline].run, alpha) for run in runs] for runs in measures]
     if form != "text":
-        emit([_joined(measures, blocks, k) for k in range(len(measures[0]))], form, places)
+        emit([_joined(measures, blocks, k) for k in range(len(measures[0]))], form)
         return
     for k, (runs, cells) in enumerate(zip(measures, blocks, strict=True)):
         if k:
             click.echo()
-        emit(fitting(partial(_named, runs, _telling(cells))), form, places)
+        emit(fitting(partial(_named, runs, _telling(cells))), form)
 
 
 def _named(runs: Sequence[RunRow], cells: Sequence[dict[str, str]], longest: int) -> list[dict[str, str]]:
@@ -100,19 +103,19 @@ def _note(scored: RunTable, versus: bool) -> str:
     return " ".join((*note, intervals, *counting_lines(scored.notes, option_here)))
 
 
-def _versus_rows(scored: RunTable, places: int) -> list[dict[str, str]]:
+def _versus_rows(scored: RunTable) -> list[dict[str, str]]:
     from activeeval.report.findings import fitting
 
-    return fitting(lambda longest: [_versus_row(runs, scored.baseline, places, longest) for runs in scored.by_measure])
+    return fitting(lambda longest: [_versus_row(runs, scored.baseline, longest) for runs in scored.by_measure])
 
 
-def _versus_row(runs: Sequence[RunRow], baseline: int, places: int, longest: int) -> dict[str, str]:
+def _versus_row(runs: Sequence[RunRow], baseline: int, longest: int) -> dict[str, str]:
     """Return what is shown of two runs by one measure."""
     from activeeval.report.findings import short_name, table_of
 
     first, other = runs[1 - baseline], runs[baseline]
-    (row,) = table_of([first.finding(other.run)], places)
-    means = {short_name(run.run, longest): number(run.scores.summary.mean, places) for run in (first, other)}
+    (row,) = table_of([first.finding(other.run)], _PLACES)
+    means = {short_name(run.run, longest): number(run.scores.summary.mean, _PLACES) for run in (first, other)}
     pair = first.comparison
     counts = {} if pair is None else {"w/t/l": f"{pair.wins}/{pair.ties}/{pair.losses}"}
     shown = {"measure": row["measure"], **means, "difference": row["value"], "interval": row["interval"]}
@@ -128,7 +131,7 @@ def _joined(measures: Sequence[Sequence[RunRow]], blocks: Sequence[Sequence[dict
     return row
 
 
-def _cells(run: RunRow, baseline: str, alpha: float, places: int) -> dict[str, str]:
+def _cells(run: RunRow, baseline: str, alpha: float) -> dict[str, str]:
     """Return what is shown of a run by one measure; the baseline has no difference."""
     from activeeval.report.findings import figures
     from activeeval.report.numbers import short_p
@@ -136,11 +139,11 @@ def _cells(run: RunRow, baseline: str, alpha: float, places: int) -> dict[str, s
     pair, difference = run.comparison, dict.fromkeys(("difference", "p", "w/t/l"), "")
     if pair is not None and run.p_value is not None:
         mark = "*" if run.p_value <= alpha else ""
-        value, _, between = figures(run.finding(baseline), places).partition(" ")
+        value, _, between = figures(run.finding(baseline), _PLACES).partition(" ")
         difference["difference"] = f"{value}{mark} {between}"
         difference["p"] = short_p(run.p_value)
         difference["w/t/l"] = f"{pair.wins}/{pair.ties}/{pair.losses}"
-    return {"mean": figures(run.mean, places)} | difference | {"judged": f"{run.scores.judged:.1%}"}
+    return {"mean": figures(run.mean, _PLACES)} | difference | {"judged": f"{run.scores.judged:.1%}"}
 
 
 def _telling(cells: Sequence[dict[str, str]]) -> list[dict[str, str]]:

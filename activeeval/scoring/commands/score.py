@@ -10,7 +10,7 @@ import click
 from activeeval.cli.help import command
 from activeeval.cli.input_options import confidence_option, machine_is_truth_option, name_option, ties_option
 from activeeval.cli.option_types import SCALE, SEED
-from activeeval.cli.output import emit, is_asked, rows_options, say, say_notes, show_first
+from activeeval.cli.output import emit, is_asked, output_option, say, say_notes, show_first
 from activeeval.cli.small import leave_small_to_python
 from activeeval.core.errors import did_you_mean
 from activeeval.sampling.commands.sampling_options import log_queries_option
@@ -64,7 +64,7 @@ _HALF = 0.5
 @click.option("--seed", type=SEED, default=0, help="Of the randomization test.")
 @name_option
 @per_query_options
-@rows_options
+@output_option
 def score(
     qrels: str,
     run: str,
@@ -88,7 +88,6 @@ def score(
     no_relevant: str,
     per_query: str | None,
     force: bool,
-    places: int,
     form: str,
 ) -> None:
     """Score runs against judgments, with intervals.
@@ -138,12 +137,12 @@ def score(
     called = names or system_names([""] * len(paths), paths)
     if holes:
         _tell(tables, called, bound)
-        score_holes(tables, paths, called, parsed, max_grade, more, form, places)
+        score_holes(tables, paths, called, parsed, max_grade, more, form)
         return
     how = {"test": test or "t", "correction": correction or "holm"}
     scored = run_table(tables, called, bound, baseline=reference, confidence=confidence, seed=seed, **how)
     rows = scored.rows(by_query=by_query, in_all=not no_summary, versus=bool(versus))
-    _show(scored, marked(rows, tables.notes), form, places, versus=bool(versus))
+    _show(scored, marked(rows, tables.notes), form, versus=bool(versus))
     write_per_query(per_query, scored.rows(by_query=True, in_all=False, versus=bool(versus)) if per_query else [])
     _tell(tables, called, bound)
     for line in scored.unjudged:
@@ -153,19 +152,19 @@ def score(
         say(f"{qrels}: of most queries less than half of what is ranked is judged: {sample}")
 
 
-def _show(scored: RunTable, rows: list[dict[str, Any]], form: str, places: int, *, versus: bool) -> None:
+def _show(scored: RunTable, rows: list[dict[str, Any]], form: str, *, versus: bool) -> None:
     """Print rows for machines, or what they come to for readers."""
     show_first(scored.missing, form)
     if form in ("jsonl", "tsv") or is_asked("wide"):
-        emit(rows, form, places)
+        emit(rows, form)
         return
     summary = [row for row in rows if "queries" in row]
     queries = [row for row in rows if "queries" not in row]
-    emit(queries, form, places)
+    emit(queries, form)
     if queries and summary:
         click.echo()
     if summary:
-        show_run_table(scored, form, places, versus=versus)
+        show_run_table(scored, form, versus=versus)
 
 
 def _asked_runs(

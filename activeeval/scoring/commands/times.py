@@ -7,13 +7,13 @@ from dataclasses import asdict
 import click
 
 from activeeval.cli.help import command
-from activeeval.cli.output import emit, is_asked, rows_options, say, show_text
+from activeeval.cli.output import emit, is_asked, output_option, say, show_text
 
 
 @command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@rows_options
-def times(files: tuple[str, ...], places: int, form: str) -> None:
+@output_option
+def times(files: tuple[str, ...], form: str) -> None:
     """Tell how long judging takes, by grades and by comparisons of two documents.
 
     A FILE is the log of a campaign, as `activeeval campaign export NAME --format jsonl` writes it; so is that of
@@ -32,7 +32,7 @@ def times(files: tuple[str, ...], places: int, form: str) -> None:
             a_query = f"{row.minutes:.1f} minutes a query of {row.a_query:.0f}"
             show_text(f"{row.method.capitalize()}: {row.seconds:.1f} s each, {a_query}.")
         click.echo()
-    emit([asdict(row) for row in rows], form, places)
+    emit([asdict(row) for row in rows], form)
     for row in rows:
         if row.untimed:
             say(f"{row.untimed:,} {row.method} have no time and are not counted")

@@ -41,7 +41,6 @@ def score_holes(
     max_grade: int | None,
     budgets: Sequence[int],
     form: str,
-    places: int,
 ) -> None:
     """Print what the holes of each run may be worth."""
     from activeeval.report.findings import missing_lists_sentence
@@ -54,21 +53,21 @@ def score_holes(
             held += holes_of(tables, run, path, name, measures, **how)
     lacking = zip(names, tables.n_missing, strict=True)
     output.show_first([missing_lists_sentence(n, tables.pool.n_queries, name) for name, n in lacking if n], form)
-    show_holes(held, tables.notes, form, places)
+    show_holes(held, tables.notes, form)
 
 
-def show_holes(held: Sequence[Holes], notes: Iterable[Note | Caution], form: str, places: int) -> None:
+def show_holes(held: Sequence[Holes], notes: Iterable[Note | Caution], form: str) -> None:
     """Print what holes may be worth: as rows, or in sentences and a table; ``notes`` are of the known grades."""
     from activeeval.report.cautions import marked
     from activeeval.scoring.unjudged_messages import holes_meaning, holes_sentence, holes_table
 
     if form != "text":
-        output.emit(marked([each.row() for each in held], notes), form, places)
+        output.emit(marked([each.row() for each in held], notes), form)
     else:
         for each in held:
             output.show_text(holes_sentence(each))
         click.echo()
-        output.emit(holes_table(held, places), "text", places)
+        output.emit(holes_table(held), "text")
         click.echo()
         output.show_text(holes_meaning(held))
     for measure in dict.fromkeys(each.measure for each in held if each.at_best is None):
