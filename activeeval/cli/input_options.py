@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,6 @@ from activeeval.core.errors import ChoiceError, InputError
 
 if TYPE_CHECKING:
     from activeeval.inputs.budgets import Budget
-    from activeeval.inputs.case import Case
 
 
 class FiniteRange(click.FloatRange):
@@ -206,35 +205,3 @@ def worded() -> Iterator[None]:
         yield
     except ChoiceError as problem:
         raise click.UsageError(complaint(problem, click.get_current_context().command)) from None
-
-
-def prepared(
-    options: Mapping[str, Any],
-    measures: Sequence[str] = (),
-    *,
-    judging: str = "grades",
-    use_labels: bool,
-    most_systems: int | None = None,
-    kept: str = "",
-) -> Case:
-    """Return the case that the values of `pool_options` mean for measures, and say what its user should be told.
-
-    Parameters
-    ----------
-    kept : str
-        The code of a note that the answer itself begins with.
-    """
-    from activeeval.cli.output import say_notes
-    from activeeval.cli.waiting import tell
-    from activeeval.inputs.case import prepare
-    from activeeval.inputs.choices import Choices
-    from activeeval.inputs.judging_choice import chosen_judging
-
-    with worded():
-        choices = Choices(**options, judging=chosen_judging(judging, measures))
-        if most_systems is not None and len(choices.systems) > most_systems:
-            raise ChoiceError(f"one question is looked at here: of one system or two, got {len(choices.systems)}")
-        case = prepare(choices, use_labels=use_labels, measures=measures, progress=tell)
-    say_notes(note for note in case.notes if note.code != kept)
-    tell("working")
-    return case

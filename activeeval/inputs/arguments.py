@@ -19,7 +19,7 @@ from activeeval.core.pool.keyed import Qrels
 from activeeval.core.results import Caution
 from activeeval.formats.graders.grader_grades import Grades
 from activeeval.formats.judgments.table_forms import of_table
-from activeeval.formats.tables.sheets import frame_sheet
+from activeeval.formats.tables.sheets import Sheet, frame_sheet
 from activeeval.inputs.budgets import Budget
 from activeeval.inputs.known_grades import KnownGrades, graded_rows
 from activeeval.inputs.systems import loaded_run
@@ -69,10 +69,13 @@ _KINDS: Mapping[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(
         ("share", "half_width", "difference", "power", "confidence", "overhead", "defensive_share"), number
     ),
+    **dict.fromkeys(("train_fraction", "index_update"), number),
     **dict.fromkeys(("ask_price", "ask_skill", "price_per_judgment", "seconds_per_item", "hourly_rate"), number),
-    **dict.fromkeys(("max_grade", "pool_depth", "n", "judges_per_item", "lease_s"), _positive_whole),
+    **dict.fromkeys(
+        ("max_grade", "pool_depth", "n", "judges_per_item", "lease_s", "resamples", "repetitions"), _positive_whole
+    ),
     "segment_half_widths": _half_widths,
-    **dict.fromkeys(("query_factor", "tune", "force", "later", "tie"), flag),
+    **dict.fromkeys(("query_factor", "tune", "force", "later", "tie", "expected"), flag),
     **dict.fromkeys(("segments", "cost", "traffic", "path", "sheet", "url", "documents"), file_name),
     **dict.fromkeys(("pilot", "last"), file_name),
     **dict.fromkeys(("pilots", "sheets"), _file_names),
@@ -142,6 +145,14 @@ def measures_of(measure: Any) -> tuple[list[Any], bool]:
     if not held:
         raise InputError("expected a measure, as 'DCG@10', got an empty list", field="measure")
     return [each if isinstance(each, str) or hasattr(each, "bound_to") else str(each) for each in held], is_several
+
+
+def measure_of(measure: Any) -> Any:
+    """Return the one measure that is asked for, as of `measures_of`."""
+    measures, _ = measures_of(measure)
+    if len(measures) > 1:
+        raise InputError(f"one measure is looked at here, got {len(measures)}", field="measure")
+    return measures[0]
 
 
 def budget_of(budget: Any, share: float | None = None) -> Budget | None:
@@ -216,6 +227,35 @@ def judgments_in(source: Any, what: str = "the judgments frame") -> Any:
     except TypeError:
         kind = type(source).__name__
         raise InputError(f"judgments must come as a path, a dict of dicts or a data frame, got {kind}") from None
+
+
+def columns_of(source: Any, what: str) -> str | Judgments:
+    """Return judgments as columns, or the name of their file: a path, a dict of dicts, a data frame or judgments."""
+    held = judgments_in(source, what)
+    if isinstance(held, (str, Judgments)):
+        return held
+    from activeeval.formats.loading import load_qrels
+
+    labels = load_qrels(held)
+    columns = {"query_id": labels.query_ids.tolist(), "doc_id": labels.doc_ids.tolist(), "grade": labels.grades}
+    return of_table(Sheet(what, columns))
+
+
+def by_judge(sources: Any) -> dict[str, str | Judgments]:
+    """Return judgments of several judges by what stands for the name of one who has none: a name, a file, a number.
+
+    Parameters
+    ----------
+    sources : path, dict of dicts, data frame or Judgments, a list of them, or a dict of judges' names to them
+    """
+    held = listed(sources)
+    is_named = isinstance(sources, Mapping) and held[0] is not sources
+    names = list(map(str, sources)) if is_named else [f"judge {number}" for number in range(1, len(held) + 1)]
+    named = (
+        (os.fspath(each) if is_path(each) and not is_named else name, each)
+        for name, each in zip(names, held, strict=True)
+    )
+    return {name: columns_of(each, name) for name, each in named}
 
 
 def known_of(source: Any, number: int) -> str | KnownGrades:

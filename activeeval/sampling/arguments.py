@@ -107,10 +107,28 @@ class AskedOptions(PoolOptions, total=False):
     segment_half_widths: Mapping[str, float]
 
 
+class LabelledOptions(PoolOptions, total=False):
+    """What else `simulate` and `calibration` may be told of a pool whose labels are known.
+
+    Attributes
+    ----------
+    train_fraction : float
+        A share of the queries that is set aside for the grade model to learn from.
+    unjudged : {"error", "irrelevant"}
+        What an item without a label is.
+    index_update : float
+        Compare a run with itself less this share of its items.
+    """
+
+    train_fraction: float
+    unjudged: str
+    index_update: float
+
+
 _NOT_PLAIN = ("train", "grade_probs", "graders", "model", "pool_runs")
 
 
-def asked_of(options: Mapping[str, Any], known: type[AskedOptions]) -> tuple[dict[str, Any], dict[str, Any]]:
+def asked_of(options: Mapping[str, Any], known: type[PoolOptions]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the options of what is asked, in the form that requests have, and those of the pool.
 
     Raises
