@@ -57,13 +57,21 @@ def _half_widths(value: Any, what: str) -> dict[str, float]:
     return {text(name, f"a segment of {what}"): number(value[name], f"{what} of {name}") for name in value}
 
 
+def _names_of_grades(value: Any, what: str) -> dict[int, str]:
+    if not isinstance(value, Mapping):
+        raise InputError(f"{what} must be a dict, grade to name, got {brief(value)}", field=what.strip("`"))
+    return {
+        whole_number(grade, f"a grade of {what}", 0): text(name, f"{what} of {grade}") for grade, name in value.items()
+    }
+
+
 _KINDS: Mapping[str, Callable[[Any, str], Any]] = {
-    **dict.fromkeys(("names", "questions", "methods", "model"), texts),
+    **dict.fromkeys(("names", "questions", "methods", "model", "judges"), texts),
     **dict.fromkeys(("method", "judging", "policy", "judged_policy", "interval", "grader_trust", "name"), text),
     **dict.fromkeys(("weights", "contrasts", "ties", "scope", "unjudged", "no_relevant", "test", "correction"), text),
     **dict.fromkeys(("strata", "kind", "currency"), text),
-    **dict.fromkeys(("seed", "as_of", "active_ms", "grade"), _whole),
-    **dict.fromkeys(("cannot", "preferred", "discard", "key", "judge"), text),
+    **dict.fromkeys(("seed", "as_of", "active_ms", "grade", "overlap", "limit", "seq"), _whole),
+    **dict.fromkeys(("cannot", "preferred", "discard", "key", "judge", "reason"), text),
     "looks": _text_or_number,
     "rng": _seed,
     **dict.fromkeys(
@@ -72,11 +80,14 @@ _KINDS: Mapping[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(("train_fraction", "index_update"), number),
     **dict.fromkeys(("ask_price", "ask_skill", "price_per_judgment", "seconds_per_item", "hourly_rate"), number),
     **dict.fromkeys(
-        ("max_grade", "pool_depth", "n", "judges_per_item", "lease_s", "resamples", "repetitions"), _positive_whole
+        ("max_grade", "pool_depth", "n", "judges_per_item", "lease_s", "resamples", "repetitions", "items"),
+        _positive_whole,
     ),
     "segment_half_widths": _half_widths,
-    **dict.fromkeys(("query_factor", "tune", "force", "later", "tie", "expected"), flag),
-    **dict.fromkeys(("segments", "cost", "traffic", "path", "sheet", "url", "documents"), file_name),
+    "grade_names": _names_of_grades,
+    **dict.fromkeys(("query_factor", "tune", "force", "later", "tie", "expected", "ahead"), flag),
+    **dict.fromkeys(("segments", "cost", "traffic", "path", "sheet", "url", "documents", "guidelines"), file_name),
+    **dict.fromkeys(("keep_foreign", "machine_is_truth", "by_clock"), flag),
     **dict.fromkeys(("pilot", "last"), file_name),
     **dict.fromkeys(("pilots", "sheets"), _file_names),
 }
