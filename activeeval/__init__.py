@@ -33,7 +33,8 @@ Read what was judged
     A sample's answer is a `Result`, or `Results`. Below them: `Estimate`, `Interval`, `Figure`, `Cannot`.
 Judge for as long as it takes
     `create_campaign` puts a sample into a store, `open_campaign` opens it: `StoredCampaign`. `Campaign` asks for each
-    `Unit` in memory. `Rounds` hold one campaign after another.
+    `Unit` in memory. `Rounds` hold one campaign after another. `create_watch` and `open_watch` an index night after
+    night: `Watch`.
 Queries, rankings and judgments
     `QueryPool`, `Rankings`, `PoolGrades`; `Judgment`, `Judgments`, `Judge`. `generate_pool` makes one to try.
 Measures
@@ -42,12 +43,13 @@ Measures
     `Target` is what is estimated, `Moments` what a model expects of it.
 Methods and designs
     `METHODS` by name, each a `Method`; `default_method`, `Design`, `optimal_sampling_probs`. Of pools in parts:
-    `Chunk`, `chunked_design`, `ChunkedDesign`.
+    `Chunk`, `chunked_design`, `ChunkedDesign`; `write_pool` writes them to parquet.
 Simulate where all labels are known
     `simulate` says what each method would have saved. `replicate` repeats one design.
 Grade models and graders
     `GradeBeliefs`, `QueryFactor`, `calibration_report`; `calibration` holds a model against labels. A machine's
-    `Grades`; `audit` says what they are worth. More in ``activeeval.core.grade_models``.
+    `Grades`: `ask_grader` writes the questions, `audit` says what they are worth. More in
+    ``activeeval.core.grade_models``.
 Learn what grades are worth
     `PreferenceData`, `load_preferences`, `GainDiscountLearner`, `SimpleMargin`, `gain_intervals`, `bootstrap_gains`,
     `rank_one_test`, `coherence`.
@@ -120,6 +122,8 @@ _HOMES = {
     "activeeval.core.campaign": ("Campaign", "Unit"),
     "activeeval.core.campaign.rounds": ("Rounds",),
     "activeeval.graders.audit_result": ("audit",),
+    "activeeval.graders.ask": ("ask_grader",),
+    "activeeval.sampling.pool_files": ("write_pool",),
     "activeeval.campaigns.stored_campaign": ("StoredCampaign", "create_campaign", "open_campaign"),
     "activeeval.scoring.compare": ("compare", "evaluate"),
     "activeeval.sampling.plan": ("plan",),
@@ -133,6 +137,7 @@ _HOMES = {
     "activeeval.core.pool.generated": ("generate_pool",),
     "activeeval.scale": ("Chunk", "ChunkedDesign", "chunked_design"),
     "activeeval.core.simulation": ("replicate",),
+    "activeeval.monitoring.watch": ("Watch", "create_watch", "open_watch"),
     "activeeval.sampling.simulate": ("simulate",),
     "activeeval.sampling.calibration": ("calibration",),
     "activeeval.sampling.query_rates": ("design",),
@@ -256,8 +261,10 @@ if TYPE_CHECKING:
         load_preferences as load_preferences,
         rank_one_test as rank_one_test,
     )
+    from activeeval.graders.ask import ask_grader as ask_grader
     from activeeval.graders.audit_result import audit
     from activeeval.inputs.modelling import GradeBeliefs as GradeBeliefs
+    from activeeval.monitoring.watch import Watch as Watch, create_watch as create_watch, open_watch as open_watch
     from activeeval.rankers import (
         ExpectedGradeRanker as ExpectedGradeRanker,
         ForestRegressionRanker as ForestRegressionRanker,
@@ -266,6 +273,7 @@ if TYPE_CHECKING:
     from activeeval.sampling.calibration import calibration as calibration
     from activeeval.sampling.plan import plan
     from activeeval.sampling.plan_result import Plan
+    from activeeval.sampling.pool_files import write_pool as write_pool
     from activeeval.sampling.query_rates import design as design
     from activeeval.sampling.results import Result, Results
     from activeeval.sampling.sample import load_sample, sample

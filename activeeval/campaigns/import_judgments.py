@@ -17,7 +17,7 @@ from activeeval.core.judgments import Judgment, Judgments
 from activeeval.core.judgments.judging import WHOLE, ByComparisons, Judging
 from activeeval.core.judgments.policies import refuse_as_labels, truth_of_machines
 from activeeval.core.results import Caution
-from activeeval.formats.judgments.from_files import read
+from activeeval.formats.judgments.from_files import held_or_read
 from activeeval.formats.tables.grades import allowed
 from activeeval.report.numbers import counted
 from activeeval.report.rendering import Cell
@@ -239,10 +239,9 @@ class _Drawn:
 
     def read(self, path: str) -> Judgments:
         """Return the judgments of a source; where a machine is taken for truth, what names no kind is a machine's."""
-        source = self.sources.get(path, path)
-        if isinstance(source, Judgments):
-            return source
-        return read(source, kind="machine" if self.machine_is_truth else "person", is_plain=True)
+        return held_or_read(
+            self.sources.get(path, path), kind="machine" if self.machine_is_truth else "person", is_plain=True
+        )
 
     def query(self, place: str, named: str) -> str:
         """Return the id of a query that is named by its text, or by its id."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from activeeval.campaigns.assignments import desk_of
 from activeeval.campaigns.store import Acknowledged, Store
 from activeeval.core.errors import InputError
 from activeeval.core.judgments import Judgments
 from activeeval.core.results import Caution, Note
-from activeeval.formats.judgments.from_files import read
+from activeeval.formats.judgments.from_files import held_or_read
 from activeeval.report.numbers import counted
 
 Pair = tuple[str, str]
@@ -51,8 +51,7 @@ def script_of(source: str | Judgments, *, machine_is_truth: bool = False) -> Scr
     InputError
         Where the file cannot be read, or holds neither grades nor ranks.
     """
-    how: dict[str, Any] = {"is_plain": not machine_is_truth, "machine_is_truth": machine_is_truth}
-    judgments = source if isinstance(source, Judgments) else read(source, **how)
+    judgments = held_or_read(source, is_plain=not machine_is_truth, machine_is_truth=machine_is_truth)
     machine = judgments.source if judgments.n_of_machines else ""
     if not judgments.holds("truth"):
         return Script(judgments.graded_pairs(), machine, judgments.notes())

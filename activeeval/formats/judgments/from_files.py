@@ -95,6 +95,11 @@ def read(path: PathLike, *, kind: str = "person", is_plain: bool = False, machin
     return _distinct(text.query_ids, text.doc_ids, text.grades, os.fspath(path), kind)
 
 
+def held_or_read(source: PathLike | Judgments, **how: Any) -> Judgments:
+    """Return judgments that are held in memory as they are, and those of a file as `read` does."""
+    return source if isinstance(source, Judgments) else read(source, **how)
+
+
 def read_all(sources: Mapping[str, PathLike | Judgments]) -> Judgments:
     """Read judgments of several sources; who is not named is called as the source.
 
@@ -104,7 +109,7 @@ def read_all(sources: Mapping[str, PathLike | Judgments]) -> Judgments:
     first: dict[Hashable, str] = {}
     parts = []
     for name, source in sources.items():
-        judgments = source if isinstance(source, Judgments) else read(source)
+        judgments = held_or_read(source)
         place = name if isinstance(source, Judgments) else os.path.realpath(source)
         same: Hashable = _answers(judgments) if judgments.sample else place
         parts.append(judgments.named(first.setdefault(same, name)))
