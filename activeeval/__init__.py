@@ -24,15 +24,17 @@ each name.
 
 Read judgments that are there
     `score` runs by measures: `Scores` holds a `Score` for each. `evaluate` a run and `compare` two: `Result`.
-    `compare_scores`, `holm` and `mean_interval` take scores by query.
+    `compare_scores`, `holm` and `mean_interval` take scores by query. `agreement` says how far judges agree, `times`
+    how long judging takes.
 Plan and draw what to judge
     `plan` says what a budget buys: `Plan`, `SegmentPlan`. `sample` draws, `load_sample` reads it again: `Sample`.
-    `draw_queries` draws queries from a log: `Queries`.
+    `draw_queries` draws queries from a log: `Queries`. `design` says how likely each query is to be drawn.
 Read what was judged
     A sample's answer is a `Result`, or `Results`. Below them: `Estimate`, `Interval`, `Figure`, `Cannot`.
 Judge for as long as it takes
     `create_campaign` puts a sample into a store, `open_campaign` opens it: `StoredCampaign`. `Campaign` asks for each
-    `Unit` in memory. `Rounds` hold one campaign after another.
+    `Unit` in memory. `Rounds` hold one campaign after another. `create_watch` and `open_watch` an index night after
+    night: `Watch`.
 Queries, rankings and judgments
     `QueryPool`, `Rankings`, `PoolGrades`; `Judgment`, `Judgments`, `Judge`. `generate_pool` makes one to try.
 Measures
@@ -41,11 +43,12 @@ Measures
     `Target` is what is estimated, `Moments` what a model expects of it.
 Methods and designs
     `METHODS` by name, each a `Method`; `default_method`, `Design`, `optimal_sampling_probs`. Of pools in parts:
-    `Chunk`, `chunked_design`, `ChunkedDesign`.
+    `Chunk`, `chunked_design`, `ChunkedDesign`; `write_pool` writes them to parquet.
 Simulate where all labels are known
-    `simulate` compares designs. `replicate` repeats one.
+    `simulate` says what each method would have saved. `replicate` repeats one design.
 Grade models and graders
-    `GradeBeliefs`, `QueryFactor`, `calibration_report`; a machine's `Grades`; `audit` says what they are worth. More in
+    `GradeBeliefs`, `QueryFactor`, `calibration_report`; `calibration` holds a model against labels. A machine's
+    `Grades`: `ask_grader` writes the questions, `audit` says what they are worth. More in
     ``activeeval.core.grade_models``.
 Learn what grades are worth
     `PreferenceData`, `load_preferences`, `GainDiscountLearner`, `SimpleMargin`, `gain_intervals`, `bootstrap_gains`,
@@ -119,6 +122,8 @@ _HOMES = {
     "activeeval.core.campaign": ("Campaign", "Unit"),
     "activeeval.core.campaign.rounds": ("Rounds",),
     "activeeval.graders.audit_result": ("audit",),
+    "activeeval.graders.ask": ("ask_grader",),
+    "activeeval.sampling.pool_files": ("write_pool",),
     "activeeval.campaigns.stored_campaign": ("StoredCampaign", "create_campaign", "open_campaign"),
     "activeeval.scoring.compare": ("compare", "evaluate"),
     "activeeval.sampling.plan": ("plan",),
@@ -131,7 +136,13 @@ _HOMES = {
     "activeeval.scoring.score": ("Score", "Scores", "score"),
     "activeeval.core.pool.generated": ("generate_pool",),
     "activeeval.scale": ("Chunk", "ChunkedDesign", "chunked_design"),
-    "activeeval.core.simulation": ("replicate", "simulate"),
+    "activeeval.core.simulation": ("replicate",),
+    "activeeval.monitoring.watch": ("Watch", "create_watch", "open_watch"),
+    "activeeval.sampling.simulate": ("simulate",),
+    "activeeval.sampling.calibration": ("calibration",),
+    "activeeval.sampling.query_rates": ("design",),
+    "activeeval.scoring.agreement": ("agreement",),
+    "activeeval.scoring.judging_times": ("times",),
     "activeeval.core.estimation.significance": ("compare_scores", "holm", "mean_interval"),
     "activeeval.adaptation": ("HyperLinearRanker",),
     "activeeval.formats.text.letor": ("read_letor",),
@@ -237,7 +248,7 @@ if TYPE_CHECKING:
     from activeeval.core.pool import PoolGrades as PoolGrades, QueryPool, Rankings
     from activeeval.core.pool.generated import generate_pool as generate_pool
     from activeeval.core.results import Cannot as Cannot, Estimate, Figure as Figure, Interval, Moments as Moments
-    from activeeval.core.simulation import replicate, simulate
+    from activeeval.core.simulation import replicate
     from activeeval.formats.graders.grader_grades import Grades as Grades
     from activeeval.formats.text.letor import read_letor as read_letor
     from activeeval.gains import (
@@ -250,21 +261,29 @@ if TYPE_CHECKING:
         load_preferences as load_preferences,
         rank_one_test as rank_one_test,
     )
+    from activeeval.graders.ask import ask_grader as ask_grader
     from activeeval.graders.audit_result import audit
     from activeeval.inputs.modelling import GradeBeliefs as GradeBeliefs
+    from activeeval.monitoring.watch import Watch as Watch, create_watch as create_watch, open_watch as open_watch
     from activeeval.rankers import (
         ExpectedGradeRanker as ExpectedGradeRanker,
         ForestRegressionRanker as ForestRegressionRanker,
         RankingSVM as RankingSVM,
     )
+    from activeeval.sampling.calibration import calibration as calibration
     from activeeval.sampling.plan import plan
     from activeeval.sampling.plan_result import Plan
+    from activeeval.sampling.pool_files import write_pool as write_pool
+    from activeeval.sampling.query_rates import design as design
     from activeeval.sampling.results import Result, Results
     from activeeval.sampling.sample import load_sample, sample
     from activeeval.sampling.sample_result import Sample
     from activeeval.sampling.segment_plan import SegmentPlan as SegmentPlan
+    from activeeval.sampling.simulate import simulate
     from activeeval.scale import Chunk as Chunk, ChunkedDesign as ChunkedDesign, chunked_design as chunked_design
+    from activeeval.scoring.agreement import agreement as agreement
     from activeeval.scoring.compare import compare, evaluate
+    from activeeval.scoring.judging_times import times as times
     from activeeval.scoring.score import Score as Score, Scores, score
     from activeeval.topk import TopKLabelling as TopKLabelling
     from activeeval.traffic.queries import Queries as Queries, draw_queries

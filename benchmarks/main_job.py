@@ -14,11 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
-from activeeval import DCG, ERR, METHODS, Campaign, Target, simulate
+from activeeval import DCG, ERR, METHODS, Campaign, Target
 from activeeval.core.design.methods import default_method
 from activeeval.core.grade_models import ForestGradeModel
 from activeeval.core.pool.generated import generate_pool, noisy_scores
 from activeeval.core.pool.keyed import Qrels
+from activeeval.core.simulation import simulate
 from activeeval.formats.text.trec import Run, read_qrels, read_run, write_qrels, write_run
 from activeeval.inputs.chosen_inputs import from_letor
 from activeeval.inputs.loading import Inputs, from_tables

@@ -32,10 +32,11 @@ from pathlib import Path
 import numpy as np
 from joblib import Parallel, delayed
 
-from activeeval import METHODS, Target, simulate
+from activeeval import METHODS, Target
 from activeeval.core.design import Design
 from activeeval.core.design.expectations import expectations_of
 from activeeval.core.measures.target import common_lists
+from activeeval.core.simulation import simulate
 from activeeval.inputs.modelling import GradeBeliefs
 from benchmarks import peer_environment
 from benchmarks.efficiency import CASES, MODELS, OVERHEADS, RESULTS, SHARE, Question, believed, stored_rows

@@ -21,8 +21,9 @@ from pathlib import Path
 
 import numpy as np
 
-from activeeval import DCG, ERR, METHODS, Rankings, Target, simulate
+from activeeval import DCG, ERR, METHODS, Rankings, Target
 from activeeval.core.grade_models import ForestGradeModel, QueryFactor, cross_fitted_probs
+from activeeval.core.simulation import simulate
 from activeeval.formats.text.letor import read_letor
 from activeeval.inputs.case import prepare
 from activeeval.inputs.choices import Choices

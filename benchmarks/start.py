@@ -11,9 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from activeeval import DCG, ERR, METHODS, Rankings, Target, simulate
+from activeeval import DCG, ERR, METHODS, Rankings, Target
 from activeeval.core.grade_models import ForestGradeModel
 from activeeval.core.pool.generated import generate_pool, noisy_scores
+from activeeval.core.simulation import simulate
 from activeeval.formats.text.letor import read_letor
 from activeeval.formats.text.scores import read_scores_of
 from activeeval.quickstart.demonstration import recipe_forest

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import singledispatch
+from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,7 +34,11 @@ from activeeval.formats.suffixes import TABLES, PathLike, bare_suffix
 from activeeval.formats.tables.export import write_columns
 from activeeval.formats.text.trec import Prels, write_prels, write_qrels
 from activeeval.formats.writing import write_atomically
+from activeeval.report.rendering import Cell
+from activeeval.report.shown import PrintableResult
+from activeeval.report.words import text_of
 
+_TEXTS = ("query_id", "doc_id", "query", "docid", "judge", "judge_kind", "note")
 _NOTHING_COMPLETE = "no block is complete: with which probability the items so far came is not known yet"
 _Weighted = tuple[int, Unit, int, str]
 """A round from 0, a unit of it, an item and its id."""
@@ -253,8 +261,8 @@ def _is_complete(state: CampaignState) -> bool:
     return n_known + len(grades_of(state)) >= first.design.pool.n_items
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exported:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Exported(PrintableResult):
     """What was written of a campaign.
 
     Attributes
@@ -265,11 +273,46 @@ class Exported:
         What is in the file.
     notes : tuple of Note or Caution
         What else is to be known of it.
+    text : str
+        What stands in the file, where none is named.
     """
 
     as_of: int
     content: Note
     notes: tuple[Note | Caution, ...]
+    text: str = ""
+
+    @property
+    def sentences(self) -> list[str]:
+        """What was written, and what is to be known of it."""
+        return [f"As of event {self.as_of}: {text_of(self.content)}.", *(f"{text_of(note)}." for note in self.notes)]
+
+    @property
+    def table(self) -> list[dict[str, Cell]]:
+        """Nothing: the file has it."""
+        return []
+
+    def rows(self) -> list[dict[str, Cell]]:
+        """Return the rows of what is exported as a table, without a file's name: csv, weights and quepid."""
+        rows = csv.DictReader(StringIO(self.text))
+        return [{name: cell if name in _TEXTS else _cell(cell) for name, cell in row.items()} for row in rows]
+
+
+def _cell(text: str) -> Cell:
+    """Return what a cell of an export holds: a number, a text, or nothing."""
+    try:
+        return int(text) if text.lstrip("-").isdecimal() else float(text)
+    except ValueError:
+        return text or None
+
+
+def exported(store: Store, name: str, form: str, path: PathLike | None = None, as_of: int | None = None) -> Exported:
+    """Write a campaign as `export` does; without a path its text is returned."""
+    if path is not None:
+        return export(store, name, form, path, as_of)
+    with tempfile.TemporaryDirectory() as folder:
+        whole = f"{folder}/{form}.csv"
+        return replace(export(store, name, form, whole, as_of), text=Path(whole).read_text("utf-8"))
 
 
 def export(store: Store, name: str, form: str, path: PathLike, as_of: int | None = None) -> Exported:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import singledispatch
 from typing import Self
 
@@ -17,8 +17,11 @@ from activeeval.core.judgments import Judgment, Judgments
 from activeeval.core.judgments.judging import WHOLE, ByComparisons, Judging
 from activeeval.core.judgments.policies import refuse_as_labels, truth_of_machines
 from activeeval.core.results import Caution
-from activeeval.formats.judgments.from_files import read
+from activeeval.formats.judgments.from_files import held_or_read
 from activeeval.formats.tables.grades import allowed
+from activeeval.report.numbers import counted
+from activeeval.report.rendering import Cell
+from activeeval.report.shown import PrintableResult
 
 Answer = tuple[str, str, JudgeAnswer, str | None, int | None]
 _FEW = 4
@@ -62,6 +65,17 @@ class TakenFile:
         """What is to be said of machines' judgments that are taken for people's."""
         return [truth_of_machines(self.file, self.truth_of_machines)] if self.truth_of_machines else []
 
+    def sentence(self, keep: str = "`keep_foreign`") -> str:
+        """Return what became of the file; ``keep`` is what keeps judgments of items that were never drawn."""
+        parts = [f"{counted(self.stored, 'judgment')} stored"]
+        parts += [f"{counted(self.cannot, 'item')} cannot be judged"] if self.cannot else []
+        parts += [f"{self.replaced} of them in place of earlier ones"] if self.replaced else []
+        parts += [f"{self.repeated} were there already"] if self.repeated else []
+        parts += [f"{n} kept that do not count ({why})" for why, n in self.late.items()]
+        parts += [f"{self.foreign} of items never drawn left out ({keep})"] if self.foreign else []
+        parts += [f"{self.of_machines} of machines left out, which are no labels"] if self.of_machines else []
+        return f"{self.file}: {', '.join(parts)}"
+
     @classmethod
     def of(cls, file: str, n_read: int, done: Sequence[Acknowledged], of_machines: int = 0) -> Self:
         """Count what the store says of as many judgments as were read from a file."""
@@ -81,10 +95,36 @@ class TakenFile:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class TakenFiles(PrintableResult):
+    """What became of judgments that came in.
+
+    Attributes
+    ----------
+    files : tuple of TakenFile
+    """
+
+    files: tuple[TakenFile, ...]
+
+    @property
+    def sentences(self) -> list[str]:
+        """What became of each source."""
+        return [f"{file.sentence()}." for file in self.files]
+
+    @property
+    def table(self) -> list[dict[str, Cell]]:
+        """Nothing: the sentences say all."""
+        return []
+
+    def rows(self) -> list[dict[str, Cell]]:
+        """Return a row for each source, as the command line has it."""
+        return [asdict(file) | {"late": sum(file.late.values())} for file in self.files]
+
+
 def take_files(
     store: Store,
     name: str,
-    paths: Sequence[str],
+    paths: Sequence[str] | Mapping[str, str | Judgments],
     judge: str | None = None,
     *,
     keep_foreign: bool = False,
@@ -94,6 +134,8 @@ def take_files(
 
     Parameters
     ----------
+    paths : sequence of str, or mapping of str to file or Judgments
+        The keys of a mapping are what messages call the sources.
     keep_foreign : bool
         Keep also judgments of items that were never drawn, as events that do not count. Of a file with the judgments
         of a whole collection these are nearly all.
@@ -148,7 +190,7 @@ class ReadFiles:
 def read_files(
     store: Store,
     name: str,
-    paths: Sequence[str],
+    paths: Sequence[str] | Mapping[str, str | Judgments],
     judge: str | None = None,
     *,
     keep_foreign: bool = False,
@@ -158,6 +200,7 @@ def read_files(
     campaign, units = store.campaign(name), store.units(name)
     drawn = _Drawn([row.digest for row in store.samples(name)], units, campaign.max_grade)
     drawn.machine_is_truth = machine_is_truth
+    drawn.sources = paths if isinstance(paths, Mapping) else {}
     # nothing is stored where one cannot be read
     unjudged: list[Unjudged] = []
     by_file = {path: _answers(campaign.judging, path, drawn, judge, unjudged) for path in paths}
@@ -186,6 +229,7 @@ class _Drawn:
         self.samples, self.max_grade = samples, max_grade
         self.of_machines: dict[str, int] = {}
         self.machine_is_truth = False
+        self.sources: Mapping[str, str | Judgments] = {}
         self.docs = {u.query_id: [doc for place in u.places for doc in place.members] for u in units}
         self.units = {(u.query_id, place.doc_id, u.block): u.number for u in units for place in u.places}
         self.ids = {u.query_id for u in units}
@@ -194,8 +238,10 @@ class _Drawn:
             self._by_text.setdefault(unit.query_text, set()).add(unit.query_id)
 
     def read(self, path: str) -> Judgments:
-        """Return the judgments of a file; where a machine is taken for truth, what names no kind is a machine's."""
-        return read(path, kind="machine" if self.machine_is_truth else "person", is_plain=True)
+        """Return the judgments of a source; where a machine is taken for truth, what names no kind is a machine's."""
+        return held_or_read(
+            self.sources.get(path, path), kind="machine" if self.machine_is_truth else "person", is_plain=True
+        )
 
     def query(self, place: str, named: str) -> str:
         """Return the id of a query that is named by its text, or by its id."""

@@ -8,8 +8,9 @@ from typing import NamedTuple
 from activeeval.campaigns.assignments import desk_of
 from activeeval.campaigns.store import Acknowledged, Store
 from activeeval.core.errors import InputError
+from activeeval.core.judgments import Judgments
 from activeeval.core.results import Caution, Note
-from activeeval.formats.judgments.from_files import read
+from activeeval.formats.judgments.from_files import held_or_read
 from activeeval.report.numbers import counted
 
 Pair = tuple[str, str]
@@ -39,8 +40,8 @@ class Script(NamedTuple):
     notes: tuple[Caution | Note, ...] = ()
 
 
-def script_of(path: str, *, machine_is_truth: bool = False) -> Script:
-    """Return what judgments make a scripted judge say.
+def script_of(source: str | Judgments, *, machine_is_truth: bool = False) -> Script:
+    """Return what judgments, of a file or in memory, make a scripted judge say.
 
     Plain text is read line by line: the compiled readers take a second to start, and whoever runs a scripted judge
     again and again waits for that each time.
@@ -50,8 +51,8 @@ def script_of(path: str, *, machine_is_truth: bool = False) -> Script:
     InputError
         Where the file cannot be read, or holds neither grades nor ranks.
     """
-    judgments = read(path, is_plain=not machine_is_truth, machine_is_truth=machine_is_truth)
-    machine = path if judgments.n_of_machines else ""
+    judgments = held_or_read(source, is_plain=not machine_is_truth, machine_is_truth=machine_is_truth)
+    machine = judgments.source if judgments.n_of_machines else ""
     if not judgments.holds("truth"):
         return Script(judgments.graded_pairs(), machine, judgments.notes())
     ranked = {

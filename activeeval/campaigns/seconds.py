@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,10 @@ from activeeval.core.results import Note
 from activeeval.core.types import Floats
 from activeeval.formats.tables.text_tables import DOCUMENTS, NEED, read_texts
 from activeeval.report.numbers import counted
+from activeeval.report.rendering import Cell
+from activeeval.report.shown import PrintableResult
 
+_PARTS = {"item": "an item", "length": "1,000 letters", "grade": "a grade more", "query": "a new query"}
 PRIOR_ITEMS = 30.0
 """How many judgments the prior counts for: times of judgments spread about as widely as their mean, so that thirty tell
 it to a fifth."""
@@ -61,8 +65,8 @@ class CostModel:
         return f"{', '.join(parts)}, of {counted(self.n_items, 'timed judgment')}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Clocked:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Clocked(PrintableResult):
     """What the next design is to take for costs.
 
     Attributes
@@ -79,6 +83,37 @@ class Clocked:
     def note(self) -> Note:
         """What judging takes, in a line."""
         return Note("costs by clocks", {"model": self.model.words})
+
+    @property
+    def sentences(self) -> list[str]:
+        """What turning to a query costs."""
+        return [f"Overhead {self.of_a_query}."]
+
+    @property
+    def of_a_query(self) -> str:
+        """What turning to a query costs, in words."""
+        return (
+            f"{self.overhead:.3g} is what turning to a query costs, in mean items of {self.costs.values.mean():.3g} s"
+        )
+
+    @property
+    def table(self) -> list[dict[str, Cell]]:
+        """What judging takes."""
+        return self.rows()
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What each item of the pool should take, column by column, as ``cost`` takes it."""
+        costs = self.costs
+        return {"query_id": list(costs.query_ids or ()), "doc_id": list(costs.doc_ids or ()), "cost": costs.values}
+
+    def rows(self) -> list[dict[str, Cell]]:
+        """Return the seconds for each part of judging, as the command line has them."""
+        model = self.model
+        return [
+            {"seconds for": words, "value": getattr(model, key), "std_error": error, "judgments": model.n_items}
+            for (key, words), error in zip(_PARTS.items(), model.std_errors, strict=True)
+        ]
 
     @property
     def overhead(self) -> float:

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self, TypedDict, Unpack
 
 from activeeval.campaigns.assignments import desk_of
+from activeeval.campaigns.campaign_work import CampaignWork, judge_of
 from activeeval.campaigns.grader_audit import audit_of
 from activeeval.campaigns.making import create
 from activeeval.campaigns.over_time import readings_of
@@ -23,7 +24,6 @@ from activeeval.core.campaign import Rules
 from activeeval.core.checks import brief, check_names
 from activeeval.core.errors import InputError
 from activeeval.core.estimation import check_scope
-from activeeval.core.judgments.judge_names import judge_name
 from activeeval.core.judgments.log import Event
 from activeeval.core.secrets import masked
 from activeeval.formats.tables.frames import frame_of
@@ -70,7 +70,7 @@ class AnswerOptions(TypedDict, total=False):
 
 
 @dataclass(slots=True, eq=False)
-class StoredCampaign:
+class StoredCampaign(CampaignWork):
     """A campaign in a store; `open_campaign` opens it, and `close`, or the end of a ``with``, closes the store.
 
     Attributes
@@ -108,7 +108,7 @@ class StoredCampaign:
     @checked
     def claim(self, judge: str) -> Claimed | None:
         """Return the next item for a judge, with its texts and its token; None where nothing is left for this judge."""
-        return desk_of(self.store, self.name).claim(_judge(judge))
+        return desk_of(self.store, self.name).claim(judge_of(judge))
 
     @checked
     def submit(self, claimed: Claimed | str, grade: int | None = None, **answer: Unpack[AnswerOptions]) -> Event:
@@ -278,13 +278,6 @@ def store_url(url: Any) -> str:
     if "@" in text and ":" in text:
         raise InputError(f"{masked(text)}: a server is named as postgresql://USER@HOST/DATABASE")
     return file_url(text)
-
-
-def _judge(name: str) -> str:
-    held = judge_name(name)
-    if not held:
-        raise InputError("a judge must have a name, got an empty one", field="judge")
-    return held
 
 
 def _judgment(grade: int | None, answer: AnswerOptions) -> JudgeAnswer:

@@ -2,14 +2,64 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from activeeval.campaigns.store import Store, UnitRow
 from activeeval.campaigns.versions import rounds_of, unpacked_version
 from activeeval.core.campaign import Campaign
 from activeeval.core.campaign.probabilities import item_probabilities
 from activeeval.core.errors import ActiveEvalError, InputError
 from activeeval.report.numbers import counted
+from activeeval.report.rendering import Cell
+from activeeval.report.shown import PrintableResult
 
 _MOST = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Verified(PrintableResult):
+    """Whether a campaign is still what it was.
+
+    Attributes
+    ----------
+    campaign : str
+    head : str
+        ``SEQ:DIGEST`` of the last event: kept elsewhere, it shows later that nothing was cut off or written anew.
+    problems : tuple of str
+        None where the log is whole and replay is identical.
+    """
+
+    campaign: str
+    head: str
+    problems: tuple[str, ...]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all is well."""
+        return not self.problems
+
+    @property
+    def sentences(self) -> list[str]:
+        """What is wrong, or that nothing is."""
+        events = counted(int(self.head.partition(":")[0]), "event")
+        well = f"campaign {self.campaign}: {events}, the log is whole and replay is identical"
+        return list(self.problems) or [well]
+
+    @property
+    def table(self) -> list[dict[str, Cell]]:
+        """Nothing: the sentences say all."""
+        return []
+
+    def rows(self) -> list[dict[str, Cell]]:
+        """Return its row, as the command line has it."""
+        problems = " | ".join(self.problems)
+        return [{"campaign": self.campaign, "is_whole": self.is_whole, "head": self.head, "problems": problems}]
+
+
+def verified(store: Store, name: str, head: str | None = None) -> Verified:
+    """Check a campaign as `verify` does, and return the head of its log beside what is wrong."""
+    problems = tuple(verify(store, name, head))
+    return Verified(campaign=name, head=head_of(store, name), problems=problems)
 
 
 def head_of(store: Store, name: str) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,9 +14,6 @@ from activeeval.cli.option_types import SCALE, SEED, SHARE, TYPES
 from activeeval.core.errors import ChoiceError
 from activeeval.core.options import Option, declared
 from activeeval.inputs.options import FILES, PoolFields
-
-if TYPE_CHECKING:
-    from activeeval.inputs.case import Case
 
 
 def with_options(command: Callable[..., Any], options: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
@@ -103,35 +100,3 @@ def worded() -> Iterator[None]:
         yield
     except ChoiceError as problem:
         raise click.UsageError(complaint(problem, click.get_current_context().command)) from None
-
-
-def prepared(
-    options: Mapping[str, Any],
-    measures: Sequence[str] = (),
-    *,
-    use_labels: bool,
-    most_systems: int | None = None,
-    kept: str = "",
-) -> Case:
-    """Return the case that the values of `pool_options` mean for measures, and say what its user should be told.
-
-    Parameters
-    ----------
-    kept : str
-        The code of a note that the answer itself begins with.
-    """
-    from activeeval.cli.output import say_notes
-    from activeeval.cli.waiting import tell
-    from activeeval.inputs.case import prepare
-    from activeeval.inputs.choices import Choices
-    from activeeval.inputs.judging_choice import check_graded
-
-    with worded():
-        check_graded(measures)
-        choices = Choices(**options)
-        if most_systems is not None and len(choices.systems) > most_systems:
-            raise ChoiceError(f"one question is looked at here: of one system or two, got {len(choices.systems)}")
-        case = prepare(choices, use_labels=use_labels, measures=measures, progress=tell)
-    say_notes(note for note in case.notes if note.code != kept)
-    tell("working")
-    return case

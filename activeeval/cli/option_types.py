@@ -87,6 +87,7 @@ TYPES: dict[str, Any] = {
     "share": SHARE,
     "closed share": FiniteRange(0, 1),
     "count": click.IntRange(1),
+    "several": click.IntRange(2),
     "scale": SCALE,
     "seed": SEED,
     "budget": BUDGET,

@@ -6,8 +6,11 @@ from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
 KEY = "option"
-KINDS = ("text", "file", "flag", "number", "positive", "share", "closed share", "count", "scale", "seed", "budget")
-"""Of values: a number is finite and not negative, a share lies between 0 and 1, a count is a whole number from 1."""
+KINDS = (
+    "text", "file", "flag", "number", "positive", "share", "closed share", "count", "several", "scale", "seed", "budget"
+)  # fmt: skip
+"""Of values: a number is finite and not negative, a share lies between 0 and 1; a count is a whole number from 1,
+several from 2."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

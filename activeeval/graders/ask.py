@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from activeeval.core.checks import file_name, texts
 from activeeval.core.errors import ChoiceError, InputError
 from activeeval.core.pool import Rankings
 from activeeval.core.results import Note
@@ -17,9 +21,14 @@ from activeeval.formats.loading import load_run
 from activeeval.formats.sample_file import lists_of
 from activeeval.formats.writing import Together
 from activeeval.graders.prompts import Prompt, questions
+from activeeval.inputs.arguments import checked, runs_of
 from activeeval.inputs.loading import from_tables
 from activeeval.inputs.texts import texts_of
+from activeeval.report.numbers import agreeing, counted
+from activeeval.report.rendering import Cell
+from activeeval.report.shown import PrintableResult
 from activeeval.sampling.read_samples import read_sample
+from activeeval.sampling.sample_result import Sample
 
 _BATCH = ".jsonl"
 
@@ -30,9 +39,9 @@ class AskingPlan:
 
     Attributes
     ----------
-    sample : str or None
+    sample : str, Sample or None
         A sample, of whose pool is asked; or
-    runs : sequence of str
+    runs : sequence of str, or of what `activeeval.formats.loading.load_run` takes
         the runs that make the pool.
     prompt : str
         A prompt's name, or its file.
@@ -46,8 +55,8 @@ class AskingPlan:
         How deep in each list; None all of it.
     """
 
-    sample: str | None = None
-    runs: Sequence[str] = ()
+    sample: str | Sample | None = None
+    runs: Sequence[Any] = ()
     prompt: str = "umbrela"
     model: str
     documents: str
@@ -61,8 +70,8 @@ class AskingPlan:
         return self.out.removesuffix(_BATCH) + PAIRS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenBatch:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class WrittenBatch(PrintableResult):
     """A batch of questions that was written.
 
     Attributes
@@ -89,6 +98,72 @@ class WrittenBatch:
     model: str
     letters: int
     notes: tuple[Note, ...] = ()
+
+    @property
+    def sentences(self) -> list[str]:
+        """What was written, and what is left out."""
+        n_without = self.without_text
+        left = f"; {counted(n_without, 'pair')} without a text {agreeing(n_without, 'is', 'are')} not asked about"
+        n_asked = f"{counted(self.questions, 'question')} of {counted(self.queries, 'query')}"
+        wrote = f"wrote {self.batch}: {n_asked}, {counted(self.letters, 'letter')}{left if n_without else ''}"
+        return [wrote, f"{shlex.quote(self.pairs)} says which pair each is about: keep it beside the answers"]
+
+    @property
+    def table(self) -> list[dict[str, Cell]]:
+        """Nothing: the sentences say all."""
+        return []
+
+    def rows(self) -> list[dict[str, Cell]]:
+        """Return its row, as the command line has it."""
+        return [{field.name: getattr(self, field.name) for field in fields(self) if field.name != "notes"}]
+
+
+@checked
+def ask_grader(
+    about: Any,
+    *,
+    model: str,
+    documents: str,
+    queries: str,
+    out: Any,
+    prompt: str = "umbrela",
+    top: int | None = None,
+    force: bool = False,
+) -> WrittenBatch:
+    """Write a batch of questions for a language model, one about each pair; nothing is called.
+
+    Parameters
+    ----------
+    about : Sample, or path, dict of dicts or data frame, a list of them, or a mapping of names to them
+        A sample, of whose pool is asked, or runs.
+    model : str
+        As its service calls it.
+    documents, queries : str
+        Tables of their texts.
+    out : path
+        As batch.jsonl; which pair each question is about stands beside it.
+    prompt : str
+        umbrela, which asks for grades 0 to 3, or the file of a text with {query} and {passage}.
+    top : int, optional
+        Only the first places of each list.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     texts = {name: pathlib.Path(folder, f"{name}.csv") for name in ("documents", "queries")}
+    ...     _ = texts["documents"].write_text("id,text\\nd1,a page\\nd2,another\\n")
+    ...     _ = texts["queries"].write_text("id,text\\nq1,pages\\n")
+    ...     ask_grader(run, model="gpt-4o-mini", out=f"{folder}/batch.jsonl", **texts).questions
+    2
+    """
+    (asked,) = texts(model, "`model`")  # `checked` makes a tuple of it, as elsewhere a model of grades is
+    is_sample = isinstance(about, Sample)
+    runs = [] if is_sample else [load_run(run) for run in runs_of(about)[0]]
+    files = {"documents": str(documents), "queries": file_name(queries, "`queries`"), "out": os.fspath(out)}
+    plan = AskingPlan(sample=about if is_sample else None, runs=runs, prompt=prompt, model=asked, top=top, **files)
+    return ask_graders(plan, force=force)
 
 
 def ask_graders(plan: AskingPlan, *, force: bool = False) -> WrittenBatch:
@@ -141,7 +216,7 @@ def _pairs(plan: AskingPlan) -> list[tuple[str, str]]:
     """Return the pairs of query and document within the first places of any list, in the order of the pool."""
     rankings: Sequence[Rankings]
     if plan.sample is not None:
-        sample, _ = read_sample(plan.sample)
+        sample = plan.sample.drawn if isinstance(plan.sample, Sample) else read_sample(plan.sample)[0]
         pool, rankings = sample.campaign.design.pool, lists_of(sample.campaign.design)
     else:
         inputs = from_tables(None, [load_run(path) for path in plan.runs], evaluated=len(plan.runs))

@@ -19,7 +19,7 @@ from activeeval.core.pool.keyed import Qrels
 from activeeval.core.results import Caution
 from activeeval.formats.graders.grader_grades import Grades
 from activeeval.formats.judgments.table_forms import of_table
-from activeeval.formats.tables.sheets import frame_sheet
+from activeeval.formats.tables.sheets import Sheet, frame_sheet
 from activeeval.inputs.budgets import Budget
 from activeeval.inputs.known_grades import KnownGrades, graded_rows
 from activeeval.inputs.systems import loaded_run
@@ -54,23 +54,48 @@ def _half_widths(value: Any, what: str) -> dict[str, float]:
     return {text(name, f"a segment of {what}"): number(value[name], f"{what} of {name}") for name in value}
 
 
+def _names_of_grades(value: Any, what: str) -> dict[int, str]:
+    if not isinstance(value, Mapping):
+        raise InputError(f"{what} must be a dict, grade to name, got {brief(value)}", field=what.strip("`"))
+    return {
+        whole_number(grade, f"a grade of {what}", 0): text(name, f"{what} of {grade}") for grade, name in value.items()
+    }
+
+
 _KINDS: Mapping[str, Callable[[Any, str], Any]] = {
-    **dict.fromkeys(("names", "questions", "methods", "model"), texts),
+    **dict.fromkeys(("names", "questions", "methods", "model", "judges"), texts),
     **dict.fromkeys(("method", "judging", "policy", "judged_policy", "interval", "grader_trust", "name"), text),
     **dict.fromkeys(("weights", "contrasts", "ties", "scope", "unjudged", "no_relevant", "test", "correction"), text),
-    **dict.fromkeys(("strata", "kind"), text),
-    **dict.fromkeys(("seed", "as_of", "active_ms", "grade"), _whole),
-    **dict.fromkeys(("cannot", "preferred", "discard", "key", "judge"), text),
+    **dict.fromkeys(("strata", "prompt", "kind", "date", "begin", "end", "reference", "head"), text),
+    **dict.fromkeys(("seed", "as_of", "active_ms", "grade", "overlap", "limit", "seq"), _whole),
+    **dict.fromkeys(("cannot", "preferred", "discard", "key", "judge", "reason"), text),
     "adaptive_depth": _text_or_number,
     "rng": _seed,
     **dict.fromkeys(
         ("share", "half_width", "difference", "power", "confidence", "overhead", "defensive_share"), number
     ),
+    **dict.fromkeys(("index_update", "margin", "false_alarms", "budget_on_suspicion"), number),
     **dict.fromkeys(("ask_price", "ask_skill"), number),
-    **dict.fromkeys(("max_grade", "pool_depth", "n", "judges_per_item", "lease_s"), _positive_whole),
+    **dict.fromkeys(
+        (
+            "max_grade",
+            "pool_depth",
+            "n",
+            "judges_per_item",
+            "lease_s",
+            "resamples",
+            "repetitions",
+            "items",
+            "top",
+            "partitions",
+        ),
+        _positive_whole,
+    ),
     "segment_half_widths": _half_widths,
-    **dict.fromkeys(("force", "later", "tie"), flag),
-    **dict.fromkeys(("segments", "cost", "traffic", "path", "sheet", "url", "documents"), file_name),
+    "grade_names": _names_of_grades,
+    **dict.fromkeys(("force", "later", "tie", "expected", "ahead"), flag),
+    **dict.fromkeys(("segments", "cost", "traffic", "path", "sheet", "url", "documents", "guidelines"), file_name),
+    **dict.fromkeys(("keep_foreign", "machine_is_truth", "by_clock", "replace"), flag),
     **dict.fromkeys(("pilot", "last"), file_name),
     **dict.fromkeys(("pilots", "sheets"), _file_names),
 }
@@ -139,6 +164,14 @@ def measures_of(measure: Any) -> tuple[list[Any], bool]:
     if not held:
         raise InputError("expected a measure, as 'DCG@10', got an empty list", field="measure")
     return [each if isinstance(each, str) or hasattr(each, "bound_to") else str(each) for each in held], is_several
+
+
+def measure_of(measure: Any) -> Any:
+    """Return the one measure that is asked for, as of `measures_of`."""
+    measures, _ = measures_of(measure)
+    if len(measures) > 1:
+        raise InputError(f"one measure is looked at here, got {len(measures)}", field="measure")
+    return measures[0]
 
 
 def budget_of(budget: Any, share: float | None = None) -> Budget | None:
@@ -213,6 +246,35 @@ def judgments_in(source: Any, what: str = "the judgments frame") -> Any:
     except TypeError:
         kind = type(source).__name__
         raise InputError(f"judgments must come as a path, a dict of dicts or a data frame, got {kind}") from None
+
+
+def columns_of(source: Any, what: str) -> str | Judgments:
+    """Return judgments as columns, or the name of their file: a path, a dict of dicts, a data frame or judgments."""
+    held = judgments_in(source, what)
+    if isinstance(held, (str, Judgments)):
+        return held
+    from activeeval.formats.loading import load_qrels
+
+    labels = load_qrels(held)
+    columns = {"query_id": labels.query_ids.tolist(), "doc_id": labels.doc_ids.tolist(), "grade": labels.grades}
+    return of_table(Sheet(what, columns))
+
+
+def by_judge(sources: Any) -> dict[str, str | Judgments]:
+    """Return judgments of several judges by what stands for the name of one who has none: a name, a file, a number.
+
+    Parameters
+    ----------
+    sources : path, dict of dicts, data frame or Judgments, a list of them, or a dict of judges' names to them
+    """
+    held = listed(sources)
+    is_named = isinstance(sources, Mapping) and held[0] is not sources
+    names = list(map(str, sources)) if is_named else [f"judge {number}" for number in range(1, len(held) + 1)]
+    named = (
+        (os.fspath(each) if is_path(each) and not is_named else name, each)
+        for name, each in zip(names, held, strict=True)
+    )
+    return {name: columns_of(each, name) for name, each in named}
 
 
 def known_of(source: Any, number: int) -> str | KnownGrades:

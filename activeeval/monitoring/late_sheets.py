@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from activeeval.campaigns.import_judgments import TakenFile, read_files
 from activeeval.campaigns.store import JudgeAnswer, NightRow, Store
 from activeeval.core.errors import InputError
+from activeeval.core.judgments import Judgments
 from activeeval.core.judgments.log import Event
-from activeeval.formats.judgments.from_files import read
+from activeeval.formats.judgments.from_files import held_or_read
 from activeeval.monitoring.judged_labels import by_night, folded, left_by, n_waiting
 from activeeval.monitoring.night_inputs import last_night
 from activeeval.monitoring.night_outputs import Held, Pair, is_same_text
@@ -20,7 +21,12 @@ Answers = dict[str, Event]
 
 
 def take_sheets(
-    store: Store, name: str, paths: Sequence[str], judge: str | None = None, *, machine_is_truth: bool = False
+    store: Store,
+    name: str,
+    paths: Sequence[str] | Mapping[str, str | Judgments],
+    judge: str | None = None,
+    *,
+    machine_is_truth: bool = False,
 ) -> list[tuple[NightRow, TakenFile]]:
     """Store sheets in the nights that they were drawn for, and other files in the last one: all of them or none.
 
@@ -31,13 +37,15 @@ def take_sheets(
     """
     last, rows = last_night(store, name), store.watches.nights(name)
     steps = {sample.digest: row for row in rows for sample in store.samples(row.campaign)}
-    of_step: dict[str, list[str]] = {}
-    for path in paths:
-        sample = read(path, kind="machine" if machine_is_truth else "person", is_plain=True).sample
+    of_step: dict[str, dict[str, str | Judgments]] = {}
+    sources = paths if isinstance(paths, Mapping) else dict(zip(paths, paths, strict=True))
+    for path, source in sources.items():
+        kind = "machine" if machine_is_truth else "person"
+        sample = held_or_read(source, kind=kind, is_plain=True).sample
         if sample and sample not in steps:
             problem = f"the sheet is of no night of watch {name}, expected one that `watch night {name}` has written"
             raise InputError(f"{path}: {problem}")
-        of_step.setdefault(steps[sample].date if sample else last.date, []).append(path)
+        of_step.setdefault(steps[sample].date if sample else last.date, {})[path] = source
     reads = [
         (row, read_files(store, row.campaign, of_step[row.date], judge, machine_is_truth=machine_is_truth))
         for row in rows

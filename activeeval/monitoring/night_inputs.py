@@ -11,7 +11,8 @@ from typing import Any
 from activeeval.campaigns.state import state_of
 from activeeval.campaigns.store import MORE, REDRAWN, NightRow, Store, WatchRow
 from activeeval.core.errors import InputError, shown
-from activeeval.formats.judgments.from_files import read
+from activeeval.core.judgments import Judgments
+from activeeval.formats.judgments.from_files import held_or_read
 from activeeval.formats.tables.text_tables import DOCUMENTS, read_texts
 from activeeval.formats.text.trec import Run
 from activeeval.inputs.known_grades import graded_rows
@@ -34,8 +35,8 @@ class Tonight:
     run : str or Run
     date : str
         As 2026-11-25.
-    judged : sequence of str
-        Files of judgments that are known.
+    judged : sequence of str or Judgments
+        What is known, files or in memory.
     documents, queries : str or None
         Tables of texts.
     machine_is_truth : bool
@@ -51,7 +52,7 @@ class Tonight:
 
     run: Any
     date: str
-    judged: Sequence[str] = ()
+    judged: Sequence[str | Judgments] = ()
     documents: str | None = None
     queries: str | None = None
     machine_is_truth: bool = False
@@ -253,8 +254,9 @@ def _given(tonight: Tonight) -> tuple[list[tuple[str, str, int]], dict[str, int]
     """Return query, document and grade of each judgment that is known tonight, and how many a file has of machines."""
     rows: list[tuple[str, str, int]] = []
     machines: dict[str, int] = {}
-    for path in tonight.judged:
-        judgments = read(path, machine_is_truth=tonight.machine_is_truth)
+    for source in tonight.judged:
+        judgments = held_or_read(source, machine_is_truth=tonight.machine_is_truth)
+        path = source if isinstance(source, str) else judgments.source
         mine = [(query, doc, grade) for query, doc, grade, _ in graded_rows(judgments) if grade >= 0]
         if not mine:
             raise InputError(f"{path}: holds no grade yet", field="judged")

@@ -134,6 +134,20 @@ def series_table(nights: Sequence[NightSays]) -> list[dict[str, Any]]:
     return [{name: row[name] for name in kept} for row in rows]
 
 
+def waiting_sentence(night: NightSays) -> str:
+    """Write why nothing can be read of a night."""
+    wait = f"{counted(night.waiting, 'item')} {'waits' if night.waiting == 1 else 'wait'}"
+    why = wait if night.waiting else "nothing was drawn: the budget of a night is too small"
+    return f"{night.date}: nothing can be read yet, {why}."
+
+
+def written_page(name: str, nights: Sequence[NightSays], path: str) -> None:
+    """Write the page of a watch, and its picture beside it."""
+    picture = f"{path.removesuffix('.md')}.png"
+    picture_of(nights, picture)
+    page_of(name, nights, picture, path)
+
+
 def page_of(name: str, nights: Sequence[NightSays], picture: str, path: str) -> None:
     """Write a page in markdown: the last night, a picture, alarms, the last night by segment, a table."""
     last = nights[-1] if nights else None

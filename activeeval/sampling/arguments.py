@@ -29,6 +29,7 @@ class PoolOptions(TypedDict, total=False):
     ----------
     train : path, frame, dict or Judgments
         Judgments of other queries, which train the grade model; queries of the pool that they hold are not measured.
+        Or, where labels are there, a share of the queries, as "40%" or 0.4.
     grade_probs : path, frame or callable
         The grade model: a table of query_id, doc_id, p0, p1, …; or a function of the pool (`QueryPool`) that returns an
         array of shape (n_items, n_grades).
@@ -110,10 +111,25 @@ class AskedOptions(PoolOptions, total=False):
     segment_half_widths: Mapping[str, float]
 
 
+class LabelledOptions(PoolOptions, total=False):
+    """What else `simulate` and `calibration` may be told of a pool whose labels are known.
+
+    Attributes
+    ----------
+    unjudged : {"error", "irrelevant"}
+        What an item without a label is.
+    index_update : float
+        Compare a run with itself less this share of its items.
+    """
+
+    unjudged: str
+    index_update: float
+
+
 _NOT_PLAIN = ("train", "grade_probs", "graders", "model", "pool_runs")
 
 
-def asked_of(options: Mapping[str, Any], known: type[AskedOptions]) -> tuple[dict[str, Any], dict[str, Any]]:
+def asked_of(options: Mapping[str, Any], known: type[PoolOptions]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the options of what is asked, in the form that requests have, and those of the pool.
 
     Raises
@@ -146,7 +162,7 @@ def choices_of(
         pool_runs=[] if extra is None else runs_of(extra)[0],
         names=called,
         judged=[known_of(source, number) for number, source in enumerate(sources_of(judged), 1)],
-        train=() if options.get("train") is None else (judgments_in(options["train"]),),
+        train=_training(options.get("train")),
         graders=graders_of(options.get("graders")),
         model=models or None,
         tables=tables,
@@ -159,6 +175,11 @@ def choices_of(
 def frame_kind_of(runs: Any, judged: Any, options: Mapping[str, Any]) -> str:
     """Return the library of the first frame among the arguments."""
     return kind_of_frame(*listed(runs), *sources_of(judged), options.get("train"), options.get("grade_probs"))
+
+
+def _training(source: Any) -> tuple[Any, ...]:
+    """Return what trains a grade model, as choices have it: judgments, or a share of the queries."""
+    return () if source is None else (source if isinstance(source, float) else judgments_in(source),)
 
 
 def _models(options: Mapping[str, Any]) -> tuple[list[str], dict[str, Any]]:

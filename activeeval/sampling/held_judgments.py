@@ -19,10 +19,10 @@ from activeeval.core.pool.texts import Texts
 from activeeval.formats.comparisons import truths_of
 from activeeval.formats.judgments.machines import check_of_people
 from activeeval.formats.judgments.table_forms import is_truths, of_table
-from activeeval.formats.loading import load_qrels
 from activeeval.formats.sample_sheet import take
 from activeeval.formats.tables.draws import CANNOT, EMPTY, Draws, draws_of
-from activeeval.formats.tables.sheets import Sheet, frame_sheet
+from activeeval.formats.tables.sheets import frame_sheet
+from activeeval.inputs.arguments import columns_of
 from activeeval.report.numbers import counted
 from activeeval.report.result_pictures import EarlyReading
 from activeeval.sampling.drawn_sample import DrawnSample
@@ -80,12 +80,8 @@ def _judged(source: Any, name: str, sample: DrawnSample, sample_id: str) -> Judg
     """Return what a source says, as a sheet or as ranks."""
     if isinstance(source, (str, os.PathLike)):
         return read_all_judged([name], sample.campaign.design.max_grade)[name]
-    if isinstance(source, Judgments):
-        return _looked_up(source, name, sample, sample_id)
-    if isinstance(source, dict):
-        labels = load_qrels(source)
-        columns = {"query_id": labels.query_ids.tolist(), "doc_id": labels.doc_ids.tolist(), "grade": labels.grades}
-        return _looked_up(of_table(Sheet(name, columns)), name, sample, sample_id)
+    if isinstance(source, (dict, Judgments)) and not isinstance(held := columns_of(source, name), str):
+        return _looked_up(held, name, sample, sample_id)
     try:
         sheet = frame_sheet(source, name).plainly_named()
     except TypeError:

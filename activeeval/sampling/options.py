@@ -18,6 +18,7 @@ MEASURES_HELP = (
     "documents at a time; @FILE: learned gains"
 )
 QUESTIONS_HELP = "The first run less the second, the first alone, or the second"
+DEFAULT_BUDGETS = ("5%", "10%", "20%")
 BUDGET_HELP = "Judgments (200), or a share of judging everything (10%)"
 
 
@@ -108,3 +109,18 @@ class PlanFields(GoalFields):
         "share",
         metavar="R",
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulateFields(AskedFields):
+    """What is simulated, by which methods and how often; the one question is the difference, or the system there is."""
+
+    methods: Sequence[str] = option(
+        (), "Repeatable; `all` is every method that fits. Default: passive and the best for the measure.", is_many=True
+    )
+    budgets: Sequence[Any] = option(DEFAULT_BUDGETS, f"{BUDGET_HELP}; repeatable.", "budget", is_many=True)
+    repetitions: int = option(2000, "Replays of each method.", "several")
+    interval: str = option(
+        "t", "Intervals to measure: t, skewed, logit, or group-sequential (the budgets are its looks).", metavar="KIND"
+    )
+    expected: bool = option(False, "Draws with replacement meet budgets in expectation, by n* draws.", "flag")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -17,9 +17,13 @@ from activeeval.core.errors import ChoiceError, InputError
 from activeeval.core.pool import QueryPool, Rankings
 from activeeval.core.results import Caution, Note
 from activeeval.core.types import Ints
+from activeeval.inputs.arguments import checked
 from activeeval.inputs.case import Case, prepare
 from activeeval.inputs.choices import Choices
 from activeeval.report.numbers import counted
+from activeeval.report.rendering import Cell
+from activeeval.report.shown import PrintableResult
+from activeeval.sampling.arguments import PoolOptions, asked_of, choices_of
 from activeeval.scale.partition_files import holds_any, remove, with_empty, within, write
 
 _GROUP_ITEMS = 2**17
@@ -27,8 +31,8 @@ _GROUP_ITEMS = 2**17
 _IS_THERE = "is there already: choose another name, or `force`"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenPool:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class WrittenPool(PrintableResult):
     """A pool that was written.
 
     Attributes
@@ -49,8 +53,59 @@ class WrittenPool:
     model: str
     notes: tuple[Note | Caution, ...]
 
+    @property
+    def sentences(self) -> list[str]:
+        """What was written."""
+        files = f"{self.n_partitions} partition{'s' * (self.n_partitions > 1)}"
+        what = f"{counted(self.n_queries, 'query')}, {counted(self.n_items, 'item')}, model {self.model}"
+        return [f"wrote {self.out}: {what}, in {files}; its runs: {', '.join(self.runs)}"]
 
+    @property
+    def table(self) -> list[dict[str, Cell]]:
+        """Nothing: the sentence says all."""
+        return []
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return its row, as the command line has it."""
+        return [{field.name: getattr(self, field.name) for field in fields(self) if field.name != "notes"}]
+
+
+@checked
 def write_pool(
+    runs: Any,
+    out: Any,
+    *,
+    partitions: int = 8,
+    max_grade: int | None = None,
+    judged: Any = None,
+    names: Sequence[str] = (),
+    force: bool = False,
+    **options: Unpack[PoolOptions],
+) -> WrittenPool:
+    """Write the pool of some runs to parquet, with what a grade model says of each item, for pools in parts.
+
+    Parameters
+    ----------
+    runs, max_grade, judged, names, options
+        As of `sample`.
+    out : path
+        A folder, or its address.
+    partitions : int
+        Files that it is written to.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> run = {f"q{q}": {f"d{d}": float(d) for d in range(6)} for q in range(10)}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_pool({"new": run}, f"{folder}/pool", partitions=2, max_grade=3).rows()[0]["n_items"]
+    60
+    """
+    choices = choices_of(runs, names, judged, max_grade, 0, asked_of(options, PoolOptions)[1])
+    return write_partitions(choices, os.fspath(out), partitions, force=force)
+
+
+def write_partitions(
     choices: Choices,
     out: str,
     n_partitions: int,

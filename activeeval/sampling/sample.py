@@ -8,6 +8,7 @@ from typing import Any, Unpack
 
 from activeeval.core.results import Caution, Note
 from activeeval.inputs.arguments import budget_of, checked, measures_of, warn_of
+from activeeval.inputs.choices import Choices
 from activeeval.sampling.arguments import AskedOptions, asked_of, choices_of, frame_kind_of
 from activeeval.sampling.draw import SampleRequest, draw_for, fresh_seed
 from activeeval.sampling.read_samples import read_sample
@@ -98,17 +99,34 @@ def sample(
     >>> any(note.startswith("± 2 for a, ± 2.5 for b takes a budget of") for note in for_segments.notes)
     True
     """
-    measures, _ = measures_of(measure)
-    chosen = fresh_seed() if seed is None else seed
-    asked, of_pool = asked_of(options, SampleOptions)
-    choices = choices_of(runs, names, judged, max_grade, chosen, of_pool)
-    of_budget = budget_of(budget, asked.pop("share", None))
-    request = SampleRequest(measures=measures, budget=of_budget, half_width=half_width, **asked)
+    about = {"budget": budget, "half_width": half_width, "max_grade": max_grade, "judged": judged}
+    choices, request = requested(runs, measure, names=names, seed=seed, **about, **options)
     notes: list[Note | Caution] = []
     drawn = draw_for(choices, request, say=notes.append).sample
     made = [*notes, *drawn.notes()]
     warn_of([("", [note for note in made if isinstance(note, Caution)])])
     return Sample(drawn=drawn, notes=sentences_of(made), frame_kind=frame_kind_of(runs, judged, options))
+
+
+def requested(
+    runs: Any,
+    measure: Any,
+    *,
+    budget: Any = None,
+    half_width: float | None = None,
+    max_grade: int | None = None,
+    judged: Any = None,
+    names: Sequence[str] = (),
+    seed: int | None = None,
+    **options: Any,
+) -> tuple[Choices, SampleRequest]:
+    """Return what the arguments of `sample` choose and ask for; a seed of the system's where there is none."""
+    measures, _ = measures_of(measure)
+    chosen = fresh_seed() if seed is None else seed
+    asked, of_pool = asked_of(options, SampleOptions)
+    choices = choices_of(runs, names, judged, max_grade, chosen, of_pool)
+    of_budget = budget_of(budget, asked.pop("share", None))
+    return choices, SampleRequest(measures=measures, budget=of_budget, half_width=half_width, **asked)
 
 
 @checked

@@ -14,11 +14,11 @@ from activeeval.core.errors import InputError
 from activeeval.core.estimation import check_scope
 from activeeval.core.results import Caution, Note
 from activeeval.formats.sample_sheet import sheet_of
-from activeeval.formats.tables.draws import COLUMNS
+from activeeval.formats.tables.draws import COLUMNS, Draws
 from activeeval.formats.tables.frames import frame_of, kind_of_frame
 from activeeval.formats.writing import write_atomically
 from activeeval.inputs.arguments import budget_of, checked, in_python, measures_of, sources_of, warn_of
-from activeeval.inputs.texts import texts_of as words_of
+from activeeval.inputs.texts import SheetTexts, texts_of as words_of
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import EarlyReading
 from activeeval.report.shown import PrintableResult
@@ -28,6 +28,7 @@ from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.sampling.estimate import EstimateRequest, estimate_judged
 from activeeval.sampling.held_judgments import judged_by, moments_of
 from activeeval.sampling.results import Result, Results, results_of
+from activeeval.sampling.sheets import SheetOptions, check_free, sheet_plan
 
 
 class EstimateOptions(TypedDict, total=False):
@@ -125,16 +126,10 @@ class Sample(PrintableResult):
 
     def rows(self) -> list[dict[str, Cell]]:
         """Return the rows of its sheet: what `to_frame` makes a frame of."""
-        draws = sheet_of(self.drawn.campaign, self.id, self.drawn.n_before)
-        columns = (draws.block.tolist(), draws.query_id.tolist(), draws.doc_id.tolist())
-        empty: dict[str, Cell] = {"judge": None, "grade": None, "note": None}
-        return [
-            {"sample": draws.sample, "block": block, "query_id": query, "doc_id": doc} | empty
-            for block, query, doc in zip(*columns, strict=True)
-        ]
+        return _sheet_rows(sheet_of(self.drawn.campaign, self.id, self.drawn.n_before))
 
     @checked
-    def sheet(self, kind: str = "") -> Any:
+    def sheet(self, kind: str = "", *, judges: str | Sequence[str] = (), overlap: int = 0) -> Any:
         """Return the sheet for the judges as a data frame: a row an item, block by block, none of them judged.
 
         Judges fill in ``grade``: a grade, ``cannot`` where it cannot be judged, nothing while it waits. Of a sample
@@ -144,8 +139,16 @@ class Sample(PrintableResult):
         ----------
         kind : {"", "pandas", "polars", "pyarrow"}
             By default that of the frames that came in; else pandas where it is installed, else polars.
+        judges, overlap
+            As of `save`: of one judge the name stands on the sheet, of several a dict of names to frames is returned.
         """
-        return frame_of(self.rows(), kind or self.frame_kind, COLUMNS)
+        plan = sheet_plan("sheet.csv", judges=judges, overlap=overlap)
+        if not plan.judges:
+            return frame_of(self.rows(), kind or self.frame_kind, COLUMNS)
+        draws = sheet_of(self.drawn.campaign, self.id, self.drawn.n_before)
+        rows = {who: _sheet_rows(draws.at(k), who) for who, k in zip(plan.judges, plan.rows(draws), strict=True)}
+        frames = {judge: frame_of(of_judge, kind or self.frame_kind, COLUMNS) for judge, of_judge in rows.items()}
+        return frames if len(frames) > 1 else frames[plan.judges[0]]
 
     @checked
     def save(
@@ -156,33 +159,56 @@ class Sample(PrintableResult):
         documents: str | None = None,
         queries: str | None = None,
         force: bool = False,
+        **people: Unpack[SheetOptions],
     ) -> Sample:
         """Write the sample, and its sheet where that has a name too; return the sample.
 
         Parameters
         ----------
         path, sheet : path
-            As week1.sample and week1.csv; a sheet is .csv, .tsv, .jsonl or .parquet.
+            As week1.sample and week1.csv; a sheet is .csv, .tsv, .jsonl, .parquet or .xlsx. Of several judges each has
+            one, as week1-ann.csv.
         documents, queries : str, optional
             Files of what the judges are to read on the sheet: a table of id and title, text or url, and of id and text.
         force : bool
             Write over files of other content: a sheet may have been judged, and a sample be needed to read one.
+        people
+            `SheetOptions`: judges, overlap, grade_names and guidelines.
         """
-        self._check_free(os.fspath(path), None if sheet is None else os.fspath(sheet), force)
-        if sheet is not None:
-            words, _ = words_of(self.drawn.pairs, os.fspath(sheet), documents, file_of(queries))
-            self.drawn.write(os.fspath(path), os.fspath(sheet), words)
+        place, plan = os.fspath(path), None if sheet is None else sheet_plan(sheet, **people)
+        is_other = os.path.exists(place) and Path(place).read_bytes() != self.drawn.packed()[1]
+        check_free([*([place] if is_other else []), *(plan.paths if plan else [])], force=force)
+        if plan is not None:
+            self.drawn.write(place, plan, self._words(plan.path, documents, queries))
             return self
-        with write_atomically(os.fspath(path), binary=True) as handle:
+        with write_atomically(place, binary=True) as handle:
             handle.write(self.drawn.packed()[1])
         return self
 
-    def _check_free(self, path: str, sheet: str | None, force: bool) -> None:
-        is_other = os.path.exists(path) and Path(path).read_bytes() != self.drawn.packed()[1]
-        taken = [path] if is_other else []
-        taken += [sheet] if sheet is not None and os.path.exists(sheet) else []
-        if taken and not force:
-            raise InputError(f"{taken[0]} is there already: give another name, or `force`", field="force")
+    @checked
+    def write_sheet(
+        self,
+        path: Any,
+        *,
+        documents: str | None = None,
+        queries: str | None = None,
+        force: bool = False,
+        **people: Unpack[SheetOptions],
+    ) -> list[str]:
+        """Write the sheet alone, the same bytes as `save` wrote it, and return its files: of several judges one each.
+
+        Parameters
+        ----------
+        path, documents, queries, force, people
+            As of `save`.
+        """
+        plan = sheet_plan(path, **people)
+        check_free(plan.paths, force=force)
+        self.drawn.write_sheet(plan, self.id, self._words(plan.path, documents, queries))
+        return plan.paths
+
+    def _words(self, path: str, documents: str | None, queries: str | None) -> SheetTexts:
+        return words_of(self.drawn.pairs, path, documents, file_of(queries))[0]
 
     @checked
     def estimate(
@@ -295,6 +321,16 @@ class Sample(PrintableResult):
         if not is_new:
             return None
         return Sample(drawn=following, notes=sentences_of(following.notes()), frame_kind=self.frame_kind)
+
+
+def _sheet_rows(draws: Draws, judge: str | None = None) -> list[dict[str, Cell]]:
+    """Return the rows of a sheet of nobody's name, or of a judge's."""
+    columns = (draws.block.tolist(), draws.query_id.tolist(), draws.doc_id.tolist())
+    beside: dict[str, Cell] = {"judge": judge, "grade": None, "note": None}
+    return [
+        {"sample": draws.sample, "block": block, "query_id": query, "doc_id": doc} | beside
+        for block, query, doc in zip(*columns, strict=True)
+    ]
 
 
 def check_sample(sample: Any) -> None:

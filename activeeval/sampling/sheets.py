@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
+from activeeval.core.checks import check_names
 from activeeval.core.errors import InputError
 from activeeval.core.judgments.judge_names import judge_name
 from activeeval.core.judgments.sharing import Item, shared_out
 from activeeval.core.pool.texts import Texts
 from activeeval.core.types import Ints
+from activeeval.formats.files import open_text
 from activeeval.formats.suffixes import SHEETS, bare_suffix, check_table
 from activeeval.formats.tables.draws import Draws, write_draws
 from activeeval.formats.tables.grades import Guide
@@ -100,6 +104,45 @@ class SheetPlan:
         items = [Item(blocks[row], queries[row], everybody if row in shared else 1) for row in order.tolist()]
         chosen = shared_out(items, self.judges)
         return [order[[judge in names for names in chosen]] for judge in self.judges]
+
+
+class SheetOptions(TypedDict, total=False):
+    """For whom a sheet is.
+
+    Attributes
+    ----------
+    judges : str or list of str
+        Who judges: the name stands on the sheet. Of several each has a sheet, and items are shared out, block by block,
+        by query.
+    overlap : int
+        Of several judges: so many items are graded by all of them.
+    grade_names : mapping of int to str
+        What grades are called on a sheet .xlsx.
+    guidelines : path
+        How to judge, plain text: the second page of a sheet .xlsx.
+    """
+
+    judges: str | Sequence[str]
+    overlap: int
+    grade_names: Mapping[int, str]
+    guidelines: Any
+
+
+def sheet_plan(path: Any, **people: Unpack[SheetOptions]) -> SheetPlan:
+    """Return the plan of a sheet that is written to a path; what it asks for can stand in such a file."""
+    check_names(people, SheetOptions)
+    guidelines, judges = people.get("guidelines"), people.get("judges", ())
+    text = "" if guidelines is None else open_text(guidelines)
+    guide = Guide(names=dict(people.get("grade_names", {})), guidelines=text)
+    named = (judges,) if isinstance(judges, str) else tuple(judges)
+    return SheetPlan(path=os.fspath(path), judges=named, overlap=people.get("overlap", 0), guide=guide).checked()
+
+
+def check_free(paths: Sequence[str], *, force: bool) -> None:
+    """Raise InputError where a file is there that nobody said may go."""
+    there = [] if force else [path for path in paths if os.path.exists(path)]
+    if there:
+        raise InputError(f"{there[0]} is there already: give another name, or `force`", field="force")
 
 
 def _spread(draws: Draws) -> list[int]:

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from typing import Any, Unpack
 
 from activeeval.core.design import Design
 from activeeval.core.design.methods import METHODS, default_method, fitting_methods
 from activeeval.core.errors import BudgetError, InputError
+from activeeval.core.estimation import find_interval
 from activeeval.core.measures import Target
-from activeeval.core.simulation import AtOnce, Summary, simulate
+from activeeval.core.simulation import AtOnce, Summary, simulate as simulated
+from activeeval.inputs.arguments import budget_of, checked, judgments_in, measures_of
 from activeeval.inputs.budgets import Budget, check_open
-from activeeval.inputs.case import Case
-from activeeval.inputs.systems import Asked
+from activeeval.inputs.case import Case, check_fits
+from activeeval.inputs.choices import Choices
+from activeeval.inputs.systems import Asked, direction
+from activeeval.report.findings import definitions, short_name
 from activeeval.report.rendering import Cell
 from activeeval.sampling.adaptive_depth import adaptive_depth_in
+from activeeval.sampling.arguments import LabelledOptions, asked_of, choices_of, frame_kind_of
+from activeeval.sampling.asked_case import Progress, ResultOfCase, Say, case_for, unsaid
 from activeeval.sampling.contests import Contest
+from activeeval.sampling.options import DEFAULT_BUDGETS, SimulateFields
+from activeeval.sampling.simulation_tables import LEGEND, at_once_sentence, brief_rows, simulation_sentence
+
+_SHORT = 16
+"""Two names of systems leave room for the numbers of a table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -60,6 +72,20 @@ class Panel:
             }
             rows += [of | summary.row() for summary in summaries]
         return rows + [{**named, "question": "at once", **together.row()} for together in self.at_once]
+
+    def sentence(self, unit: str) -> str:
+        """Return what the best method comes to at the largest budget; ``unit`` is that of budgets."""
+        if self.at_once:
+            return at_once_sentence(self.measure, self.at_once, unit)
+        return simulation_sentence(self.measure, direction(self.system, self.versus), self.summaries, unit)
+
+    def table(self, rows_of: Callable[[Sequence[Summary]], list[dict[str, str]]] = brief_rows) -> list[dict[str, str]]:
+        """Return rows for reading, of several systems each difference by its name."""
+        rows = rows_of(self.summaries) if self.summaries else []
+        for asked, summaries in self.contrasts:
+            names = " − ".join(short_name(name, _SHORT) for name in (asked.system, asked.versus) if name)
+            rows += [{"difference": names, **row} for row in rows_of(summaries)]
+        return rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -116,7 +142,7 @@ class Trial:
             )
         kinds = {name: design.scheme.interval(interval) for name, design in self.designs.items()}
         how |= {"interval": kinds, "progress": lambda name: advance(f"{self.measure}, {name}")}
-        summaries = simulate(self.designs, self.case.inputs.grades, self.budgets, repetitions, **how)
+        summaries = simulated(self.designs, self.case.inputs.grades, self.budgets, repetitions, **how)
         system, versus = (*self.case.systems, "")[:2]
         return Panel(
             measure=self.measure, definition=definition, system=system, versus=versus, summaries=tuple(summaries)
@@ -207,3 +233,154 @@ def trial_of(
 
 def _paid(design: Design, amount: float, expected: bool) -> Design:
     return design.with_budget(amount, expected=expected and not design.scheme.can_be_topped_up)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Simulation(ResultOfCase):
+    """What methods would have saved on labels that there are: `simulate` returns it.
+
+    Attributes
+    ----------
+    panels : tuple of Panel
+        By measure.
+    """
+
+    panels: tuple[Panel, ...]
+
+    @property
+    def unit(self) -> str:
+        """Of budgets."""
+        return self.case.inputs.pool.cost_unit
+
+    @property
+    def sentences(self) -> list[str]:
+        """What the best method comes to, by measure."""
+        return [panel.sentence(self.unit) for panel in self.panels if panel.at_once or panel.summaries]
+
+    @property
+    def table(self) -> Sequence[Mapping[str, Cell]]:
+        """A row for each method and budget."""
+        return [{"measure": panel.measure} | row for panel in self.panels for row in panel.table()]
+
+    @property
+    def footnotes(self) -> list[str]:
+        """What the columns and measures are, and what to know of the pool."""
+        defined = definitions((panel.measure, panel.definition) for panel in self.panels)
+        return [LEGEND, *defined, *super(Simulation, self).footnotes]
+
+    def rows(self) -> list[dict[str, Cell]]:
+        """Return a row for each method and budget, as the command line has it."""
+        return [row for panel in self.panels for row in panel.rows()]
+
+
+def simulate_for(
+    choices: Choices,
+    request: SimulateFields,
+    *,
+    say: Say = unsaid,
+    begin: Callable[[Trial], object] = unsaid,
+    progress: Progress = unsaid,
+    steps: Callable[[int, str], AbstractContextManager[Progress]] = lambda total, what: nullcontext(unsaid),
+) -> Simulation:
+    """Replay sampling on a pool whose labels are known, and compare the methods.
+
+    Parameters
+    ----------
+    begin : callable
+        Called with the methods of each measure before they are replayed.
+    steps : callable
+        Shows how many of so many steps are done.
+
+    Raises
+    ------
+    InputError
+        Where a label is missing that a measure needs, or no budget pays for all methods.
+    """
+    find_interval(request.interval)
+    check_fits(request.measures, [name for name in request.methods if name != "all"])
+    case = case_for(choices, request.measures, use_labels=True, say=say, progress=progress)
+    for target in case.targets(request.measures, [case.question]):
+        target.check_judged(case.inputs.grades)
+    chosen = {text: methods_of(case, text, request.methods) for text in dict.fromkeys(request.measures)}
+    how: dict[str, Any] = {
+        name: getattr(request, name) for name in ("budgets", "weights", "expected", "adaptive_depth")
+    }
+    panels = []
+    with steps(sum(len(names) + case.is_contest for names in chosen.values()), "simulating") as advance:
+        for text, names in chosen.items():
+            trial = trial_of(case, text, names, defensive_share=choices.defensive_share, **how)
+            begin(trial)
+            trial.check_paid()
+            panels.append(trial.run(advance, repetitions=request.repetitions, interval=request.interval))
+    return Simulation(case=case, panels=tuple(panels))
+
+
+class SimulateOptions(LabelledOptions, total=False):
+    """What else `simulate` may be told.
+
+    Attributes
+    ----------
+    methods : str or list of str
+        By default passive and the best for the measure; ``all``: all that fit.
+    interval : {"t", "skewed", "logit", "group-sequential"}
+        By default t; of group-sequential the budgets are the looks.
+    expected : bool
+        Draws with replacement meet budgets in expectation.
+    weights : {"equal", "sum", "minimax"}
+        How several differences share a sample.
+    adaptive_depth : {"each", "3", "1", "off"}
+        As of `sample`.
+    """
+
+    methods: Any
+    interval: str
+    expected: bool
+    weights: str
+    adaptive_depth: str | int
+
+
+@checked
+def simulate(
+    runs: Any,
+    qrels: Any,
+    *,
+    measure: Any = "DCG",
+    budget: Any = DEFAULT_BUDGETS,
+    repetitions: int = 2000,
+    names: Sequence[str] = (),
+    max_grade: int | None = None,
+    seed: int = 0,
+    **options: Unpack[SimulateOptions],
+) -> Simulation:
+    """Replay sampling thousands of times on judgments that there are: what each method would have saved.
+
+    Parameters
+    ----------
+    runs, names, max_grade
+        As of `sample`.
+    qrels : path, dict of dicts, data frame or Judgments
+        Every item that a measure needs must be judged, or ``unjudged="irrelevant"`` say that the others are of grade 0.
+    measure : str or measure, or a list of them
+    budget : int, float or str, or a list of them
+        200, "10%".
+    repetitions : int
+        Of each method.
+    options
+        `SimulateOptions`: methods, interval, adaptive_depth, unjudged, train, grade_probs, graders, ….
+
+    Examples
+    --------
+    >>> qrels = {f"q{q}": {f"d{d}": (q * d) % 4 for d in range(6)} for q in range(30)}
+    >>> run = {query: {doc: grade + 0.1 * int(doc[1:]) for doc, grade in docs.items()} for query, docs in qrels.items()}
+    >>> replayed = simulate(run, qrels, measure="DCG@3", budget=30, repetitions=50)
+    >>> [(row["method"], row["budget"]) for row in replayed.rows()]
+    [('passive', 30.0), ('items', 30.0)]
+    """
+    asked, of_pool = asked_of(options, SimulateOptions)
+    labelled = {name: asked.pop(name) for name in LabelledOptions.__annotations__ if name in asked}
+    choices = choices_of(runs, names, None, max_grade, seed, {**of_pool, **labelled, "qrels": judgments_in(qrels)})
+    budgets = [
+        held for each in (budget if isinstance(budget, (list, tuple)) else [budget]) if (held := budget_of(each))
+    ]
+    request = SimulateFields(measures=measures_of(measure)[0], budgets=budgets, repetitions=repetitions, **asked)
+    return replace(simulate_for(choices, request), frame_kind=frame_kind_of(runs, qrels, options))

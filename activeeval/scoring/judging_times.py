@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,10 @@ from activeeval.core.judgments import Judgments
 from activeeval.core.judgments.judgment import KINDS
 from activeeval.core.types import Bools, Floats, Ints
 from activeeval.formats.judgments.from_files import read_all
+from activeeval.formats.tables.frames import kind_of_frame
+from activeeval.inputs.arguments import by_judge, checked, listed
+from activeeval.report.rendering import Cell
+from activeeval.report.shown import PrintableResult
 
 METHODS = {"grade": "grades", "preference": "comparisons"}
 
@@ -48,27 +53,74 @@ class JudgingTime:
     minutes: float
 
 
-def judging_times(paths: Sequence[str]) -> list[JudgingTime]:
-    """Return what judging takes, by method.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class JudgingTimes(PrintableResult):
+    """How long judging takes, by method: `times` returns it.
+
+    Attributes
+    ----------
+    methods : tuple of JudgingTime
+    frame_kind : str
+        The library whose frames came in, "" where none did.
+    """
+
+    methods: tuple[JudgingTime, ...]
+    frame_kind: str = ""
+
+    @property
+    def sentences(self) -> list[str]:
+        """What a judgment takes by each method."""
+        return [
+            f"{row.method.capitalize()}: {row.seconds:.1f} s each, {row.minutes:.1f} minutes a query of "
+            f"{row.a_query:.0f}."
+            for row in self.methods
+        ]
+
+    @property
+    def table(self) -> Sequence[Mapping[str, Cell]]:
+        """A row for each method."""
+        return self.rows()
+
+    @property
+    def footnotes(self) -> list[str]:
+        """What has no time."""
+        left_out = (row for row in self.methods if row.untimed)
+        return [f"{row.untimed:,} {row.method} have no time and are not counted" for row in left_out]
+
+    def rows(self) -> list[dict[str, Cell]]:
+        """Return a row for each method, as the command line has it."""
+        return list(map(asdict, self.methods))
+
+
+@checked
+def times(judged: Any) -> JudgingTimes:
+    """Read how long judging takes, by grades and by comparisons of two documents.
 
     Parameters
     ----------
-    paths : sequence of str
+    judged : path, data frame or Judgments, or a list of them
         Judgments with times, as logs of campaigns have them.
 
     Raises
     ------
     InputError
         Where no judgment has a time.
+
+    Examples
+    --------
+    >>> from activeeval import Judge, Judgment, Judgments
+    >>> rows = [Judgment("q1", f"d{d}", Judge("ann"), value=1, seconds=10.0 + d) for d in range(3)]
+    >>> times(Judgments.of(rows)).sentences
+    ['Grades: 11.0 s each, 0.6 minutes a query of 3.']
     """
-    judgments = read_all(paths)
-    rows = list(_by_method(judgments))
+    judgments = read_all(by_judge(judged))
+    rows = tuple(_by_method(judgments))
     if not rows:
         raise InputError(
             f"{judgments.source}: no judgment has a time, expected the log of a campaign, or of a labelling, as its "
             "export writes it"
         )
-    return rows
+    return JudgingTimes(methods=rows, frame_kind=kind_of_frame(*listed(judged)))
 
 
 def _by_method(judgments: Judgments) -> Iterator[JudgingTime]:

@@ -8,7 +8,8 @@ import itertools
 import numpy as np
 import pytest
 
-from activeeval import METHODS, Rankings, Target, parse_measure, simulate
+from activeeval import METHODS, Rankings, Target, parse_measure
+from activeeval.core.simulation import simulate
 from activeeval.formats.text.trec import Prels, read_prels, write_prels
 from benchmarks import baselines, document_samples, inferred, query_samples
 from benchmarks.baselines_report import GROUPS, behind, bias_share, by_question, group_of, markdown

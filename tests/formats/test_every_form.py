@@ -11,6 +11,7 @@ from activeeval.core.errors import FormatError, InputError
 from activeeval.core.judgments import Judge, Judgment, Judgments
 from activeeval.core.judgments.comparisons import Comparison, Truth
 from activeeval.formats.judgments.from_files import labels_of, read, read_all
+from activeeval.inputs.arguments import by_judge
 
 PAIRS = {("q1", "a"): 2, ("q1", "b"): 0, ("q2", "a"): 1}
 TREC = "q1 0 a 2\nq1 0 b 0\nq2 0 a 1\nq2 0 pooled -1\n"
@@ -179,5 +180,5 @@ def test_who_is_not_named_is_called_as_the_file(tmp_path):
     (tmp_path / "a.qrels").write_text("q 0 d 1\n")
     (tmp_path / "b.csv").write_text("query_id,doc_id,grade,judge\nq,d,1,Bob\nq,e,1,\n")
     paths = [str(tmp_path / name) for name in ("a.qrels", "b.csv")]
-    assert {judge.name for judge in read_all(paths).judges} == {paths[0], "bob", paths[1]}
-    assert read_all(paths).agreement(n_resamples=2, rng=0).grades.n_items == 1
+    assert {judge.name for judge in read_all(by_judge(paths)).judges} == {paths[0], "bob", paths[1]}
+    assert read_all(by_judge(paths)).agreement(n_resamples=2, rng=0).grades.n_items == 1

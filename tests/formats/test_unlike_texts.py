@@ -12,6 +12,7 @@ from activeeval.core.errors import InputError, unseen_difference
 from activeeval.core.results import Note
 from activeeval.formats.judgments.from_files import read_all
 from activeeval.formats.loading import load_run, load_tables, pool_from_tables
+from activeeval.inputs.arguments import by_judge
 
 ACUTE, PLAIN = "\u00e9", "e\u0301"
 
@@ -105,5 +106,5 @@ def test_a_file_by_two_paths_is_one_judge(tmp_path):
             (tmp_path / name).write_text(rows)
         (tmp_path / "c.csv").write_text(rows.replace("b,0", "b,1"))
         paths = [tmp_path / "a.csv", f"{tmp_path}/sub/../a.csv", tmp_path / "b.csv", tmp_path / "c.csv"]
-        judges = {os.path.basename(judge.name) for judge in read_all(paths).judges}
+        judges = {os.path.basename(judge.name) for judge in read_all(by_judge(paths)).judges}
         assert judges == ({"a.csv", "c.csv"} if rows.startswith("sample") else {"a.csv", "b.csv", "c.csv"})

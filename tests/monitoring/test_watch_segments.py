@@ -8,7 +8,7 @@ from watch_cases import NAME, QUERIES, Watch, run_of, settings, true_value, writ
 from activeeval.campaigns.state import state_of
 from activeeval.campaigns.store import open_store
 from activeeval.core.errors import InputError
-from activeeval.monitoring.commands.inspect import rows_of
+from activeeval.monitoring.night_rows import rows_of
 from activeeval.monitoring.settings import segments_of, set_up
 from activeeval.sampling.answers import by_segment
 

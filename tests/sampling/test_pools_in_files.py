@@ -18,7 +18,7 @@ from activeeval.sampling.draw import SampleRequest, draw_for
 from activeeval.sampling.plan import plan_for
 from activeeval.sampling.plan_case import planner_of
 from activeeval.sampling.plan_request import PlanRequest
-from activeeval.sampling.pool_files import write_pool
+from activeeval.sampling.pool_files import write_partitions
 
 pytest.importorskip("pyarrow", reason="a pool in parquet needs pyarrow")
 
@@ -38,7 +38,7 @@ def choices(tmp_path, monkeypatch):
 
 
 def in_files(choices, n=3):
-    write_pool(choices, "pool", n, force=True)
+    write_partitions(choices, "pool", n, force=True)
     return Choices(pool_parquet="pool/*.parquet", runs=("a", "b"), seed=choices.seed)
 
 

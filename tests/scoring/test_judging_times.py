@@ -6,15 +6,14 @@ import pytest
 
 from activeeval.core.errors import InputError
 from activeeval.core.judgments import Judge, Judgment, Judgments
-from activeeval.scoring import judging_times as module
-from activeeval.scoring.judging_times import judging_times
+from activeeval.scoring.judging_times import times
 
 
 def judged(query, item, judge, seconds, kind="grade", other=""):
     return Judgment(query, item, Judge(judge), kind, value=1, other=other, seconds=seconds)
 
 
-def test_times_are_those_of_table_1(monkeypatch):
+def test_times_are_those_of_table_1():
     """ann takes 10 + 20 s on q1 and 30 on q2, bob 60 on q1; of comparisons one has no time."""
     rows = [
         judged("q1", "a", "ann", 10.0),
@@ -25,8 +24,7 @@ def test_times_are_those_of_table_1(monkeypatch):
         judged("q1", "b", "cat", 7.0, "preference", "c"),
         judged("q1", "a", "cat", None, "preference", "c"),
     ]
-    monkeypatch.setattr(module, "read_all", lambda paths: Judgments.of(rows))
-    grades, comparisons = judging_times(["x"])
+    grades, comparisons = times(Judgments.of(rows)).methods
     assert (grades.method, grades.judges, grades.queries, grades.judgments, grades.untimed) == ("grades", 2, 2, 4, 0)
     assert (grades.seconds, grades.median, grades.a_query) == (30.0, 25.0, pytest.approx(4 / 3))
     assert grades.minutes == pytest.approx((30 + 30 + 60) / 3 / 60)
@@ -38,4 +36,4 @@ def test_judgments_without_times_are_refused(tmp_path):
     path = tmp_path / "x.qrels"
     path.write_text("q1 0 a 1\n")
     with pytest.raises(InputError, match=r"no judgment has a time, expected the log of a campaign"):
-        judging_times([str(path)])
+        times(path)

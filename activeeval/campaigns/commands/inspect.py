@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -207,17 +205,16 @@ def export(name: str, db: str | None, as_of: int | None, kind: str, out: str | N
     activeeval campaign export week1 --format qrels --out week1.qrels
     activeeval campaign export week1 --format jsonl > week1.log
     """
-    from activeeval.campaigns.exporting import export as write
+    from activeeval.campaigns.exporting import exported
     from activeeval.report.cautions import marked
 
     if out is not None:
         output.check_new(out, (), force)
-    with opened(name, db) as store, tempfile.TemporaryDirectory() as folder:
-        whole = out or f"{folder}/{kind}.csv"
-        written = write(store, name, kind, whole, as_of)
-        if out is None:
-            settle()
-            click.echo(Path(whole).read_text("utf-8"), nl=False)
+    with opened(name, db) as store:
+        written = exported(store, name, kind, out, as_of)
+    if out is None:
+        settle()
+        click.echo(written.text, nl=False)
     output.say_notes([written.content], f"as of event {written.as_of}: ")
     output.say_notes(written.notes)
     if out is not None:
@@ -239,27 +236,20 @@ def verify(name: str, db: str | None, head: str | None, form: str) -> None:
     \b
     activeeval campaign verify week1
     """
-    from activeeval.campaigns.verifying import head_of, verify as verified
+    from activeeval.campaigns.verifying import verified
 
     tell("verifying")
     with opened(name, db) as store:
-        problems = verified(store, name, head)
-        last = head_of(store, name)
+        made = verified(store, name, head)
     settle()
-    output.emit_done(
-        [{"campaign": name, "is_whole": not problems, "head": last, "problems": " | ".join(problems)}], form
-    )
-    for problem in problems[1:]:
+    output.emit_done(made.rows(), form)
+    for problem in made.problems[1:]:
         output.say(problem)
-    if problems:
-        raise StateError(problems[0])
+    if made.problems:
+        raise StateError(made.problems[0])
     if form == "text":
-        click.echo(last)
-    seq = last.partition(":")[0]
-    output.say(
-        f"campaign {name}: {counted(int(seq), 'event')}, the log is whole and replay is identical; its head is on "
-        "standard output"
-    )
+        click.echo(made.head)
+    output.say(f"{made.sentences[0]}; its head is on standard output")
 
 
 @command()
@@ -288,16 +278,8 @@ def cost(name: str, db: str | None, out: str | None, documents: str | None, forc
     tell("reading the log")
     with opened(name, db) as store:
         taken = clocked(store, name, documents)
-    model, costs = taken.model, taken.costs
-    what = {"item": "an item", "length": "1,000 letters", "grade": "a grade more", "query": "a new query"}
-    rows = [
-        {"seconds for": words, "value": getattr(model, key), "std_error": error, "judgments": model.n_items}
-        for (key, words), error in zip(what.items(), model.std_errors, strict=True)
-    ]
-    output.emit(rows, form)
+    output.emit(taken.rows(), form)
     if out is not None:
-        columns = {"query_id": list(costs.query_ids or ()), "doc_id": list(costs.doc_ids or ()), "cost": costs.values}
-        write_columns(columns, out)
-        output.say(f"wrote {out}: seconds for each of {counted(costs.values.size, 'item')} of the pool")
-    mean = f"in mean items of {costs.values.mean():.3g} s"
-    output.say(f"--overhead {taken.overhead:.3g} is what turning to a query costs, {mean}")
+        write_columns(taken.columns, out)
+        output.say(f"wrote {out}: seconds for each of {counted(taken.costs.values.size, 'item')} of the pool")
+    output.say(f"--overhead {taken.of_a_query}")

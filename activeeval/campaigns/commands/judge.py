@@ -15,7 +15,6 @@ from activeeval.cli.help import command
 from activeeval.cli.input_options import machine_is_truth_option, unjudged_option
 from activeeval.cli.output import emit_done, force_option, output_option, say, say_notes
 from activeeval.cli.small import leave_small_to_python
-from activeeval.report.numbers import counted
 from activeeval.sampling.commands import sheet_options
 
 if TYPE_CHECKING:
@@ -252,14 +251,7 @@ def import_(
         who = None if judge is None else judge_of(judge)
         taken = take_files(store, name, files, who, keep_foreign=keep_foreign, machine_is_truth=machine_is_truth)
     for file in taken:
-        parts = [f"{counted(file.stored, 'judgment')} stored"]
-        parts += [f"{counted(file.cannot, 'item')} cannot be judged"] if file.cannot else []
-        parts += [f"{file.replaced} of them in place of earlier ones"] if file.replaced else []
-        parts += [f"{file.repeated} were there already"] if file.repeated else []
-        parts += [f"{n} kept that do not count ({why})" for why, n in file.late.items()]
-        parts += [f"{file.foreign} of items never drawn left out (--keep-foreign)"] if file.foreign else []
-        parts += [f"{file.of_machines} of machines left out, which are no labels"] if file.of_machines else []
-        say(f"{file.file}: {', '.join(parts)}")
+        say(file.sentence("--keep-foreign"))
         say_notes(file.notes)
     rows = [marked([asdict(file) | {"late": sum(file.late.values())}], file.notes)[0] for file in taken]
     emit_done(rows, form)

@@ -52,6 +52,11 @@ class Store(LookingBack):
         """Give the connections back; what is stored is stored."""
         self._database.close()
 
+    @property
+    def place(self) -> str:
+        """How messages name it, without its password."""
+        return self._database.place
+
     def campaigns(self) -> list[str]:
         """Return the names of all campaigns, sorted."""
         return self._database.read(stored_rows.campaign_names)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -95,18 +95,24 @@ def read(path: PathLike, *, kind: str = "person", is_plain: bool = False, machin
     return _distinct(text.query_ids, text.doc_ids, text.grades, os.fspath(path), kind)
 
 
-def read_all(paths: Sequence[PathLike]) -> Judgments:
-    """Read judgments of several files; who is not named is called as the file.
+def held_or_read(source: PathLike | Judgments, **how: Any) -> Judgments:
+    """Return judgments that are held in memory as they are, and those of a file as `read` does."""
+    return source if isinstance(source, Judgments) else read(source, **how)
+
+
+def read_all(sources: Mapping[str, PathLike | Judgments]) -> Judgments:
+    """Read judgments of several sources; who is not named is called as the source.
 
     A file that is given by two paths is one judge, and so is a sheet with its copy: what differs in no answer says
     nothing of how far two agree.
     """
     first: dict[Hashable, str] = {}
     parts = []
-    for path in paths:
-        judgments = read(path)
-        same: Hashable = _answers(judgments) if judgments.sample else os.path.realpath(path)
-        parts.append(judgments.named(first.setdefault(same, os.fspath(path))))
+    for name, source in sources.items():
+        judgments = held_or_read(source)
+        place = name if isinstance(source, Judgments) else os.path.realpath(source)
+        same: Hashable = _answers(judgments) if judgments.sample else place
+        parts.append(judgments.named(first.setdefault(same, name)))
     return _joined(parts)
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
-from dataclasses import asdict
 from typing import Any
 
 import click
 
 from activeeval.cli import input_options, output
 from activeeval.cli.help import command, group
-from activeeval.report.numbers import agreeing, counted
 
 
 @group()
@@ -56,15 +53,9 @@ def ask(force: bool, form: str, **asked: Any) -> None:
     with input_options.worded():
         written = ask_graders(AskingPlan(**asked), force=force)
     output.say_notes(written.notes)
-    n_without = written.without_text
-    without = f"; {counted(n_without, 'pair')} without a text {agreeing(n_without, 'is', 'are')} not asked about"
-    left = without if n_without else ""
-    n_asked = f"{counted(written.questions, 'question')} of {counted(written.queries, 'query')}"
-    output.say(f"wrote {written.batch}: {n_asked}, {counted(written.letters, 'letter')}{left}")
-    output.say(f"{shlex.quote(written.pairs)} says which pair each is about: keep it beside the answers")
-    row = asdict(written)
-    del row["notes"]
-    output.emit_done([row], form)
+    for line in written.sentences:
+        output.say(line)
+    output.emit_done(written.rows(), form)
 
 
 grader.add_late("Commands", ask=("graders.commands.grader:ask", "Write a batch of questions for a language model"))

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from activeeval.core.planning.prices import Price
     from activeeval.core.results import Caution
     from activeeval.monitoring.series import NightSays
-    from activeeval.monitoring.settings import Settings
-    from activeeval.report.rendering import Cell
 
 
 @command()
@@ -87,19 +85,16 @@ def estimate(name: str, db: str | None, begin: str, end: str, form: str) -> None
     activeeval watch estimate quality
     activeeval watch estimate quality --from 2026-11-01 --to 2026-11-25 -o jsonl
     """
-    from activeeval.monitoring.series import nights_say
-    from activeeval.monitoring.spans import change_between
+    from activeeval.monitoring.watch import nights_of
 
     tell("reading the nights")
     with opened_watch(name, db) as (store, _):
-        nights = nights_say(store, name, begin, end)
-        spans = change_between(store, name, begin, end) if begin and end and begin < end else []
-    output.say_notes(caution for night in nights[-1:] for caution in night.cautions)
+        made = nights_of(store, name, begin, end)
+    output.say_notes(caution for night in made.nights[-1:] for caution in night.cautions)
     if form == "text" and not output.is_asked("wide"):
-        _show_table(nights, spans)
+        _show_table(made.nights, made.spans)
     else:
-        rows = [row for night in nights for row in rows_of(night)]
-        output.emit(rows + [_row(change, nights[-1].settings) for change in spans], form)
+        output.emit(made.rows(), form)
 
 
 @command()
@@ -114,7 +109,7 @@ def report(name: str, db: str | None, out: str, price: Price | None, force: bool
     \b
     activeeval watch report quality --out quality.md
     """
-    from activeeval.monitoring.night_pages import page_of, picture_of
+    from activeeval.monitoring.night_pages import written_page
     from activeeval.monitoring.series import nights_say
 
     output.check_new(out, (".md",), force)
@@ -123,8 +118,7 @@ def report(name: str, db: str | None, out: str, price: Price | None, force: bool
     tell("reading the nights")
     with opened_watch(name, db) as (store, _):
         nights = nights_say(store, name)
-    picture_of(nights, picture)
-    page_of(name, nights, picture, out)
+    written_page(name, nights, out)
     output.say(f"wrote {out} and {picture}")
     for last in nights[-1:]:
         output.say_notes(last.cautions)
@@ -177,58 +171,12 @@ def say_earlier(context: click.Context, store: Store, name: str, steps: Iterable
             context.find_root().obj = night.exit_code
 
 
-def rows_of(night: NightSays) -> list[dict[str, Cell]]:
-    """Return the rows of a night: its values, its changes, its values by segment."""
-    from activeeval.campaigns.report.content import finite
-    from activeeval.report.cautions import marked
-
-    goals = dict(night.settings.segment_half_widths)
-    values = [{"kind": "night", **value.row()} for value in night.values]
-    segments = [
-        {
-            "kind": "segment",
-            "date": night.date,
-            "segment": each.segment or "",
-            "measure": each.measure,
-            "value": finite(each.value),
-            "low": finite(each.low),
-            "high": finite(each.high),
-            "goal": goals.get(each.segment or ""),
-            "queries": each.n_queries,
-            "judgments": each.n_items,
-        }
-        for each in night.segments
-    ]
-    return marked([*values, *(_row(change, night.settings) for change in night.changes), *segments], night.cautions)
-
-
-def _row(change: Answer, settings: Settings) -> dict[str, Cell]:
-    """Make the row of a change; the nights are called from and to."""
-    from activeeval.campaigns.report.content import finite
-
-    needed = change.needed
-    return {
-        "kind": "change",
-        "from": change.versus,
-        "to": change.system,
-        "measure": change.measure,
-        "value": finite(change.value),
-        "low": finite(change.low),
-        "high": finite(change.high),
-        "scope": change.scope,
-        "p_value": change.p_value,
-        "alarm": change.verdict == "worse",
-        "margin": change.margin,
-        "false_alarms": settings.false_alarms,
-        **change.fields(),
-        "more_labels": None if needed is None or change.verdict != "undecided" else needed.budget,
-    }
-
-
 def show_night(
     context: click.Context, store: Store, name: str, db: str | None, form: str, price: Price | None = None
 ) -> None:
     """Print what the last night of a watch says, and leave its exit code."""
+    from activeeval.monitoring.night_rows import rows_of
+
     night = _last_night(context, store, name)
     if form == output.COMMENT:
         _show_comment(name, night)
@@ -283,13 +231,13 @@ def _show_holes(store: Store, name: str, budgets: Sequence[int], cautions: Seque
 
 def _show(night: NightSays) -> None:
     """Print a night for a reader: sentences, a table, what the words mean."""
-    from activeeval.monitoring.night_pages import meaning, night_sentences, night_table
+    from activeeval.monitoring.night_pages import meaning, night_sentences, night_table, waiting_sentence
     from activeeval.report.findings import table_of
 
     for line in night_sentences(night):
         output.show_text(line)
     if not night.findings:
-        output.show_text(_waits(night))
+        output.show_text(waiting_sentence(night))
         return
     click.echo()
     output.emit(night_table(night), "text")
@@ -302,25 +250,18 @@ def _show(night: NightSays) -> None:
 
 def _show_comment(name: str, night: NightSays) -> None:
     """Print a night as a comment."""
-    from activeeval.monitoring.night_pages import alarm_title, meaning, night_sentences, night_table
+    from activeeval.monitoring.night_pages import alarm_title, meaning, night_sentences, night_table, waiting_sentence
     from activeeval.report.cautions import caution_lines
     from activeeval.report.comments import WIDTH, comment
 
     title = f"{name}, {night.date}: {alarm_title(night)}"
     sentences = night_sentences(night)
     if not night.findings:
-        click.echo(comment(title, [*sentences, _waits(night)], []))
+        click.echo(comment(title, [*sentences, waiting_sentence(night)], []))
         return
     rows = night_table(night, WIDTH)
     careful = caution_lines([("", night.cautions)], option_here)
     click.echo(comment(title, [*sentences, *careful], rows, [meaning(night)]))
-
-
-def _waits(night: NightSays) -> str:
-    """Write why nothing can be read of a night."""
-    wait = f"{counted(night.waiting, 'item')} {'waits' if night.waiting == 1 else 'wait'}"
-    why = wait if night.waiting else "nothing was drawn: the budget of a night is too small"
-    return f"{night.date}: nothing can be read yet, {why}."
 
 
 def _show_table(nights: Sequence[NightSays], spans: Sequence[Answer]) -> None:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from activeeval.core.results import Caution, Note
     from activeeval.monitoring.nights import NightDraw
     from activeeval.monitoring.settings import Settings
+    from activeeval.monitoring.watch_steps import WatchStep
 
 
 def _no_nights(context: click.Context, option: click.Parameter, value: str | None) -> None:
@@ -168,9 +169,8 @@ def night(
     activeeval watch night quality --run tonight.run --sheet tonight.csv
     activeeval watch night quality --run tonight.run --date 2026-11-25 --oracle qrels.txt -o jsonl
     """
-    from activeeval.monitoring.late_sheets import share_labels
     from activeeval.monitoring.night_inputs import Tonight
-    from activeeval.monitoring.nights import draw_night
+    from activeeval.monitoring.watch_steps import take_night
 
     plan = None if sheet is None else sheet_options.planned(sheet, force=force)
     script = None if oracle is None else _script(oracle, machine_is_truth)
@@ -187,14 +187,12 @@ def night(
     )
     with opened_watch(name, db) as (store, shared):
         with worded():
-            drawn = draw_night(store, name, tonight, progress=tell)
+            step = take_night(store, name, tonight, script, progress=tell)
+        drawn, shared = step.drawn, shared | step.shared
+        assert drawn is not None
         _say_drawn(drawn)
-        if script is not None:
-            output.say_notes(_of_files(script.notes))
-            _judge(store, drawn.campaign, script.grades, script.machine)
-            shared |= share_labels(store, name)
-            if more := _draw_more(store, name, script.grades):
-                _judge(store, more.campaign, script.grades, script.machine)
+        output.say_notes(_of_files(script.notes if script else ()))
+        _say_more(step.more)
         if plan is not None and drawn.n_new + drawn.n_pending:
             _write(store, drawn.campaign, plan)
         elif plan is not None:
@@ -233,33 +231,29 @@ def submit(
     activeeval watch submit quality tonight.csv --judge ann
     activeeval watch submit quality tonight-more.csv --judge ann
     """
-    from activeeval.monitoring.night_inputs import last_night
+    from activeeval.monitoring.watch_steps import take_judgments
 
+    who = None if judge is None else judge_of(judge)
     with opened(name, db) as store:
-        last_night(store, name)
-        steps = _take(store, name, sheets, judge, machine_is_truth)
-        _suspect(store, name, sheets)
+        with worded():
+            step = take_judgments(store, name, sheets, who, machine_is_truth=machine_is_truth, progress=tell)
+        _say_taken(store, name, step)
+        _say_more(step.more)
+        _write_more(store, step.more, sheets)
         show_night(context, store, name, db, form, price)
-        say_earlier(context, store, name, steps)
+        say_earlier(context, store, name, [*(row.date for row, _ in step.files), *step.shared])
         _say_outlook(store, name)
 
 
-def _take(store: Store, name: str, sheets: tuple[str, ...], judge: str | None, machine_is_truth: bool) -> list[str]:
-    """Take sheets in, say what came of them, and return the steps of nights that judgments have come to."""
-    from activeeval.monitoring.late_sheets import share_labels, take_sheets
-
-    who = None if judge is None else judge_of(judge)
-    with worded():
-        taken = take_sheets(store, name, sheets, who, machine_is_truth=machine_is_truth) if sheets else []
-        shared = share_labels(store, name, is_corrected=bool(sheets))
-    for step, file in taken:
+def _say_taken(store: Store, name: str, taken: WatchStep) -> None:
+    """Say what came of sheets that were taken in."""
+    for step, file in taken.files:
         late = f", {sum(file.late.values())} came too late" if file.late else ""
         stored = f"{counted(file.stored, 'judgment')} stored{_of_earlier(store, name, step)}"
         stored += f", {counted(file.cannot, 'item')} cannot be judged" if file.cannot else ""
         output.say(f"{file.file}: {stored}, {file.repeated} were there already{late}")
         output.say_notes(_of_files(file.notes))
-    say_shared(shared)
-    return [*(step.date for step, _ in taken), *shared]
+    say_shared(taken.shared)
 
 
 def _of_earlier(store: Store, name: str, step: NightRow) -> str:
@@ -288,12 +282,11 @@ def _say_outlook(store: Store, name: str) -> None:
         output.say(outlook_sentence(each, settings.budget, settings.on_suspicion))
 
 
-def _suspect(store: Store, name: str, sheets: tuple[str, ...]) -> None:
-    """Draw the labels on suspicion where the last night looks bad; write them beside its first sheet."""
+def _write_more(store: Store, more: NightDraw | None, sheets: tuple[str, ...]) -> None:
+    """Write the labels on suspicion, where some were drawn, beside the first sheet of the night."""
     from itertools import count
     from pathlib import Path
 
-    more = _draw_more(store, name, None)
     if more and sheets and more.n_new + more.n_pending:
         first = Path(sheets[0])
         names = (f"{first.stem}-more{'' if k == 1 else f'-{k}'}{first.suffix}" for k in count(1))
@@ -301,18 +294,12 @@ def _suspect(store: Store, name: str, sheets: tuple[str, ...]) -> None:
         _write(store, more.campaign, sheet_options.planned(str(free), force=False))
 
 
-def _draw_more(store: Store, name: str, grades: dict[tuple[str, str], int] | None) -> NightDraw | None:
-    """Draw the labels on suspicion where the last night looks bad, and say so."""
-    from activeeval.monitoring.nights import draw_more
-    from activeeval.monitoring.series import last_says
-
-    if not last_says(store, name).looks_bad:
-        return None
-    with worded():
-        more = draw_more(store, name, grades, progress=tell)
+def _say_more(more: NightDraw | None) -> None:
+    """Say that labels on suspicion were drawn, where they were."""
+    if more is None:
+        return
     items = f"{counted(more.n_new, 'more item')} {'is' if more.n_new == 1 else 'are'} to be judged"
     output.say(f"the night looks bad: {items}: campaign {more.campaign}")
-    return more
 
 
 def _say_drawn(drawn: NightDraw) -> None:
@@ -343,13 +330,6 @@ def _script(oracle: str, machine_is_truth: bool) -> Script:
     from activeeval.campaigns.scripted_judge import script_of
 
     return script_of(oracle, machine_is_truth=machine_is_truth)
-
-
-def _judge(store: Store, campaign: str, grades: dict[tuple[str, str], int], machine: str) -> None:
-    from activeeval.campaigns.scripted_judge import judge_all
-
-    for _ in judge_all(store, campaign, "oracle", grades, machine=machine):
-        pass
 
 
 def _write(store: Store, campaign: str, plan: Any) -> None:

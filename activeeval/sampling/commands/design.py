@@ -8,7 +8,7 @@ import click
 
 from activeeval.cli import input_options, output
 from activeeval.cli.help import command
-from activeeval.report.numbers import counted
+from activeeval.cli.waiting import tell
 from activeeval.sampling.commands import sampling_options
 from activeeval.sampling.options import BUDGET_HELP, SampleFields
 
@@ -37,24 +37,19 @@ def design(
     """
     from activeeval.formats.suffixes import SUFFIXES
     from activeeval.formats.tables.export import write_columns
-    from activeeval.inputs.case import check_fits
+    from activeeval.inputs.choices import Choices
     from activeeval.report.pictures import PICTURES, plot_design
-    from activeeval.report.rows import design_columns
-    from activeeval.sampling.draw_case import design_of
+    from activeeval.sampling.query_rates import rates_of
 
-    check_fits([measure], [method] if method else [])
     output.check_new(out, SUFFIXES, force)
     if plot:
         output.check_out(plot, PICTURES)
-    case = input_options.prepared(options, [measure], use_labels=False, most_systems=2)
-    made = design_of(case, measure, method, budget, options["defensive_share"])
-    output.warn_of_weights(made.name, made)
+    with input_options.worded():
+        rates = rates_of(Choices(**options), measure, method, budget, say=output.say_note, progress=tell)
+    output.warn_of_weights(rates.made.name, rates.made)
     if plot:
-        plot_design(made, plot)
-    columns = design_columns(made)
-    write_columns(columns, out)
-    taken = f"{columns['expected_cost'].sum():.6g} {made.pool.cost_unit} on average"
-    what = "the sample" if made.scheme.can_be_topped_up else "a draw"
-    output.say(f"wrote {out}: {counted(made.pool.n_queries, 'query')}, {made.target.name}, {what} takes {taken}")
+        plot_design(rates.made, plot)
+    write_columns(rates.columns, out)
+    output.say(f"wrote {out}: {rates.sentences[0]}")
     if plot:
         output.say(f"wrote {plot}")

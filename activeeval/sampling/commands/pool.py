@@ -9,7 +9,6 @@ import click
 from activeeval.cli import input_options, output
 from activeeval.cli.help import command, group
 from activeeval.cli.waiting import tell
-from activeeval.report.numbers import counted
 
 
 @group()
@@ -43,16 +42,11 @@ def write(partitions: int, out: str, force: bool, form: str, **options: Any) -> 
     \b
     activeeval pool write --run new.run --versus-run old.run --max-grade 3 --partitions 8 --out pool
     """
-    from dataclasses import asdict
-
     from activeeval.inputs.choices import Choices
-    from activeeval.sampling.pool_files import write_pool
+    from activeeval.sampling.pool_files import write_partitions
 
     with input_options.worded():
-        written = write_pool(Choices(**options), out, partitions, force=force, progress=tell)
+        written = write_partitions(Choices(**options), out, partitions, force=force, progress=tell)
     output.say_notes(written.notes)
-    files = f"{written.n_partitions} partition{'s' * (written.n_partitions > 1)}"
-    what = f"{counted(written.n_queries, 'query')}, {counted(written.n_items, 'item')}, model {written.model}"
-    output.say(f"wrote {out}: {what}, in {files}; its runs: {', '.join(written.runs)}")
-    rows = {name: value for name, value in asdict(written).items() if name != "notes"}
-    output.emit_done([rows], form)
+    output.say(written.sentences[0])
+    output.emit_done(written.rows(), form)

@@ -73,13 +73,10 @@ def planned(
     force: bool = False,
 ) -> SheetPlan:
     """Return what the options of a sheet come to, before anything is drawn: its files can be written."""
-    from activeeval.formats.files import open_text
     from activeeval.formats.suffixes import SHEETS
-    from activeeval.formats.tables.grades import Guide
-    from activeeval.sampling.sheets import SheetPlan
+    from activeeval.sampling.sheets import sheet_plan
 
-    guide = Guide(names=dict(grade_names), guidelines="" if guidelines is None else open_text(guidelines))
-    plan = SheetPlan(path=sheet, judges=judges, overlap=overlap, guide=guide).checked()
+    plan = sheet_plan(sheet, judges=judges, overlap=overlap, grade_names=dict(grade_names), guidelines=guidelines)
     for path in plan.paths:
         check_new(path, SHEETS, force)
     return plan

@@ -3,62 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from activeeval.cli import output
 from activeeval.cli.help import command
-from activeeval.cli.input_options import options_of, pool_options, prepared
-from activeeval.cli.waiting import progress
+from activeeval.cli.input_options import options_of, pool_options, worded
+from activeeval.cli.waiting import progress, tell
 from activeeval.cli.wording import complaint
 from activeeval.core.errors import InputError
 from activeeval.report.numbers import counted, number
-from activeeval.sampling.options import BUDGET_HELP, PlanFields, SampleFields
+from activeeval.sampling.options import SimulateFields
 
 if TYPE_CHECKING:
     from activeeval.core.simulation import Summary
-    from activeeval.inputs.case import Case
-    from activeeval.sampling.simulate import Panel, Trial
+    from activeeval.sampling.simulate import Panel, Simulation, Trial
 
-DEFAULT_BUDGETS = ("5%", "10%", "20%")
-_SHORT = 16
-"""Two names of systems leave room for the numbers of a table."""
 _OFTEN = 0.1
 """What the estimates of one run in ten say of themselves may be why their intervals are too short."""
 
 
 @command()
 @pool_options
-@options_of(
-    SampleFields,
-    only=("measures", "weights", "adaptive_depth", "expected"),
-    expected={"help": "Draws with replacement meet budgets in expectation, by n* draws."},
-)
-@options_of(
-    PlanFields,
-    only=("methods", "budget"),
-    methods={"help": "Repeatable; `all` is every method that fits. Default: passive and the best for the measure."},
-    budget={"name": "budgets", "kind": "budget", "default": DEFAULT_BUDGETS, "help": f"{BUDGET_HELP}; repeatable."},
-)
-@click.option("--repetitions", type=click.IntRange(2), default=2000, help="Replays of each method.")
-@click.option(
-    "--interval",
-    default="t",
-    metavar="KIND",
-    help="Intervals to measure: t, skewed, logit, or group-sequential (the budgets are its looks).",
-)
+@options_of(SimulateFields, leave_out=("questions",))
 @click.option("--plot", metavar="FILE", help="Draw error over budget (.png, .svg, .pdf).")
 @output.output_option
-def simulate(
-    measures: tuple[str, ...],
-    methods: tuple[str, ...],
-    repetitions: int,
-    interval: str,
-    plot: str | None,
-    form: str,
-    **options: Any,
-) -> None:
+def simulate(plot: str | None, form: str, **options: Any) -> None:
     """Replay sampling thousands of times on a labelled pool and compare the methods.
 
     passive is the reference and always run; `plan --method all` shows the others. Without --method the best one that a
@@ -88,53 +60,36 @@ def simulate(
     activeeval simulate --qrels qrels.txt --run new.run --versus-run old.run --train 40% \\
         --measure ERR@10
     """  # fmt: skip
-    from activeeval.core.estimation import find_interval
-    from activeeval.inputs.case import check_fits
+    from activeeval.inputs.choices import Choices
     from activeeval.report.pictures import PICTURES, plot_errors
-    from activeeval.sampling.simulate import methods_of, trial_of
+    from activeeval.sampling.simulate import simulate_for
 
-    find_interval(interval)
-    check_fits(measures, [name for name in methods if name != "all"])
+    asked = {each.name: options.pop(each.name) for each in fields(SimulateFields) if each.name in options}
+    choices = Choices(**options)
     if plot:
         output.check_out(plot, PICTURES)
-    how = {name: options.pop(name) for name in ("budgets", "weights", "expected", "adaptive_depth")}
-    case = prepared(options, measures, use_labels=True)
-    for target in case.targets(measures, [case.question]):
-        target.check_judged(case.inputs.grades)
-    if case.is_contest and plot:
+    if plot and len(choices.systems) > 2:
         raise InputError("--plot draws one question: give one system or two")
-    chosen = {text: methods_of(case, text, methods) for text in dict.fromkeys(measures)}
-    _say_of_draws(case, chosen, interval)
-    panels = []
-    with progress(sum(len(names) + case.is_contest for names in chosen.values()), "simulating") as advance:
-        for text, names in chosen.items():
-            trial = trial_of(case, text, names, defensive_share=options["defensive_share"], **how)
-            _say_of_budgets(trial)
-            panels.append(trial.run(advance, repetitions=repetitions, interval=interval))
-            _warn_of_short_intervals(trial.measure, panels[-1].summaries)
-    _show(panels, case, form)
+    how: dict[str, Any] = {"say": output.say_note, "begin": _say_of_budgets, "progress": tell, "steps": progress}
+    with worded():
+        made = simulate_for(choices, SimulateFields(**asked), **how)
+    for panel in made.panels:
+        _warn_of_short_intervals(panel.measure, panel.summaries)
+    _show(made, form)
     if plot:
-        plot_errors({panel.measure: panel.summaries for panel in panels}, plot, unit=case.inputs.pool.cost_unit)
+        plot_errors({panel.measure: panel.summaries for panel in made.panels}, plot, unit=made.unit)
         output.say(f"wrote {plot}")
 
 
-def _say_of_draws(case: Case, chosen: dict[str, list[str]], interval: str) -> None:
-    """Say which methods do not take the interval that is asked for."""
-    from activeeval.core.design.methods import METHODS
-
-    names = dict.fromkeys(
-        name for names in chosen.values() for name in names if METHODS[name].scheme.interval(interval) != interval
-    )
-    if names and not case.is_contest:
-        output.say(f"draws with replacement keep their t intervals: {', '.join(names)}")
-
-
 def _say_of_budgets(trial: Trial) -> None:
-    """Say which budgets are left out, raise where all are, and say where one query would weigh too much."""
+    """Say which budgets are left out, which methods do not take the interval, and where one query weighs too much."""
+    interval = click.get_current_context().params["interval"]
+    names = [name for name, design in trial.designs.items() if design.scheme.interval(interval) != interval]
+    if names and trial.contest is None:
+        output.say(f"draws with replacement keep their t intervals: {', '.join(names)}")
     for name, refusal in trial.left_out[: None if trial.budgets else -1]:
         output.say(f"{trial.measure}, {name}: {complaint(refusal)}; left out")
-    trial.check_paid()
-    if trial.contest is None:
+    if trial.contest is None and trial.budgets:
         for name, design in trial.least().items():
             output.warn_of_weights(f"{name}, {trial.measure}", design)
 
@@ -152,48 +107,36 @@ def _warn_of_short_intervals(measure: str, summaries: Sequence[Summary]) -> None
             output.say(f"{method}, {measure}: too few 95 % intervals hold the truth, by budget: {', '.join(missed)}")
 
 
-def _show(panels: Sequence[Panel], case: Case, form: str) -> None:
+def _show(made: Simulation, form: str) -> None:
     """Print a sentence and a table of each measure; of several systems one of all differences, and of all at once."""
-    from activeeval.inputs.systems import direction
     from activeeval.report.cautions import marked
     from activeeval.report.findings import definitions
-    from activeeval.sampling.simulation_tables import LEGEND, at_once_sentence, no_spread, simulation_sentence
+    from activeeval.sampling.simulation_tables import LEGEND, no_spread
 
     if form != "text":
-        output.emit(marked([row for panel in panels for row in panel.rows()], case.notes), form)
+        output.emit(marked(made.rows(), made.case.notes), form)
         return
-    pool = case.inputs.pool
-    for panel in panels:
+    for panel in made.panels:
         summaries = panel.summaries or tuple(each for _, of in panel.contrasts for each in of)
-        first = summaries[0]
-        if panel.at_once:
-            output.show_text(at_once_sentence(panel.measure, panel.at_once, pool.cost_unit))
-        elif panel.summaries:
-            of = direction(panel.system, panel.versus)
-            output.show_text(simulation_sentence(panel.measure, of, summaries, pool.cost_unit))
+        first, n_queries = summaries[0], made.case.inputs.pool.n_queries
+        if panel.at_once or panel.summaries:
+            output.show_text(panel.sentence(made.unit))
         click.echo()
-        sizes = (
-            f"{counted(pool.n_queries, 'query')}, {counted(first.repetitions, 'repetition')}, budgets in "
-            f"{pool.cost_unit}"
-        )
+        sizes = f"{counted(n_queries, 'query')}, {counted(first.repetitions, 'repetition')}, budgets in {made.unit}"
         _show_rows(panel, f"{sizes}, the truth is {number(first.truth, 4)}" if panel.summaries else sizes)
         if nothing := no_spread(summaries):
             output.show_text(nothing)
             click.echo()
-    output.show_text(" ".join([LEGEND, *definitions((panel.measure, panel.definition) for panel in panels)]))
+    output.show_text(" ".join([LEGEND, *definitions((panel.measure, panel.definition) for panel in made.panels)]))
 
 
 def _show_rows(panel: Panel, title: str) -> None:
     """Print the tables of a measure, each within the width of a page unless all columns are asked for."""
-    from activeeval.report.findings import short_name
     from activeeval.sampling.simulation_tables import at_once_rows, brief_rows, fitted, plain_rows
 
-    rows_of = plain_rows if output.is_asked("wide") else brief_rows
-    rows = rows_of(panel.summaries) if panel.summaries else []
-    for asked, summaries in panel.contrasts:
-        names = " − ".join(short_name(name, _SHORT) for name in (asked.system, asked.versus) if name)
-        rows += [{"difference": names, **row} for row in rows_of(summaries)]
-    shown, left_out = (rows, []) if output.is_asked("wide") else fitted(rows, output.WIDTH)
+    is_wide = output.is_asked("wide")
+    rows = panel.table(plain_rows if is_wide else brief_rows)
+    shown, left_out = (rows, []) if is_wide else fitted(rows, output.WIDTH)
     output.show_table(shown, title)
     if left_out:
         output.show_text(f"`-o wide` shows more: {', '.join(left_out)}.")

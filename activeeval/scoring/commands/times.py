@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import click
 
 from activeeval.cli.help import command
@@ -24,15 +22,13 @@ def times(files: tuple[str, ...], form: str) -> None:
     activeeval times ann.jsonl bob.jsonl
     activeeval times graded.jsonl compared.jsonl -o jsonl
     """
-    from activeeval.scoring.judging_times import judging_times
+    from activeeval.scoring.judging_times import times as times_of
 
-    rows = judging_times(files)
+    made = times_of(list(files))
     if form == "text" and not is_asked("wide"):
-        for row in rows:
-            a_query = f"{row.minutes:.1f} minutes a query of {row.a_query:.0f}"
-            show_text(f"{row.method.capitalize()}: {row.seconds:.1f} s each, {a_query}.")
+        for line in made.sentences:
+            show_text(line)
         click.echo()
-    emit([asdict(row) for row in rows], form)
-    for row in rows:
-        if row.untimed:
-            say(f"{row.untimed:,} {row.method} have no time and are not counted")
+    emit(made.rows(), form)
+    for line in made.footnotes:
+        say(line)

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from activeeval import METHODS, QueryPool, Rankings, Target, parse_measure, simulate
+from activeeval import METHODS, QueryPool, Rankings, Target, parse_measure
 from activeeval.core.design import RatePlan
 from activeeval.core.errors import InputError
 from activeeval.core.grade_models import QueryFactor
+from activeeval.core.simulation import simulate
 
 pytestmark = pytest.mark.kernel
 SIZES = (3, 4, 2, 5)

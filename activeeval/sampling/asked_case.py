@@ -1,0 +1,68 @@
+"""The case of what is asked of a pool, and results that tell what was noted of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from activeeval.core.errors import ChoiceError
+from activeeval.core.results import Caution, Note
+from activeeval.inputs.arguments import in_python
+from activeeval.inputs.case import Case, prepare
+from activeeval.inputs.choices import Choices
+from activeeval.inputs.judging_choice import check_graded
+from activeeval.report.shown import PrintableResult
+from activeeval.report.words import text_of
+
+Say = Callable[[Note | Caution], object]
+Progress = Callable[[str], object]
+
+
+def unsaid(what: object) -> None:
+    """Take what nobody wants to hear."""
+
+
+def case_for(
+    choices: Choices,
+    measures: Sequence[str],
+    *,
+    use_labels: bool,
+    most_systems: int | None = None,
+    say: Say = unsaid,
+    progress: Progress = unsaid,
+) -> Case:
+    """Prepare a case for measures of grades, and say what its user should know.
+
+    Raises
+    ------
+    ChoiceError
+        Where there are more systems than the question is of, and as `activeeval.inputs.case.prepare`.
+    """
+    check_graded(measures)
+    if most_systems is not None and len(choices.systems) > most_systems:
+        raise ChoiceError(f"one question is looked at here: of one system or two, got {len(choices.systems)}")
+    case = prepare(choices, use_labels=use_labels, measures=measures, progress=progress)
+    for note in case.notes:
+        say(note)
+    progress("working")
+    return case
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ResultOfCase(PrintableResult):
+    """A result of a case.
+
+    Attributes
+    ----------
+    case : Case
+    frame_kind : str
+        The library whose frames came in, "" where none did.
+    """
+
+    case: Case
+    frame_kind: str = ""
+
+    @property
+    def footnotes(self) -> list[str]:
+        """What its user should know of the pool and its grade model."""
+        return [f"{text[:1].upper()}{text[1:]}." for text in (text_of(note, in_python) for note in self.case.notes)]

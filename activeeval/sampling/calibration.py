@@ -1,0 +1,128 @@
+"""How far a grade model can be believed on a pool whose labels are known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Unpack
+
+from activeeval.core.grade_models import CalibrationReport, calibration_report
+from activeeval.inputs.arguments import checked, judgments_in, measure_of
+from activeeval.inputs.case import check_fits
+from activeeval.inputs.choices import Choices
+from activeeval.report.numbers import agreeing, counted
+from activeeval.report.rendering import Cell
+from activeeval.sampling.arguments import LabelledOptions, choices_of, frame_kind_of
+from activeeval.sampling.asked_case import Progress, ResultOfCase, Say, case_for, unsaid
+
+_MUCH = 1.5
+"""How many times as large as observed, or as small, a variance is where the sentence says so: 1.2 of a half-width."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ModelCalibration(ResultOfCase):
+    """A grade model held against labels: `calibration` returns it.
+
+    Attributes
+    ----------
+    measure : str
+        As it is shown.
+    reports : dict of str to CalibrationReport
+        Of the model with its query factor, where it has one, and without.
+    """
+
+    measure: str
+    reports: Mapping[str, CalibrationReport]
+
+    @property
+    def figures(self) -> dict[str, dict[str, float]]:
+        """What each report says of the model as a whole, by name."""
+        return {name: report.figures(with_factor=name == "with factor") for name, report in self.reports.items()}
+
+    @property
+    def sentences(self) -> list[str]:
+        """How far the model is to be believed."""
+        return [_sentence(self.measure, next(iter(self.figures.values())))]
+
+    @property
+    def table(self) -> Sequence[Mapping[str, Cell]]:
+        """The figures of the model with its query factor and without, beside each other."""
+        names = dict.fromkeys(what for column in self.figures.values() for what in column)
+        return [{"what": what} | {name: column.get(what) for name, column in self.figures.items()} for what in names]
+
+    def rows(self) -> list[dict[str, Cell]]:
+        """Return a row for each figure and each bin of the reliability, as the command line has it."""
+        rows: list[dict[str, Cell]] = []
+        for name, report in self.reports.items():
+            figures = self.figures[name].items()
+            rows += [{"model": name, "part": "whole", "what": what, "value": value} for what, value in figures]
+            rows += [{"model": name, "part": "reliability", **row} for row in report.reliability_rows()]
+        return rows
+
+
+def calibrated(choices: Choices, measure: str, *, say: Say = unsaid, progress: Progress = unsaid) -> ModelCalibration:
+    """Hold the grade model of some choices against the labels of their pool."""
+    check_fits([measure], [])
+    case = case_for(choices, (), use_labels=True, most_systems=2, say=say, progress=progress)
+    target = case.target(measure)
+    progress("holding the model against labels")
+    reports = {
+        name: calibration_report(target, nodes, weights, case.inputs.grades)
+        for name, nodes, weights in case.beliefs.models(case.n_grades(target))
+    }
+    return ModelCalibration(case=case, measure=target.name, reports=reports)
+
+
+@checked
+def calibration(
+    runs: Any,
+    qrels: Any,
+    *,
+    measure: Any = "DCG",
+    max_grade: int | None = None,
+    names: Sequence[str] = (),
+    seed: int = 0,
+    **options: Unpack[LabelledOptions],
+) -> ModelCalibration:
+    """Hold a grade model against labels: what it predicts, grade by grade, and of the measure.
+
+    Parameters
+    ----------
+    runs, max_grade, names
+        As of `sample`: one run, or two.
+    qrels : path, dict of dicts, data frame or Judgments
+        The labels of the pool.
+    measure : str or measure
+    options
+        `LabelledOptions`: unjudged, train, grade_probs, graders, model, ….
+
+    Examples
+    --------
+    >>> qrels = {f"q{q}": {f"d{d}": (q + d) % 4 for d in range(6)} for q in range(30)}
+    >>> run = {query: {doc: grade + 0.1 * int(doc[1:]) for doc, grade in docs.items()} for query, docs in qrels.items()}
+    >>> held = calibration(run, qrels, measure="DCG@3", train="50%", model="forest")
+    >>> held.figures["with factor"]["judged items"]
+    90
+    """
+    choices = choices_of(runs, names, None, max_grade, seed, {**options, "qrels": judgments_in(qrels)})
+    made = calibrated(choices, measure_of(measure))
+    return replace(made, frame_kind=frame_kind_of(runs, qrels, options))
+
+
+def _sentence(measure: str, figures: Mapping[str, float]) -> str:
+    """Return how far the model is to be believed: its mean beside that of the labels, and what variance it expects."""
+    means = [figures[f"mean of L, {whose}"] for whose in ("predicted", "observed")]
+    variances = [figures[f"variance of L, {whose}"] for whose in ("predicted", "observed")]
+    if not all(map(math.isfinite, (*means, *variances))) or not variances[1]:
+        n_items = figures["judged items"]
+        return (
+            f"Of {measure} nothing can be held against labels: {counted(n_items, 'item')} "
+            f"{agreeing(n_items, 'is', 'are')} judged, no query in full."
+        )
+    ratio = variances[0] / variances[1]
+    how = "too sure of itself" if ratio < 1 / _MUCH else "less sure of itself than it could be" if ratio > _MUCH else ""
+    judged = f"on {counted(figures['queries judged in full'], 'query')} judged in full"
+    sums = f"it expects {measure} {means[0]:.3g} where the labels give {means[1]:.3g}, {judged}"
+    spread = f"its variance is {ratio:.2g} times what the labels show"
+    return f"The grade model is {how or 'about as sure as it should be'}: {spread}; {sums}."
