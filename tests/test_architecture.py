@@ -16,7 +16,9 @@ import activeeval
 
 HOUSE = Path(activeeval.__file__).parent
 
-BASE = {"core/errors", "core/checks", "core/types", "core/lazily", "core/interval_ends", "core/results", "core/secrets"}
+BASE = {
+    f"core/{name}" for name in ("errors", "checks", "types", "lazily", "interval_ends", "results", "secrets", "options")
+}
 NOUNS = BASE | {"core/kernels", "core/pool", "core/measures", "core/judgments"}
 SCIENCE = NOUNS | {"core/design", "core/estimation", "core/grade_models", "core/answers"}
 CORE = SCIENCE | {"core/campaign", "core/simulation", "core/planning"}
@@ -31,6 +33,7 @@ ALLOWED = {
     "core/checks": {"core/errors", "core/types"},
     "core/interval_ends": {"core/checks", "core/errors", "core/types"},
     "core/results": {"core/interval_ends", "core/types"},
+    "core/options": set(),
     "core/answers": {"core/results"},
     "core/pool": BASE | {"core/kernels"},
     "core/measures": BASE | {"core/kernels", "core/pool"},

@@ -58,6 +58,7 @@ GROUPS = {
     RARELY: """
         plan --queries sample,create,plan --qrels sample,create,plan --unjudged compare --no-relevant
         sample,create,plan,compare --method sample,create,plan --train
+        sample,create --pool-depth
         --pool-run --contrasts --weights --ties --seed --expected --index-update
         --grader-trust --judged-policy --machine-is-truth --use-labels --overhead --cost --traffic --defensive-share
         create --strict-order --lease create --output --C --C-ties --conflicts learn --margin --tie-margin

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -14,6 +15,8 @@ from activeeval.cli.option_types import SCALE, SEED, SHARE, TYPES
 from activeeval.core.errors import ChoiceError
 from activeeval.core.options import Option, declared
 from activeeval.inputs.options import FILES, PoolFields
+
+_FIELD = re.compile(r"`(\w+)`")
 
 
 def with_options(command: Callable[..., Any], options: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
@@ -39,12 +42,16 @@ def options_of(
     """
     held = {name: each for owner in owners for name, each in declared(owner).items()}
     names = [name for name in (held if only is None else only) if name not in set(leave_out)]
-    return lambda command: with_options(command, [_click_option(held[name], changes.get(name, {})) for name in names])
+    flags = {name: each.flag for name, each in held.items()}
+    made = [_click_option(held[name], changes.get(name, {}), flags) for name in names]
+    return lambda command: with_options(command, made)
 
 
-def _click_option(made: Option, changes: dict[str, Any]) -> Callable[[Any], Any]:
+def _click_option(made: Option, changes: dict[str, Any], flags: Mapping[str, str]) -> Callable[[Any], Any]:
+    """Make the option of a field; where its help names other fields the command line writes their options."""
     more = {key: value for key, value in changes.items() if not hasattr(made, key)}
     made = replace(made, **{key: value for key, value in changes.items() if hasattr(made, key)})
+    made = replace(made, help=_FIELD.sub(lambda match: flags.get(match[1], match[0]), made.help))
     if made.kind == "flag":
         return click.option(made.flag, made.name, is_flag=True, help=made.help, **more)
     if made.default is not None and made.default != () and not more.get("required"):

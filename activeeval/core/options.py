@@ -57,8 +57,8 @@ def option(default: Any, text: str, kind: str = "text", **more: Any) -> Any:
     kind : str
         One of `KINDS`.
     more
-        ``choices``, ``is_many``, ``flag`` and ``metavar`` of `Option`. By default a flag is the field's name, without
-        the s at the end of one that can be given several times.
+        ``choices``, ``is_many``, ``metavar`` of `Option`; ``flag``, without dashes: by default the field's name,
+        without the s at the end of one that can be given several times.
     """
     return field(default=default, metadata={KEY: {"help": text, "kind": kind, **more}})
 
@@ -81,4 +81,5 @@ def _option_of(each: Any) -> Option:
     given = {"choices": (), "is_many": False, "metavar": None, **each.metadata[KEY]}
     name = each.name.removesuffix("s") if given["is_many"] else each.name
     default = None if each.default is MISSING else each.default
-    return Option(**{"flag": f"--{name.replace('_', '-')}", "name": each.name, "default": default, **given})
+    flag = f"--{given.pop('flag', name).replace('_', '-')}"
+    return Option(**{"name": each.name, "default": default, "flag": flag, **given})

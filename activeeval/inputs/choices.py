@@ -26,7 +26,7 @@ TUNED, NO_FACTOR = "tune", "no-factor"
 _OF_RUNS, _OF_LETOR = ("qrels", "pool_runs", "versus_run"), ("scores",)
 _SETTINGS = re.compile(f"(:({TUNED}|{NO_FACTOR}))+$")
 _ENGINE = re.compile(r"(?:^|,)(scratch=[^,]*|trust-ids)")
-_SHARE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(%?)")
+_SHARE = re.compile(r"(-?\d+(?:\.\d*)?|-?\.\d+)(%?)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

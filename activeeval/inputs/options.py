@@ -32,12 +32,12 @@ class PoolFields:
     pool_runs: Sequence[Any] = option((), "A run for the model's features only; repeatable.", "file", is_many=True)
     scores: Sequence[str] = option(
         (),
-        "Scores of each --letor, a number a line, ranker by ranker; repeatable.",
+        "Scores of each `letor`, a number a line, ranker by ranker; repeatable.",
         "file",
         is_many=True,
-        flag="--scores",
+        flag="scores",
     )
-    versus_run: Any = option(None, "The run to compare with: the value is --run less this one.", "file")
+    versus_run: Any = option(None, "The run to compare with: the value is `runs` less this one.", "file")
     names: Sequence[str] = option(
         (),
         "What a system is called, as 'BM25 v7'; one for each, in their order. Default: its file.",
@@ -61,7 +61,7 @@ class PoolFields:
         choices=TIES,
     )
     pool_depth: int | None = option(
-        None, "Lists end at this rank. Default: 100 for --run without --qrels.", "count", metavar="K"
+        None, "Lists end at this rank. Default: 100 for `runs` without `qrels`.", "count", metavar="K"
     )
     model: str | Sequence[str] | None = option(
         None,
@@ -86,14 +86,14 @@ class PoolFields:
     )
     train: Sequence[Any] = option(
         (),
-        "What trains the model, and is not measured: judgments of other queries (with --letor LETOR files), or 40%: a "
+        "What trains the model, and is not measured: judgments of other queries (with `letor` LETOR files), or 40%: a "
         "share of the queries. Repeatable.",
         is_many=True,
         metavar="FILE|P%",
     )
     judged: Sequence[Any] = option(
         (),
-        "Judgments, judged sheets or samples: free, and they train the model; their queries are measured (--train: are "
+        "Judgments, judged sheets or samples: free, and they train the model; their queries are measured (`train`: are "
         "not). Repeatable.",
         "file",
         is_many=True,
@@ -117,13 +117,13 @@ class PoolFields:
     traffic: str | None = option(None, "How often each query is asked: a line `query weight`. Default: alike.", "file")
     defensive_share: float | None = option(
         None,
-        "Share of the draws that follow no model; it bounds weights. Default: 0 or 0.1, by --method.",
+        "Share of the draws that follow no model; it bounds weights. Default: 0 or 0.1, by the method.",
         "closed share",
     )
     seed: int = option(0, "One seed, one answer.", "seed")
     pool_parquet: str | None = option(
         None,
-        "A pool of `activeeval pool write`, as 'pool/*.parquet' or s3://…; --run and --versus-run name runs in it.",
+        "A pool of `activeeval pool write`, as 'pool/*.parquet' or s3://…; `runs` and `versus_run` name runs in it.",
         "file",
         metavar="PATTERN",
     )

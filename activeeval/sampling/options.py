@@ -50,14 +50,14 @@ class GoalFields(AskedFields):
 
     half_width: float | None = option(None, "Budget that should bring the intervals to ± E.", "positive", metavar="E")
     difference: float | None = option(
-        None, "Budget that should detect a difference of D, with --power.", "positive", metavar="D"
+        None, "Budget that should detect a difference of D, with `power`.", "positive", metavar="D"
     )
     power: float = option(0.8, "Chance that the interval leaves out 0.", "share")
-    segments: str | None = option(None, "For --segment-half-width: a table of query_id and segment.", "file")
+    segments: str | None = option(None, "For `segment_half_widths`: a table of query_id and segment.", "file")
     segment_half_widths: HalfWidths = option(
         (),
-        "The least budget that brings the interval of a segment of --segments to ± E, all of them at once; repeatable, "
-        "with --half-width for all queries beside.",
+        "The least budget that brings the interval of a segment of `segments` to ± E, all of them at once; repeatable, "
+        "with `half_width` for all queries beside.",
         "named number",
         is_many=True,
         metavar="NAME=E",
@@ -86,7 +86,7 @@ class PlanFields(GoalFields):
     )
     budget: Sequence[Any] = option(
         (),
-        f"{BUDGET_HELP}, or with --price money (400EUR); repeatable: what do these reach?",
+        f"{BUDGET_HELP}, or with a price money (400EUR); repeatable: what do these reach?",
         "budget or money",
         is_many=True,
     )

@@ -443,8 +443,6 @@ def test_ranks_say_nothing_of_a_sample_of_grades(folder, call):
 @pytest.mark.parametrize(
     ("options", "code", "problem"),
     [
-        ("--measure DCG", 2, "of grades; with ask for kNDCG or kERR"),
-        ("--measure kERR(k=3)", 2, "it takes "),
         ("--measure kERR(k=3) --measure kERR(k=2)", 1, "one k for all measures"),
         ("--measure kERR(k=3) --measure DCG", 1, "one judging is of grades, or of the top k"),
         ("--measure kERR(k=3) --method depth", 1, "method 'depth' is for measures of grades"),

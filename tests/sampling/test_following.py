@@ -105,7 +105,7 @@ def test_sheets_of_another_sample_and_samples_without_looks_are_refused(call, dr
         "i.csv",
     )
     assert (items.code, items.out) == (1, "")
-    assert "'items' has none" in items.err
+    assert "'items' does not" in items.err
 
 
 def test_a_top_up_goes_on(call, drawn):

@@ -97,7 +97,7 @@ def create(
     activeeval campaign create week1 --run new.run --versus-run old.run --max-grade 3 --budget 200
     activeeval campaign create week1 --db postgresql://team@db/judging --letor S2.txt \\
         --scores ranker.S2 --train S1.txt --budget 10% --judges-per-item 3 --policy median
-    activeeval campaign create week1 --redraw --run new.run --versus-run old.run --max-grade 3 --budget 100
+    activeeval campaign create week1 --redraw --run new.run --versus-run old.run --budget 100
     """
     from activeeval.campaigns.draw import rules_for
     from activeeval.campaigns.store import checked_name
