@@ -127,7 +127,7 @@ def create(
     emit_done([asdict(made)], form)
 
 
-def _further_round(name: str, db: str | None, form: str, options: dict[str, Any], **texts: str | None) -> None:
+def _further_round(name: str, db: str | None, form: str, options: dict[str, Any], **texts: Any) -> None:
     """Draw a further round of a campaign, by the rules that it was made with."""
     source, given = click.get_current_context().get_parameter_source, click.core.ParameterSource.COMMANDLINE
     for option in (*_OF_NEW, *_GOALS):
