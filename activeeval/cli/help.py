@@ -233,9 +233,7 @@ class HelpedGroup(Helped, click.Group):
             self.commands.place(name, f"activeeval.{home}", line)
             self.sections.setdefault(title, []).append(name)
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Find a command; one that has another name now is refused with that one."""
         try:
             return super().resolve_command(ctx, args)

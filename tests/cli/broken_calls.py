@@ -434,7 +434,7 @@ OPTIONS = [
     ("a negative seed", {}, LETOR + " --seed -1", 2,
      r"Invalid value for '--seed': -1 is not in the range 0<=x<=9223372036854775807\."),
     ("unknown format", {}, SCORE + " P@2 -o xml", 2,
-     r"Invalid value for '-o' / '--output': 'xml' is not one of 'text', 'jsonl', 'tsv', 'md', 'latex'\."),
+     r"Invalid value for '-o' / '--output': 'xml' is not one of 'text', 'jsonl', 'tsv', 'md', 'latex', 'wide'\."),
     ("level 1", {}, SCORE + " P@2 --confidence 1", 2, rf"Invalid value for '--confidence': 1\.0 {OPEN}"),
     ("level NaN", {}, "estimate x.sample x.csv --confidence nan", 2, r"Invalid value for '--confidence': nan is not a finite number\."),
     ("nothing to print", {}, SCORE + " P@2 -n", 2,

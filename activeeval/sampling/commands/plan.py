@@ -16,11 +16,12 @@ from activeeval.sampling.commands import sampling_options
 from activeeval.sampling.commands.price_options import price_option
 
 if TYPE_CHECKING:
-    from activeeval.core.planning.prices import Money, Price
+    from activeeval.core.planning.prices import Price
     from activeeval.core.results import Caution, Note
     from activeeval.inputs.budgets import Budget
     from activeeval.sampling.plan_pool_files import FilesPlan
     from activeeval.sampling.plan_result import Plan
+    from activeeval.sampling.prices import Money
     from activeeval.sampling.segment_plan import SegmentPlan
 
 _SKILL = 0.7
@@ -34,9 +35,9 @@ class _BudgetOrMoney(click.ParamType):  # type: ignore[type-arg]  # older releas
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Budget | Money:
         """Return the budget or the amount that a text stands for."""
-        from activeeval.core.planning.prices import Money
+        from activeeval.sampling.prices import money_of
 
-        return Money.parse(str(value)) or input_options.BUDGET.convert(value, param, ctx)
+        return money_of(str(value)) or input_options.BUDGET.convert(value, param, ctx)
 
 
 _TRAINS = "queries that train"

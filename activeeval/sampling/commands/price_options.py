@@ -20,10 +20,10 @@ class _PriceType(click.ParamType):  # type: ignore[type-arg]  # older releases a
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Price | None:
         """Return the price that a text stands for."""
-        from activeeval.core.planning.prices import Price
+        from activeeval.sampling.prices import price_of
 
         try:
-            return Price.of(value)
+            return price_of(value)
         except InputError as problem:
             self.fail(str(problem), param, ctx)
 
