@@ -10,7 +10,7 @@ import click
 from activeeval.cli import output
 from activeeval.cli.help import command
 from activeeval.cli.input_options import seed_option
-from activeeval.cli.option_types import POSITIVE, SHARE
+from activeeval.cli.option_types import POSITIVE
 from activeeval.cli.waiting import tell
 from activeeval.report.numbers import counted, number
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from activeeval.adaptation.choice import RegularizationChoice
 
 
-OF_BASE = {"n_trees": "--trees", "n_leaves": "--leaves", "learning_rate": "--learning-rate"}
+OF_BASE = {"n_trees": "--trees", "n_leaves": "--leaves"}
 
 
 @command()
@@ -32,15 +32,12 @@ OF_BASE = {"n_trees": "--trees", "n_leaves": "--leaves", "learning_rate": "--lea
 @click.option("--base", metavar="FILE", help="Ranker to tune, learned from other queries. Default: boosted trees.")
 @click.option("--trees", "n_trees", type=click.IntRange(1, 10_000), default=300, help="Of the base.")
 @click.option("--leaves", "n_leaves", type=click.IntRange(2, 1000), default=20, help="Of a tree.")
-@click.option("--learning-rate", type=POSITIVE, default=0.1, help="Of the base.")
 @click.option("--method", type=click.Choice(("closed_form", "sgd", "hinge")), default="closed_form",
               help="Squared loss exactly or by stochastic gradient, or the hinge.")  # fmt: skip
 @click.option("--regularization", "lambdas", type=POSITIVE, multiple=True, metavar="L",
               help="How much staying near the base counts; repeatable. Default: 0.01, 0.1, ... 10000.")  # fmt: skip
 @click.option("--alpha", type=POSITIVE, default=1.0,
               help="How many times users' preferences count as much as judges' grades.")  # fmt: skip
-@click.option("--folds", "n_folds", type=click.IntRange(2), default=5, help="Of queries.")
-@click.option("--click-level", type=SHARE, default=0.05, help="Of the test of two click rates.")
 @click.option("--plot", metavar="FILE", help="Draw nDCG@5, precision and B over the regularization.")
 @click.option("--out", required=True, metavar="FILE", help="The tuned ranker and its base: plain arrays, no code.")
 @output.force_option
@@ -54,7 +51,6 @@ def adapt(
     pairs: tuple[str, ...],
     more: tuple[str, ...],
     base: str | None,
-    click_level: float,
     plot: str | None,
     out: str,
     force: bool,
@@ -84,7 +80,7 @@ def adapt(
     if plot:
         output.check_new(plot, PICTURES, force)
     tell("reading the preferences")
-    preferences = read_preferences(pairs, click_level)
+    preferences = read_preferences(pairs)
     if preferences.clicks is not None:
         for line in click_lines(preferences.clicks):
             output.say(f"{preferences.logs}: {line}")

@@ -33,8 +33,8 @@ GROUPS = {
     "What you ask": """
         --measure --question --k --scope --reference --holes --margin --confidence --interval --by --as-of
         --from --to estimate --strict-order
-        --prompt ask --model --strata --top --seq --reason --test --correction --method --depth --count --best-gain
-        --by-rank
+        --prompt ask --model --strata --top --seq --reason --test --correction --like --method --depth --count
+        --best-gain --by-rank
         """,
     "How much": """
         --budget --budget-per-night --budget-on-suspicion --false-alarms --half-width --difference --power --limit
@@ -61,10 +61,9 @@ GROUPS = {
         sample,create --pool-depth
         --pool-run --contrasts --weights --ties --seed --expected --index-update
         --grader-trust --judged-policy --machine-is-truth --use-labels --overhead --cost --traffic --defensive-share
-        create --strict-order --lease create --output --C --C-ties --conflicts learn --margin --tie-margin
-        --resamples --samples --start --bins --trees --leaves --learning-rate --regularization --alpha --folds
-        --click-level --key --active-ms --keep-foreign --ask-skill --adaptive-depth --reopen init --pool-depth
-        init --model
+        create --strict-order --lease create --output --C --C-ties --conflicts learn --margin
+        --resamples --start --trees --leaves --regularization --alpha
+        --key --active-ms --keep-foreign --ask-skill --adaptive-depth --reopen init --pool-depth init --model
         sample --difference sample --power --segments --segment-half-width
         --pool-parquet --engine --price
         """,
@@ -234,15 +233,12 @@ class HelpedGroup(Helped, click.Group):
             self.commands.place(name, f"activeeval.{home}", line)
             self.sections.setdefault(title, []).append(name)
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Find a command; one that has another name now is refused with that one."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as problem:
-            words = [*ctx.command_path.split()[1:], args[0]]
-            raise renamed(" ".join(words), ctx) or problem from None
+            raise renamed(args[0], ctx) or problem from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands in the order in which they are listed."""

@@ -58,7 +58,7 @@ def _click_option(made: Option, changes: dict[str, Any], flags: Mapping[str, str
         more["default"] = made.default
     if made.is_many and made.default:
         more.setdefault("show_default", ", ".join(map(str, made.default)))
-    kind = click.Choice(made.choices) if made.choices else TYPES[made.kind]
+    kind = more.pop("type", click.Choice(made.choices) if made.choices else TYPES[made.kind])
     metavar = made.metavar or ("FILE" if made.kind == "file" else None)
     return click.option(made.flag, made.name, type=kind, multiple=made.is_many, metavar=metavar, help=made.help, **more)
 

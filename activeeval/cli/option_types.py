@@ -41,18 +41,6 @@ class BudgetType(click.ParamType):  # type: ignore[type-arg]  # older releases a
             self.fail(str(problem), param, ctx)
 
 
-class BudgetOrMoney(BudgetType):
-    """A budget, or an amount of money with its currency, as 400EUR."""
-
-    name = "N|P%|MONEY"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the budget or the amount that a text stands for."""
-        from activeeval.core.planning.prices import Money
-
-        return Money.parse(str(value)) or super().convert(value, param, ctx)
-
-
 class NamedNumber(click.ParamType):  # type: ignore[type-arg]  # older releases are not generic
     """A name with a positive number, as mobile=0.05."""
 
@@ -91,7 +79,6 @@ TYPES: dict[str, Any] = {
     "scale": SCALE,
     "seed": SEED,
     "budget": BUDGET,
-    "budget or money": BudgetOrMoney(),
     "named number": NAMED_NUMBER,
 }
 """By the kinds of `activeeval.core.options.Option`; a flag has none."""

@@ -30,9 +30,19 @@ RENAMED = {
     "--scratch": "--engine ENGINE,scratch=DIR",
     "--trust-ids": "--engine ENGINE,trust-ids",
     "methods": "plan --method all, which shows those that fit; docs/choose.md says when to use which",
+    "--nights": "--false-alarms, which are of 100 nights",
+    "gains test": "gains learn PREFS --test 199",
+    "gains next --C": "--like FILE of `gains learn`",
+    "gains next --C-ties": "--like FILE of `gains learn`",
+    "gains next --shape": "--like FILE of `gains learn`",
+    "gains learn --tie-margin": "GainDiscountLearner of Python",
+    "coherence --bins": "coherence of Python",
+    "adapt --learning-rate": "--base FILE",
+    "adapt --folds": "choose_regularization of Python",
+    "adapt --click-level": "preferences_from_clicks of Python",
     "campaign redraw": "campaign create NAME --redraw",
 }
-"""Options, and commands with their groups, that are spelled otherwise now."""
+"""Options, some behind their command, and commands behind their groups, that are spelled otherwise now."""
 _PARAMETER = re.compile("`([A-Za-z]\\w*)`")
 
 
@@ -117,4 +127,6 @@ def complaint(problem: ActiveEvalError, command: click.Command | None = None) ->
 
 def renamed(old: str, context: click.Context) -> click.UsageError | None:
     """Return the refusal of an option or a command that is spelled otherwise now; None of another one."""
-    return click.UsageError(f"{old} is gone: use {RENAMED[old]}", context) if old in RENAMED else None
+    named = " ".join([*context.command_path.split()[1:], old])
+    spelling = RENAMED.get(named, RENAMED.get(old))
+    return None if spelling is None else click.UsageError(f"{old} is gone: use {spelling}", context)

@@ -85,10 +85,7 @@ class PlanFields(GoalFields):
         is_many=True,
     )
     budget: Sequence[Any] = option(
-        (),
-        f"{BUDGET_HELP}, or with a price money (400EUR); repeatable: what do these reach?",
-        "budget or money",
-        is_many=True,
+        (), f"{BUDGET_HELP}, or with a price money (400EUR); repeatable: what do these reach?", "budget", is_many=True
     )
     scope: str = option(
         "pool",

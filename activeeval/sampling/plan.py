@@ -9,7 +9,6 @@ from typing import Any, Unpack
 from activeeval.core.design.methods import fitting_methods
 from activeeval.core.errors import ChoiceError
 from activeeval.core.estimation import check_scope
-from activeeval.core.planning.prices import Money, Price
 from activeeval.core.results import Caution, Note
 from activeeval.inputs.arguments import budget_of, checked, measures_of
 from activeeval.inputs.case import Case, check_fits, prepare
@@ -22,7 +21,7 @@ from activeeval.sampling.plan_case import plan_sample
 from activeeval.sampling.plan_pool_files import FilesPlan, plan_files
 from activeeval.sampling.plan_request import ALL, PlanRequest
 from activeeval.sampling.plan_result import Plan
-from activeeval.sampling.prices import paid_budget
+from activeeval.sampling.prices import money_of, paid_budget, price_of
 from activeeval.sampling.segment_budgets import SegmentGoals, segment_budget
 from activeeval.sampling.segment_plan import SegmentPlan
 
@@ -198,13 +197,13 @@ def plan(
     52.0
     """
     asked, of_pool = asked_of(options, PlanOptions)
-    price = asked["price"] = Price.of(asked.get("price"))
+    price = asked["price"] = price_of(asked.get("price"))
     if "methods" in asked:
         asked["methods"] = tuple(asked["methods"] or ())
     if "scope" in asked:
         check_scope(asked["scope"])
     budgets = budget if isinstance(budget, (list, tuple)) else [budget]
-    said = [(isinstance(each, str) and Money.parse(each)) or budget_of(each) for each in budgets]
+    said = [(isinstance(each, str) and money_of(each)) or budget_of(each) for each in budgets]
     asked["budget"] = [paid_budget(each, price) for each in said if each]
     choices = choices_of(runs, names, judged, max_grade, seed, of_pool)
     request = PlanRequest(measures=measures_of(measure)[0], half_width=half_width, **asked)

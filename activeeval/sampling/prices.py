@@ -1,10 +1,69 @@
-"""Money and hours in words."""
+"""Money and hours in words, and prices and amounts of money as they are written."""
 
 from __future__ import annotations
 
-from activeeval.core.errors import ChoiceError
-from activeeval.core.planning.prices import Money, Price
+import re
+from typing import Any, NamedTuple
+
+from activeeval.core.errors import ChoiceError, InputError
+from activeeval.core.planning.prices import KEYS, Price
 from activeeval.inputs.budgets import Budget
+
+_AMOUNT = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([^\d\s,=%:.+-]*)\s*")
+_EXPECTED = "expected 0.40, 0.40USD or seconds=25,hour=18,currency=EUR (each, seconds, hour, currency)"
+
+
+class Money(NamedTuple):
+    """An amount of money in a currency."""
+
+    amount: float
+    currency: str
+
+    def __str__(self) -> str:
+        return f"{self.amount:g} {self.currency}"
+
+
+def money_of(text: str) -> Money | None:
+    """Return the amount of money that a text says; None where it names no currency.
+
+    Examples
+    --------
+    >>> print(money_of("400EUR"), money_of("400"))
+    400 EUR None
+    """
+    found = _AMOUNT.fullmatch(text)
+    return Money(float(found[1]), found[2]) if found and found[2] else None
+
+
+def price_of(value: Any) -> Price | None:
+    """Return the price that a number or a text says: what a judgment costs, or parts by their names; None of None.
+
+    Raises
+    ------
+    InputError
+        Where it says none; the line names the part that is wrong.
+
+    Examples
+    --------
+    >>> price_of("0.40USD").money(200), price_of("seconds=25,hour=18,currency=CHF").hours(144)
+    (80.0, 1.0)
+    """
+    if value is None or isinstance(value, Price):
+        return value
+    text = str(value)
+    if found := _AMOUNT.fullmatch(text):
+        return Price(per_judgment=float(found[1]), currency=found[2] or "EUR")
+    parts: dict[str, Any] = {}
+    for part in text.split(","):
+        key, _, said = map(str.strip, part.partition("="))
+        try:
+            parts |= {"currency": said} if key == "currency" and said else {KEYS[key]: float(said)}
+        except (KeyError, ValueError):
+            problem = f"{part.strip()!r:.80} in {text!r:.80} is no part of a price: {_EXPECTED}"
+            raise InputError(problem, field="price") from None
+    if not parts.keys() - {"currency"}:
+        raise InputError(f"{text!r} names no price: {_EXPECTED}", field="price")
+    return Price(**parts)
 
 
 def price_words(price: Price | None, n_judgments: float) -> str:

@@ -73,7 +73,7 @@ def test_a_seed_gives_the_same_bytes_and_a_ranker_is_a_base(folder, call):
     assert again.code == 0
     assert len(again.rows) == 3
     assert f"one was tuned on {N_QUERIES} of these queries before: the figures are not held out from it" in again.err
-    for option in (("--trees", 5), ("--leaves", 4), ("--learning-rate", 0.1)):
+    for option in (("--trees", 5), ("--leaves", 4)):
         told = call("adapt", "judged.txt", "pairs.jsonl", *PATH, "--base", "one", *option, "--out", "four")
         assert told.code == 2
         assert f"{option[0]} is of boosted trees that are learned here" in told.err

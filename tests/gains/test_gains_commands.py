@@ -204,7 +204,8 @@ def test_next_asks_for_the_pair_of_the_smallest_difference(call, folder, prefs):
         for row, said in zip(lines, ["tie" if tie else "first" for tie in prefs.ties[:40]] + [""] * 260, strict=True)
     ]
     (folder / "ask.jsonl").write_text("\n".join(map(json.dumps, asked)))
-    answer = call("gains", "next", "ask.jsonl", "--C", 10, "--count", 3, "-o", "jsonl")
+    assert call("gains", "learn", "prefs.jsonl", "--C", 10, "--resamples", 0, "--out", "like.json").code == 0
+    answer = call("gains", "next", "ask.jsonl", "--like", "like.json", "--count", 3, "-o", "jsonl")
     open_pairs = prefs.subset(range(40, 300))
     margins = np.abs(learner.decision_function(open_pairs))
     differ = np.flatnonzero((open_pairs.preferred != open_pairs.other).any(axis=1))
@@ -213,8 +214,11 @@ def test_next_asks_for_the_pair_of_the_smallest_difference(call, folder, prefs):
     line = int(answer.rows[0]["place"].split(":")[1])
     assert asked[line - 1]["first"] == answer.rows[0]["first"]
     assert "40 pairs are answered, 260 are not" in answer.err
-    by_chance = call("gains", "next", "ask.jsonl", "--C", 10, "--start", 50)
+    by_chance = call("gains", "next", "ask.jsonl", "--start", 50)
     assert "chosen by chance" in by_chance.err
+    (folder / "own.json").write_text(OWN)
+    refused = call("gains", "next", "ask.jsonl", "--like", "own.json").err
+    assert "own.json: has no field 'C', expected what `gains learn` writes" in refused
 
 
 def test_preferences_between_runs_are_those_between_their_lists(call, folder):
@@ -368,9 +372,12 @@ def test_gains_by_rank_that_are_none_are_named(folder, call, change, text):
 
 
 def test_whether_gains_depend_on_the_rank_is_tested(call, folder, prefs):
-    told = call("gains", "test", "prefs.jsonl", "--samples", 19)
+    told = call("gains", "learn", "prefs.jsonl", "--test", 19)
     assert told.code == 0, told.err
     assert told.out.startswith("Gains need not depend on the rank (p = ")
-    (row,) = call("gains", "test", "prefs.jsonl", "--samples", 19, "-o", "jsonl").rows
+    (row,) = call("gains", "learn", "prefs.jsonl", "--test", 19, "-o", "jsonl").rows
     assert row["p_value"] > 0.05
+    assert (
+        "--test writes nothing: leave out --out" in call("gains", "learn", "prefs.jsonl", "--test", 9, "--out", "x").err
+    )
     assert (row["n_bootstrap"], row["shape"], row["n_preferences"]) == (19, "decreasing", int((~prefs.ties).sum()))

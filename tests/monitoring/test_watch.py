@@ -216,12 +216,6 @@ def test_lists_that_are_missing_are_said_first(watch, folder):
     assert waits.out.splitlines()[0] == first
 
 
-def test_an_error_over_a_number_of_nights_is_refused(call):
-    refused = call("watch", "init", "old", *INIT, "--nights", 60)
-    assert refused.code == 2
-    assert "there is no --nights: errors are stated for 100 nights, by --false-alarms" in " ".join(refused.err.split())
-
-
 def test_a_watch_without_a_margin_says_what_that_means(call):
     made = call("watch", "init", "bare", *INIT)
     assert "without --margin nearly all nights without a change are undecided" in " ".join(made.err.split())

@@ -10,7 +10,7 @@ from cli_files import json_rows
 import activeeval as ae
 from activeeval.core.errors import InputError
 from activeeval.core.planning.prices import Price
-from activeeval.sampling.prices import price_words
+from activeeval.sampling.prices import price_of, price_words
 
 RUNS = ("--run", "a.run", "--versus-run", "b.run", "--max-grade", "3", "--measure", "DCG@5")
 
@@ -47,7 +47,7 @@ def test_words(price, n, words):
     ],
 )
 def test_a_price_is_read_as_it_is_written(said, price):
-    assert Price.of(said) == price
+    assert price_of(said) == price
 
 
 @pytest.mark.parametrize("each", [0.1, 0.3, 0.4, 0.7, 1 / 3])
@@ -59,8 +59,8 @@ def test_money_buys_back_what_it_paid_for(each):
 @pytest.mark.parametrize(
     ("made", "problem"),
     [
-        (lambda: Price(per_judgment=0.0), "the price of a judgment must be a positive number, got 0"),
-        (lambda: Price(seconds=float("inf")), "the seconds of a judgment must be a positive number, got inf"),
+        (lambda: Price(per_judgment=0.0), "each of a price must be a positive number, got 0"),
+        (lambda: Price(seconds=float("inf")), "seconds of a price must be a positive number, got inf"),
         (
             lambda: Price(per_judgment=1.0, hourly_rate=2.0),
             "give the price of a judgment (each) or of an hour, not both",
@@ -118,9 +118,9 @@ def test_a_campaign_and_a_watch_are_told_too(call):
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (("--price", "0"), "'--price': the price of a judgment must be a positive number, got 0"),
-        (("--price", "-1EUR"), "'--price': the price of a judgment must be a positive number, got -1"),
-        (("--price", "seconds=nan"), "the seconds of a judgment must be a positive number, got nan"),
+        (("--price", "0"), "'--price': each of a price must be a positive number, got 0"),
+        (("--price", "-1EUR"), "'--price': each of a price must be a positive number, got -1"),
+        (("--price", "seconds=nan"), "seconds of a price must be a positive number, got nan"),
         (
             ("--price", "hour=9,second=4"),
             "'second=4' in 'hour=9,second=4' is no part of a price: expected 0.40, 0.40USD",

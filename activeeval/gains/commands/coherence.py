@@ -27,14 +27,10 @@ if TYPE_CHECKING:
 @versus_run_option(help="The second run.")
 @click.option("--depth", type=click.IntRange(1), help="Length of the lists. Default: all of --grades; 10 with --qrels.")
 @click.option("--pairs", "n_pairs", type=click.IntRange(1, 10_000_000), default=100_000, help="Random pairs.")
-@click.option("--bins", type=click.IntRange(1, 1000), default=10,
-              help="Bins of the difference under the first measure.")  # fmt: skip
 @click.option("--plot", metavar="FILE", help="Draw agreement over difference (.png, .svg, .pdf).")
 @seed_option
 @output_option
-def coherence(
-    first: str, second: str, n_pairs: int, bins: int, plot: str | None, seed: int, form: str, **lists: Any
-) -> None:
+def coherence(first: str, second: str, n_pairs: int, plot: str | None, seed: int, form: str, **lists: Any) -> None:
     """Tell how often two measures prefer the same of two lists, by how far the lists differ under the first.
 
     MEASURE is a sum of gains over ranks: DCG@10 (2^y - 1), "DCG(dcg='log2')@10", RBP, P@5 or @FILE, learned gains.
@@ -51,7 +47,7 @@ def coherence(
         check_out(plot, PICTURES)
     measures = _additive(first), _additive(second)
     runs = [lists.pop("run"), lists.pop("versus_run")]
-    report = compare(*measures, *_lists(runs=runs, n_pairs=n_pairs, seed=seed, **lists), bins, sampled=runs[0] is None)
+    report = compare(*measures, *_lists(runs=runs, n_pairs=n_pairs, seed=seed, **lists), sampled=runs[0] is None)
     rows = [
         {"from": part.low, "to": part.high, "pairs": part.pairs} | _known(agree=part.agree, std_error=part.std_error)
         for part in report.bins

@@ -11,6 +11,7 @@ import click
 
 from activeeval.cli import input_options, option_types, output
 from activeeval.cli.help import command, group
+from activeeval.core.errors import InputError
 from activeeval.report.numbers import agreeing, counted
 
 if TYPE_CHECKING:
@@ -26,15 +27,19 @@ _OPTIONS = (
     input_options.run_option("runs", multiple=True, help="Run that pairs name; repeatable."),
     click.option("--depth", type=click.IntRange(1), help="Ranks of the runs that were seen side by side. Default: 10."),
     input_options.ties_option,
+    click.option("--conflicts", type=click.Choice(("error", "keep")), default="error",
+                 help="Where two lists of a query are preferred both ways: stop, or learn from both."),
+    input_options.seed_option,
+)  # fmt: skip
+
+
+_MODEL_OPTIONS = (
     click.option("--C", "C", type=option_types.POSITIVE,
                  help="Weight of one preference. Default: the best by cross-validation."),
     click.option("--C-ties", "C_ties", type=option_types.FiniteRange(0),
                  help="Weight of one tie; 0 leaves ties out. Default: C."),
     click.option("--shape", type=click.Choice(("decreasing", "monotone")), default="decreasing",
                  help="monotone: a better grade is never worth less. decreasing: its advantage never grows with rank."),
-    click.option("--conflicts", type=click.Choice(("error", "keep")), default="error",
-                 help="Where two lists of a query are preferred both ways: stop, or learn from both."),
-    input_options.seed_option,
 )  # fmt: skip
 
 
@@ -56,30 +61,31 @@ def gains() -> None:
 
 @command()
 @_preference_options
+@partial(input_options.with_options, options=_MODEL_OPTIONS)
 @click.option("--validation", multiple=True, metavar="FILE", help="Pairs that choose C instead of cross-validation.")
 @click.option("--margin", type=click.Choice(("unit", "grades", "documents")), default="unit",
               help="Margin of a preference: 1, or the ranks at which grades or documents differ.")  # fmt: skip
-@click.option("--tie-margin", type=option_types.FiniteRange(0), default=1.0,
-              help="Difference that tied lists may have for free.")  # fmt: skip
 @click.option("--resamples", type=click.IntRange(0), default=200,
               help="Bootstrap resamples for the stability band; 0 leaves it out.")  # fmt: skip
 @click.option(
     "--best-gain", type=option_types.POSITIVE, help="Gain of the best grade, as 15. Default: the scale of the weights."
 )
 @click.option("--by-rank", is_flag=True, help="Write a gain for every rank and grade, not gains times discounts.")
+@click.option("--test", "samples", type=click.IntRange(1), metavar="N",
+              help="Learn nothing: test whether gains depend on the rank, by N bootstrap samples (199).")  # fmt: skip
 @input_options.confidence_option
-@click.option("--out", required=True, metavar="FILE", help="File to write: .json.")
+@click.option("--out", metavar="FILE", help="File to write: .json.")
 @output.force_option
 @output.output_option
 def learn(
     validation: tuple[str, ...],
     margin: str,
-    tie_margin: float,
+    samples: int | None,
     resamples: int,
     best_gain: float | None,
     by_rank: bool,
     confidence: float,
-    out: str,
+    out: str | None,
     force: bool,
     form: str,
     **options: Any,
@@ -95,12 +101,26 @@ def learn(
     {"query": "q1", "first": [2, 1, 0], "second": [0, 2, 1], "answer": "first"}
 
     Where runs were compared side by side, a pair names two runs in place of lists, with --qrels and --run.
+
+    With --test preferences are asked whether they need a gain for every rank and grade (--by-rank), or gains times
+    discounts explain them: a likelihood ratio, beside those of preferences drawn from the gains and discounts that fit
+    best. Where they are true, p is at most .05 in no more than 5 of 100 cases.
+
+    \b
+    activeeval gains learn prefs.jsonl --test 199
     """
     from activeeval.formats.gains import write_gains
     from activeeval.gains import load_preferences
     from activeeval.gains.gain_rows import gains_record
     from activeeval.gains.learn import learn_gains
 
+    if samples is not None:
+        if out is not None:
+            raise click.UsageError("--test writes nothing: leave out --out")
+        _test(samples, form, options)
+        return
+    if out is None:
+        raise click.UsageError("Missing option '--out'.")
     output.check_new(out, (".json",), force)
     if validation and options["C"] is not None:
         raise click.UsageError("--validation chooses C: leave out --C")
@@ -112,7 +132,7 @@ def learn(
             f"{counted(data.n_pairs, 'pair')}: cross-validation and {resamples} resamples can take minutes; see --C, "
             "--resamples"
         )
-    learner = _learner(options, margin=margin, tie_margin=tie_margin)
+    learner = _learner(options, margin=margin)
     how: dict[str, Any] = {"validation": held, "resamples": resamples, "confidence": confidence, "by_rank": by_rank}
     learned = learn_gains(learner, data, seed=options["seed"], best_gain=best_gain, **how)
     fields = gains_record(learned)
@@ -133,6 +153,19 @@ def _source(options: dict[str, Any]) -> ListSource | None:
     if not options["runs"]:
         return None
     return ListSource(partial(labels_of, options["qrels"]), options["runs"], options["depth"] or 10, options["ties"])
+
+
+def _settings(path: str | None) -> dict[str, Any]:
+    """Return the settings that a file of learned gains was learned with, or the usual ones."""
+    from activeeval.formats.gains import read_gains
+
+    if path is None:
+        return {"C": None, "C_ties": None, "shape": "decreasing"}
+    fields = read_gains(path).fields
+    try:
+        return {name: fields[name] for name in ("C", "C_ties", "shape")}
+    except KeyError as problem:
+        raise InputError(f"{path}: has no field {problem}, expected what `gains learn` writes") from None
 
 
 def _learner(options: dict[str, Any], **more: Any) -> GainDiscountLearner:
@@ -231,10 +264,12 @@ def show(file: str, plot: str | None, form: str) -> None:
 @command("next")
 @_preference_options
 @click.option("--count", type=click.IntRange(1), default=1, help="How many pairs to name.")
+@click.option("--like", metavar="FILE", help="What `gains learn` wrote: with its C, weight of ties and shape. Default: "
+              "C by cross-validation.")  # fmt: skip
 @click.option("--start", type=click.IntRange(1), default=20,
               help="Answers before the choice is by weights; until then it is by chance.")  # fmt: skip
 @output.output_option
-def next_pair(count: int, start: int, form: str, **options: Any) -> None:
+def next_pair(count: int, start: int, like: str | None, form: str, **options: Any) -> None:
     """Name the pair worth asking about next: the one that the answers so far are least sure of. PREFS hold the pairs,
     with the answers that are there; fill in `answer` (first, second, tie) and call again.
 
@@ -246,6 +281,7 @@ def next_pair(count: int, start: int, form: str, **options: Any) -> None:
     """
     from activeeval.gains.learn import next_pairs
 
+    options |= _settings(like)
     how = {"count": count, "start": start, "seed": options["seed"]}
     chosen = next_pairs(options["prefs"], options["max_grade"], _source(options), _learner(options), **how)
     rows = [asdict(pair) for pair in chosen.pairs]
@@ -262,20 +298,8 @@ def next_pair(count: int, start: int, form: str, **options: Any) -> None:
     )
 
 
-@command("test")
-@_preference_options
-@click.option("--samples", type=click.IntRange(1), default=199, help="Bootstrap samples of gains times discounts.")
-@output.output_option
-def test_rank_one(samples: int, form: str, **options: Any) -> None:
-    """Test whether preferences need a gain for every rank and grade, or gains times discounts explain them.
-
-    A likelihood ratio, beside those of preferences drawn from the gains and discounts that fit best. Where they are
-    true, p is at most .05 in no more than 5 of 100 cases. PREFS as in `gains learn`.
-
-    \b
-    activeeval gains test prefs.jsonl
-    activeeval gains learn prefs.jsonl --by-rank --out gains.json
-    """
+def _test(samples: int, form: str, options: dict[str, Any]) -> None:
+    """Test whether preferences need a gain for every rank and grade, or gains times discounts explain them."""
     from activeeval.gains import load_preferences, rank_one_test
 
     data = load_preferences(options["prefs"], options["max_grade"], _source(options))
@@ -293,5 +317,4 @@ gains.add_late(
     learn=("gains.commands.gains:learn", "Learn gains and discounts, and write them as a measure"),
     show=("gains.commands.gains:show", "Show what was learned"),
     next=("gains.commands.gains:next_pair", "The pair worth asking about next"),
-    test=("gains.commands.gains:test_rank_one", "Test whether gains depend on the rank"),
 )

@@ -43,12 +43,6 @@ if TYPE_CHECKING:
     from activeeval.monitoring.watch_steps import WatchStep
 
 
-def _no_nights(context: click.Context, option: click.Parameter, value: str | None) -> None:
-    """Refuse the option that errors over a number of nights were stated by."""
-    if value is not None:
-        raise click.UsageError("there is no --nights: errors are stated for 100 nights, by --false-alarms", context)
-
-
 @command()
 @name_argument
 @db_option
@@ -76,7 +70,6 @@ def _no_nights(context: click.Context, option: click.Parameter, value: str | Non
                    "none. Default: twice --budget-per-night.")  # fmt: skip
 @click.option("--reference", default="previous", show_default=True, metavar="FILE|first|previous",
               help="What nights are compared with, beside the night before.")  # fmt: skip
-@click.option("--nights", hidden=True, expose_value=False, callback=_no_nights)
 @click.option("--judges-per-item", type=click.IntRange(1), default=1, help="How many judges each item waits for.")
 @any_policy_option(type=click.Choice(("majority", "median")), help="What several judges' grades count as.")
 @click.option("--pool-depth", type=click.IntRange(1), default=100, show_default=True, metavar="K",

@@ -15,15 +15,16 @@ from activeeval.cli.waiting import tell
 from activeeval.inputs.options import PoolFields
 from activeeval.report.numbers import counted
 from activeeval.sampling.commands import sampling_options
-from activeeval.sampling.commands.price_options import price_option
+from activeeval.sampling.commands.price_options import BUDGET_OR_MONEY, price_option
 from activeeval.sampling.options import PlanFields
 
 if TYPE_CHECKING:
-    from activeeval.core.planning.prices import Money, Price
+    from activeeval.core.planning.prices import Price
     from activeeval.core.results import Caution, Note
     from activeeval.inputs.budgets import Budget
     from activeeval.sampling.plan_pool_files import FilesPlan
     from activeeval.sampling.plan_result import Plan
+    from activeeval.sampling.prices import Money
     from activeeval.sampling.segment_plan import SegmentPlan
 
 _TRAINS = "queries that train"
@@ -32,7 +33,7 @@ _TRAINS = "queries that train"
 
 @command()
 @options_of(PoolFields, leave_out=("index_update",))
-@options_of(PlanFields)
+@options_of(PlanFields, budget={"type": BUDGET_OR_MONEY})
 @sampling_options.log_queries_option
 @price_option
 @click.option("--plot", metavar="FILE", help="Draw half-width over budget (.png, .svg, .pdf).")

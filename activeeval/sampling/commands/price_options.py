@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from activeeval.cli.option_types import BudgetType
 from activeeval.cli.output import say
 from activeeval.core.errors import InputError
 
@@ -20,14 +21,27 @@ class _PriceType(click.ParamType):  # type: ignore[type-arg]  # older releases a
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Price | None:
         """Return the price that a text stands for."""
-        from activeeval.core.planning.prices import Price
+        from activeeval.sampling.prices import price_of
 
         try:
-            return Price.of(value)
+            return price_of(value)
         except InputError as problem:
             self.fail(str(problem), param, ctx)
 
 
+class _BudgetOrMoney(BudgetType):
+    """A budget, or an amount of money with its currency, as 400EUR."""
+
+    name = "N|P%|MONEY"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the budget or the amount that a text stands for."""
+        from activeeval.sampling.prices import money_of
+
+        return money_of(str(value)) or super().convert(value, param, ctx)
+
+
+BUDGET_OR_MONEY = _BudgetOrMoney()
 price_option = click.option(
     "--price",
     type=_PriceType(),
