@@ -38,8 +38,8 @@ OF_BASE = {"n_trees": "--trees", "n_leaves": "--leaves"}
               help="How much staying near the base counts; repeatable. Default: 0.01, 0.1, ... 10000.")  # fmt: skip
 @click.option("--alpha", type=POSITIVE, default=1.0,
               help="How many times users' preferences count as much as judges' grades.")  # fmt: skip
-@click.option("--plot", metavar="FILE", help="Draw nDCG@5, precision and B over the regularization.")
-@click.option("--out", required=True, metavar="FILE", help="The tuned ranker and its base: plain arrays, no code.")
+@output.plot_option(help="Draw nDCG@5, precision and B over the regularization.")
+@output.out_option(required=True, help="The tuned ranker and its base: plain arrays, no code.")
 @output.force_option
 @seed_option
 @output.output_option
@@ -96,7 +96,7 @@ def adapt(
 @click.argument("letor", metavar="LETOR")
 @click.option("--ranker", required=True, metavar="FILE", help="What `activeeval adapt` wrote.")
 @click.option("--base", "of_base", is_flag=True, help="Score by the ranker's base, as it was before it was tuned.")
-@click.option("--out", required=True, metavar="FILE", help="Scores, a number a line.")
+@output.out_option(required=True, help="Scores, a number a line.")
 @output.force_option
 def rank(letor: str, ranker: str, of_base: bool, out: str, force: bool) -> None:
     """Score the documents of a LETOR file by a ranker, so that it can enter a comparison, as against its own base.

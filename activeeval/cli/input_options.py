@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from activeeval.cli.option_types import SCALE, SEED, SHARE, TYPES
+from activeeval.cli.option_types import BUDGET, SCALE, SEED, SHARE, TYPES, FiniteRange
 from activeeval.core.errors import ChoiceError
 from activeeval.core.options import Option, declared
 from activeeval.inputs.options import FILES, PoolFields
@@ -74,6 +74,10 @@ judged_option = partial(click.option, "--judged", multiple=True, metavar="FILE")
 max_grade_option = partial(click.option, "--max-grade", type=SCALE)
 unjudged_option = partial(click.option, "--unjudged", type=click.Choice(("error", "irrelevant")), default="error")
 any_seed_option = partial(click.option, "--seed", type=SEED)
+any_judge_option = partial(click.option, "--judge", metavar="JUDGE")
+any_sheet_option = partial(click.option, "--sheet", metavar="FILE")
+margin_option = partial(click.option, "--margin", type=FiniteRange(0), default=0.0, metavar="D")
+budget_option = partial(click.option, "--budget", type=BUDGET)
 any_policy_option = partial(click.option, "--policy")
 seed_option = any_seed_option(default=0, help="One seed, one answer.")
 policy_option = any_policy_option(

@@ -7,6 +7,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,6 +75,8 @@ explain_option = click.option(
     callback=lambda context, _, value: _keep(context, "explain", value),
     help="All notes too, and what each number is.",
 )
+out_option = partial(click.option, "--out", metavar="FILE")
+plot_option = partial(click.option, "--plot", metavar="FILE")
 force_option = click.option("--force", is_flag=True, help="Overwrite what is there.")
 
 

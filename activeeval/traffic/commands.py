@@ -20,7 +20,7 @@ def queries() -> None:
 @command()
 @click.argument("log", metavar="LOG")
 @click.option("--n", "n", type=click.IntRange(1), required=True, metavar="N", help="How many; all there are if fewer.")
-@click.option("--out", required=True, metavar="FILE", help="The queries to write: .csv, .tsv, .jsonl or .parquet.")
+@output.out_option(required=True, help="The queries to write: .csv, .tsv, .jsonl or .parquet.")
 @click.option(
     "--strata",
     type=click.Choice(("thirds", "segments", "none")),

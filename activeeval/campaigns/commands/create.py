@@ -11,8 +11,7 @@ import click
 
 from activeeval.campaigns.commands.options import any_db_option, check_free, of_campaign, opened, place_of
 from activeeval.cli.help import command
-from activeeval.cli.input_options import any_policy_option, worded
-from activeeval.cli.option_types import BUDGET
+from activeeval.cli.input_options import any_policy_option, budget_option, worded
 from activeeval.cli.output import emit, emit_done, output_option, say, say_note, warn_of_weights
 from activeeval.cli.waiting import tell
 from activeeval.cli.wording import option_here
@@ -181,7 +180,7 @@ def _labels(other: str, db: str | None) -> tuple[KnownGrades, TextFiles]:
 
 @command("top-up")
 @of_campaign
-@click.option("--budget", type=BUDGET, required=True, help=f"What is added. {BUDGET_HELP}.")
+@budget_option(required=True, help=f"What is added. {BUDGET_HELP}.")
 @sampling_options.texts_options
 @output_option
 def top_up(name: str, db: str | None, budget: Budget, documents: str | None, queries: str | None, form: str) -> None:

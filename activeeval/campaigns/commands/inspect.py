@@ -195,7 +195,7 @@ def estimate(name: str, db: str | None, as_of: int | None, strict_order: bool, f
     help="qrels; prels, with probabilities, of complete blocks; jsonl: every event; csv: a row each judge; weights: "
     "probability and weight of every item; quepid: ratings; rank-eval: a request for Elasticsearch and OpenSearch.",
 )
-@click.option("--out", metavar="FILE", help="Default: standard output.")
+@output.out_option(help="Default: standard output.")
 @output.force_option
 @output.output_option
 def export(name: str, db: str | None, as_of: int | None, kind: str, out: str | None, force: bool, form: str) -> None:
@@ -254,7 +254,7 @@ def verify(name: str, db: str | None, head: str | None, form: str) -> None:
 
 @command()
 @of_campaign
-@click.option("--out", metavar="FILE", help="Write what each item of the pool should take, for --cost: .csv, .tsv …")
+@output.out_option(help="Write what each item of the pool should take, for --cost: .csv, .tsv …")
 @documents_option
 @output.force_option
 @output.output_option

@@ -12,8 +12,8 @@ import click
 
 from activeeval.campaigns.commands.options import DURATION, judge_of, judge_option, lasting, of_campaign, opened
 from activeeval.cli.help import command
-from activeeval.cli.input_options import machine_is_truth_option, unjudged_option
-from activeeval.cli.output import emit_done, force_option, output_option, say, say_notes
+from activeeval.cli.input_options import any_judge_option, machine_is_truth_option, unjudged_option
+from activeeval.cli.output import emit_done, force_option, out_option, output_option, say, say_notes
 from activeeval.cli.small import leave_small_to_python
 from activeeval.sampling.commands import sheet_options
 
@@ -157,13 +157,11 @@ def judge(
 
 @command("next")
 @of_campaign
-@click.option("--out", required=True, metavar="FILE", help=f"Sheet to write: {sheet_options.FORMS}.")
+@out_option(required=True, help=f"Sheet to write: {sheet_options.FORMS}.")
 @click.option("--items", type=click.IntRange(1), metavar="N", help="At most so many for each judge. Default: all.")
-@click.option(
-    "--judge",
+@any_judge_option(
     "judges",
     multiple=True,
-    metavar="JUDGE",
     help="Whose sheet it is: without what he has judged. Of several each has a sheet, FILE-JUDGE.csv. Repeatable; "
     "needed with several judges an item. Default: whoever brings it back.",
 )
@@ -213,7 +211,7 @@ def next_(
 @command("import")
 @of_campaign
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option("--judge", metavar="JUDGE", help="Whose judgments they are, where a file names no judge.")
+@any_judge_option(help="Whose judgments they are, where a file names no judge.")
 @click.option(
     "--keep-foreign",
     is_flag=True,

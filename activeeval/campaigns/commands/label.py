@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli.help import command
-from activeeval.cli.output import check_new, check_out, force_option, say
+from activeeval.cli.output import check_new, check_out, force_option, out_option, say
 from activeeval.core.errors import visible
 from activeeval.report.numbers import counted
 
@@ -31,7 +31,7 @@ _WIDTH = 100
     metavar="FILE",
     help="A store for the answers and their times, each on the disk before the next is asked; resumed.",
 )
-@click.option("--out", required=True, metavar="FILE", help="The truth so far: .csv, .tsv, .jsonl or .parquet.")
+@out_option(required=True, help="The truth so far: .csv, .tsv, .jsonl or .parquet.")
 @click.option("--preferences", metavar="FILE", help="The comparisons that stand, as JSON lines.")
 @force_option
 def label(sheet: str, k: int, log: str, out: str, preferences: str | None, force: bool) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from activeeval.cli.input_options import any_judge_option
 from activeeval.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ db_option = any_db_option(help="The store: a file or postgresql://USER@HOST/DATA
 as_of_option = click.option(
     "--as-of", type=click.IntRange(1), metavar="SEQ", help="As of this event of the log. Default: the last."
 )
-judge_option = click.option("--judge", required=True, metavar="JUDGE", help="Whose: a name, or a number.")
+judge_option = any_judge_option(required=True, help="Whose: a name, or a number.")
 
 
 class _Duration(click.ParamType):  # type: ignore[type-arg]  # older releases are not generic

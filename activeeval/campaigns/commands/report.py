@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from activeeval.campaigns.commands.inspect import say_campaign_costs
 from activeeval.campaigns.commands.options import as_of_option, of_campaign, opened
 from activeeval.cli.help import command
 from activeeval.cli.input_options import confidence_option, scope_option
-from activeeval.cli.output import check_new, emit_done, force_option, output_option, say
+from activeeval.cli.output import check_new, emit_done, force_option, out_option, output_option, say
 from activeeval.cli.waiting import settle, tell
 from activeeval.graders.commands.audit import grader_option
 from activeeval.sampling.commands.price_options import price_option
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 
 @command()
 @of_campaign
-@click.option("--out", metavar="FILE", help="Report to write: .html, .md or .json. Default: NAME.html in this folder.")
+@out_option(help="Report to write: .html, .md or .json. Default: NAME.html in this folder.")
 @as_of_option
 @grader_option(required=False)
 @scope_option("pool")

@@ -9,7 +9,7 @@ import click
 
 from activeeval.cli.help import command
 from activeeval.cli.input_options import qrels_option, run_option, seed_option, versus_run_option
-from activeeval.cli.output import check_out, emit, output_option, say, say_notes, show_text
+from activeeval.cli.output import check_out, emit, output_option, plot_option, say, say_notes, show_text
 from activeeval.core.errors import InputError
 from activeeval.report.numbers import agreeing, counted
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @versus_run_option(help="The second run.")
 @click.option("--depth", type=click.IntRange(1), help="Length of the lists. Default: all of --grades; 10 with --qrels.")
 @click.option("--pairs", "n_pairs", type=click.IntRange(1, 10_000_000), default=100_000, help="Random pairs.")
-@click.option("--plot", metavar="FILE", help="Draw agreement over difference (.png, .svg, .pdf).")
+@plot_option(help="Draw agreement over difference (.png, .svg, .pdf).")
 @seed_option
 @output_option
 def coherence(first: str, second: str, n_pairs: int, plot: str | None, seed: int, form: str, **lists: Any) -> None:

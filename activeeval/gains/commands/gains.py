@@ -74,7 +74,7 @@ def gains() -> None:
 @click.option("--test", "samples", type=click.IntRange(1), metavar="N",
               help="Learn nothing: test whether gains depend on the rank, by N bootstrap samples (199).")  # fmt: skip
 @input_options.confidence_option
-@click.option("--out", metavar="FILE", help="File to write: .json.")
+@output.out_option(help="File to write: .json.")
 @output.force_option
 @output.output_option
 def learn(
@@ -232,7 +232,7 @@ def _by_grade(gains: Sequence[float]) -> dict[str, float]:
 
 @command()
 @click.argument("file", metavar="FILE")
-@click.option("--plot", metavar="FILE", help="Draw gains and discounts (.png, .svg, .pdf).")
+@output.plot_option(help="Draw gains and discounts (.png, .svg, .pdf).")
 @output.output_option
 def show(file: str, plot: str | None, form: str) -> None:
     """Show gains by grade and discounts by rank, beside the usual ones, and how far they can be believed.

@@ -35,11 +35,10 @@ def grader_option(*, required: bool) -> Callable[[Any], Any]:
 
 _OPTIONS = (
     grader_option(required=True),
-    click.option("--measure", "measures", multiple=True, help="Any that the sample reaches; repeatable. "
-                 "Default: what it was made for."),
     input_options.options_of(
         AskedFields,
-        only=("questions",),
+        only=("measures", "questions"),
+        measures={"help": "Any that the sample reaches; repeatable. Default: what it was made for.", "default": ()},
         questions={"help": f"{QUESTIONS_HELP}; repeatable. Default: every system and pair."},
     ),
     input_options.scope_option("pool"),

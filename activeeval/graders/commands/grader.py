@@ -8,6 +8,7 @@ import click
 
 from activeeval.cli import input_options, output
 from activeeval.cli.help import command, group
+from activeeval.sampling.commands import sampling_options
 
 
 @group()
@@ -30,10 +31,10 @@ def grader() -> None:
     help="What is asked: grades 0 to 3; or a text with {query} and {passage}.",
 )
 @click.option("--model", required=True, metavar="NAME", help="The model, as its service calls it.")
-@click.option("--documents", required=True, metavar="FILE", help="A table of id and title, text or url.")
-@click.option("--queries", required=True, metavar="FILE", help="A table of id and text.")
+@sampling_options.any_documents_option(required=True, help="A table of id and title, text or url.")
+@sampling_options.any_queries_option(required=True, help="A table of id and text.")
 @click.option("--top", type=click.IntRange(1), metavar="K", help="Only the first K places of each list. Default: all.")
-@click.option("--out", required=True, metavar="FILE", help="Batch to write, as batch.jsonl.")
+@output.out_option(required=True, help="Batch to write, as batch.jsonl.")
 @output.force_option
 @output.output_option
 def ask(force: bool, form: str, **asked: Any) -> None:

@@ -100,7 +100,7 @@ def estimate(name: str, db: str | None, begin: str, end: str, form: str) -> None
 @command()
 @name_argument
 @db_option
-@click.option("--out", required=True, metavar="FILE", help="The page to write, .md; a picture .png beside it.")
+@output.out_option(required=True, help="The page to write, .md; a picture .png beside it.")
 @price_option
 @output.force_option
 def report(name: str, db: str | None, out: str, price: Price | None, force: bool) -> None:

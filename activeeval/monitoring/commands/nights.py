@@ -13,10 +13,13 @@ from activeeval.campaigns.commands.options import db_option, judge_of, name_argu
 from activeeval.cli import output
 from activeeval.cli.help import command
 from activeeval.cli.input_options import (
+    any_judge_option,
     any_policy_option,
     any_seed_option,
+    any_sheet_option,
     judged_option,
     machine_is_truth_option,
+    margin_option,
     max_grade_option,
     model_option,
     options_of,
@@ -60,7 +63,7 @@ if TYPE_CHECKING:
 @click.option("--budget-per-night", "budget", type=POSITIVE, required=True, metavar="N",
               help="New labels a night, on average; at most, with half-widths.")  # fmt: skip
 @max_grade_option(help="Largest grade of the scale. Default: that of the first night's judgments.")
-@click.option("--margin", type=FiniteRange(0), default=0.0, metavar="D",
+@margin_option(
               help="The largest loss that does not matter, in the unit of the measure. Default: 0.")  # fmt: skip
 @scope_option("pool")
 @click.option("--false-alarms", type=POSITIVE, default=1.0, show_default=True, metavar="N",
@@ -128,7 +131,7 @@ def _say_set_up(name: str, db: str | None, settings: Settings) -> None:
                    "for it goes on counting, the store keeps both; give --judged again.")  # fmt: skip
 @judged_option(help="Judgments that are known from elsewhere: they cost nothing. Repeatable.")
 @click.option("--oracle", metavar="FILE", help="Judge what is drawn at once by this file.")
-@click.option("--sheet", metavar="FILE", help=f"Write what is to be judged: {sheet_options.FORMS}.")
+@any_sheet_option(help=f"Write what is to be judged: {sheet_options.FORMS}.")
 @texts_options
 @machine_is_truth_option
 @price_option
@@ -199,7 +202,7 @@ def night(
 @name_argument
 @db_option
 @click.argument("sheets", metavar="[SHEET]...", nargs=-1)
-@click.option("--judge", metavar="JUDGE", help="Whose judgments they are, where a sheet names no judge.")
+@any_judge_option(help="Whose judgments they are, where a sheet names no judge.")
 @machine_is_truth_option
 @price_option
 @output.comment_option

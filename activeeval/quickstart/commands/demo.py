@@ -8,7 +8,7 @@ import click
 
 from activeeval.cli.help import command
 from activeeval.cli.input_options import seed_option
-from activeeval.cli.output import say, show_table, show_text
+from activeeval.cli.output import out_option, say, show_table, show_text
 from activeeval.cli.waiting import progress, tell
 from activeeval.core.errors import InputError
 from activeeval.report.numbers import counted
@@ -18,9 +18,7 @@ from activeeval.report.numbers import counted
 @click.option("--queries", type=click.IntRange(20), default=800, help="A tenth of them train.")
 @click.option("--repetitions", type=click.IntRange(2), default=1000, help="Replays of each method.")
 @seed_option
-@click.option(
-    "--out", type=click.Path(), default="demo-out", help="Folder for the picture and for files to try commands with."
-)
+@out_option(metavar="DIR", default="demo-out", help="Folder for the picture and for files to try commands with.")
 def demo(queries: int, repetitions: int, seed: int, out: str) -> None:
     """Compare two rankers of a generated collection, and see how many judgments activeeval saves.
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from activeeval.cli import input_options, output
 from activeeval.cli.help import command
 from activeeval.cli.waiting import tell
@@ -20,8 +18,8 @@ if TYPE_CHECKING:
 @input_options.pool_options
 @sampling_options.measure_option
 @input_options.options_of(SampleFields, only=("method", "budget"), budget={"default": "10%", "help": f"{BUDGET_HELP}."})
-@click.option("--out", required=True, metavar="FILE", help="Table to write: .parquet, .csv, .tsv or .jsonl.")
-@click.option("--plot", metavar="FILE", help="Draw q/p over cost and expected performance (.png, .svg, .pdf).")
+@output.out_option(required=True, help="Table to write: .parquet, .csv, .tsv or .jsonl.")
+@output.plot_option(help="Draw q/p over cost and expected performance (.png, .svg, .pdf).")
 @output.force_option
 def design(
     measure: str, method: str | None, budget: Budget, out: str, plot: str | None, force: bool, **options: Any

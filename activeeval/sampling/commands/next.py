@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @command("next")
 @click.argument("path", metavar="SAMPLE")
 @click.argument("sheets", metavar="SHEET...", nargs=-1, required=True)
-@click.option("--sheet", required=True, metavar="FILE", help=f"Sheet to write: {sheet_options.FORMS}.")
+@input_options.any_sheet_option(required=True, help=f"Sheet to write: {sheet_options.FORMS}.")
 @sheet_options.people_options
 @sampling_options.texts_options
 @input_options.policy_option

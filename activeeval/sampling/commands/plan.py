@@ -6,8 +6,6 @@ import math
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from activeeval.cli import input_options, output
 from activeeval.cli.help import command
 from activeeval.cli.input_options import options_of
@@ -36,7 +34,7 @@ _TRAINS = "queries that train"
 @options_of(PlanFields, budget={"type": BUDGET_OR_MONEY})
 @sampling_options.log_queries_option
 @price_option
-@click.option("--plot", metavar="FILE", help="Draw half-width over budget (.png, .svg, .pdf).")
+@output.plot_option(help="Draw half-width over budget (.png, .svg, .pdf).")
 @output.explain_option
 @output.output_option
 def plan(plot: str | None, form: str, **options: Any) -> None:

@@ -29,7 +29,7 @@ pool.add_late("Write", write=("sampling.commands.pool:write", "Write a pool to p
 @input_options.pool_options
 @click.option("--partitions", type=click.IntRange(1), default=8, show_default=True, metavar="N",
               help="Files that it is written to.")  # fmt: skip
-@click.option("--out", required=True, metavar="DIR", help="Folder to write, or its address.")
+@output.out_option(required=True, metavar="DIR", help="Folder to write, or its address.")
 @output.force_option
 @output.output_option
 def write(partitions: int, out: str, force: bool, form: str, **options: Any) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli import input_options, option_types, output
+from activeeval.cli import input_options, output
 from activeeval.cli.help import command
 from activeeval.cli.waiting import tell
 from activeeval.core.errors import InputError
@@ -25,10 +25,8 @@ if TYPE_CHECKING:
     from activeeval.sampling.drawn_sample import DrawnSample
     from activeeval.sampling.sheets import SheetPlan
 
-_out_option = click.option("--out", required=True, metavar="FILE", help="Sample to write, as week1.sample.")
-_sheet_option = click.option(
-    "--sheet", required=True, metavar="FILE", help=f"Sheet for the judges: {sheet_options.FORMS}."
-)
+_out_option = output.out_option(required=True, help="Sample to write, as week1.sample.")
+_sheet_option = input_options.any_sheet_option(required=True, help=f"Sheet for the judges: {sheet_options.FORMS}.")
 
 
 @command()
@@ -85,7 +83,7 @@ def sample(
 
 @command("top-up")
 @click.argument("path", metavar="SAMPLE")
-@click.option("--budget", type=option_types.BUDGET, required=True, help=f"What is added. {BUDGET_HELP}.")
+@input_options.budget_option(required=True, help=f"What is added. {BUDGET_HELP}.")
 @_out_option
 @_sheet_option
 @sheet_options.people_options
@@ -144,7 +142,7 @@ def top_up(
 
 @command("sheet")
 @click.argument("path", metavar="SAMPLE")
-@click.option("--out", required=True, metavar="FILE", help=f"Sheet to write: {sheet_options.FORMS}.")
+@output.out_option(required=True, help=f"Sheet to write: {sheet_options.FORMS}.")
 @sheet_options.people_options
 @sampling_options.texts_options
 @output.force_option

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,15 +18,11 @@ if TYPE_CHECKING:
     from activeeval.sampling.draw import SampleRequest
 
 _AS_MADE = "repeatable. Default: what it was made for."
-documents_option = click.option(
-    "--documents", metavar="FILE", help="What judges read: a table of id and title, text or url."
-)
-queries_option = click.option(
-    "--queries", metavar="FILE", help="Queries' texts: a table of id and text; or of `queries draw`."
-)
-log_queries_option = click.option(
-    "--queries", metavar="FILE", help="Queries of `queries draw`: they stand for its log."
-)
+any_documents_option = partial(click.option, "--documents", metavar="FILE")
+any_queries_option = partial(click.option, "--queries", metavar="FILE")
+documents_option = any_documents_option(help="What judges read: a table of id and title, text or url.")
+queries_option = any_queries_option(help="Queries' texts: a table of id and text; or of `queries draw`.")
+log_queries_option = any_queries_option(help="Queries of `queries draw`: they stand for its log.")
 files_options = options_of(PoolFields, only=FILES)
 """Where a pool in files is, and who goes over it."""
 asked_options = options_of(

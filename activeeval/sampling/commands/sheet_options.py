@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.input_options import with_options
+from activeeval.cli.input_options import any_judge_option, with_options
 from activeeval.cli.output import check_new
 
 if TYPE_CHECKING:
@@ -26,11 +26,9 @@ class _NamedGrade(click.ParamType):  # type: ignore[type-arg]  # older releases 
         return int(grade), name.strip()
 
 
-judges_option = click.option(
-    "--judge",
+judges_option = any_judge_option(
     "judges",
     multiple=True,
-    metavar="JUDGE",
     help="Who judges: the name stands on the sheet. Of several each has a sheet, NAME-JUDGE.csv, and items are shared "
     "out, block by block, by query. Repeatable.",
 )

@@ -28,7 +28,7 @@ _OFTEN = 0.1
 @command()
 @pool_options
 @options_of(SimulateFields, leave_out=("questions",))
-@click.option("--plot", metavar="FILE", help="Draw error over budget (.png, .svg, .pdf).")
+@output.plot_option(help="Draw error over budget (.png, .svg, .pdf).")
 @output.output_option
 def simulate(plot: str | None, form: str, **options: Any) -> None:
     """Replay sampling thousands of times on a labelled pool and compare the methods.

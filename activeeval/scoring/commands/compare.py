@@ -16,7 +16,7 @@ from activeeval.cli.help import command
 from activeeval.cli.wording import option_here
 from activeeval.core.errors import InputError
 from activeeval.sampling.commands import sampling_options
-from activeeval.sampling.options import BUDGET_HELP, MEASURES_HELP
+from activeeval.sampling.options import BUDGET_HELP, MEASURES_HELP, AskedFields
 from activeeval.scoring.commands.query_options import (
     check_per_query,
     no_relevant_option,
@@ -44,31 +44,23 @@ _OWN = {
 @click.argument("new", metavar="NEW")
 @click.option("--qrels", metavar="FILE", help="Judgments, looked up for the items that are asked for.")
 @click.option("--sample", "sample_path", metavar="FILE", help="A sample that was drawn for these two runs.")
-@click.option("--sheet", "sheets", multiple=True, metavar="FILE", help="Its judged sheet; repeatable.")
+@input_options.any_sheet_option("sheets", multiple=True, help="Its judged sheet; repeatable.")
 @click.option("--campaign", metavar="NAME", help="In place of a sample: a campaign that was made for these two runs.")
 @db_option
-@click.option(
-    "--measure",
-    "measures",
-    multiple=True,
-    help=f"{MEASURES_HELP}; repeatable. Default: DCG@10, or what the sample was made for.",
+@input_options.options_of(
+    AskedFields,
+    only=("measures",),
+    measures={"help": f"{MEASURES_HELP}; repeatable. Default: DCG@10, or what the sample was made for.", "default": ()},
 )
-@click.option(
-    "--margin",
-    type=option_types.FiniteRange(0),
-    default=0.0,
-    help="A difference that does not matter, in the unit of the measure.",
-)
+@input_options.margin_option(help="A difference that does not matter, in the unit of the measure.")
 @sampling_options.log_queries_option
 @input_options.scope_option("population")
 @input_options.policy_option
 @input_options.machine_is_truth_option
 @input_options.ties_option
-@click.option(
-    "--budget", type=option_types.BUDGET, help=f"With --qrels, look up only what this pays for. {BUDGET_HELP}."
-)
+@input_options.budget_option(help=f"With --qrels, look up only what this pays for. {BUDGET_HELP}.")
 @click.option("--method", help="With --budget, as items or depth. Default: the best for the measure.")
-@click.option("--max-grade", type=option_types.SCALE, help="Largest grade of the scale. Default: the largest judgment.")
+@input_options.max_grade_option(help="Largest grade of the scale. Default: the largest judgment.")
 @click.option("--overhead", type=option_types.FiniteRange(0), default=0.0, help="Cost of opening a query, in items.")
 @click.option(
     "--unjudged",

@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli.help import command
-from activeeval.cli.input_options import confidence_option, machine_is_truth_option, name_option, ties_option
-from activeeval.cli.option_types import SCALE, SEED
+from activeeval.cli.input_options import (
+    confidence_option,
+    machine_is_truth_option,
+    max_grade_option,
+    name_option,
+    ties_option,
+)
+from activeeval.cli.option_types import SEED
 from activeeval.cli.output import emit, is_asked, output_option, say, say_notes, show_first
 from activeeval.cli.small import leave_small_to_python
 from activeeval.core.errors import did_you_mean
@@ -53,9 +59,7 @@ _HALF = 0.5
 @click.option("-q", "by_query", is_flag=True, help="Print every query.")
 @click.option("-n", "no_summary", is_flag=True, help="Leave out the summary.")
 @holes_options
-@click.option(
-    "--max-grade", type=SCALE, help="With --holes: largest grade of the scale. Default: the largest judgment."
-)
+@max_grade_option(help="With --holes: largest grade of the scale. Default: the largest judgment.")
 @ties_option
 @machine_is_truth_option
 @log_queries_option

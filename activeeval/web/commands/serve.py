@@ -13,6 +13,7 @@ import click
 
 from activeeval.campaigns.commands.options import judge_of, of_campaign, opened
 from activeeval.cli.help import command
+from activeeval.cli.input_options import any_judge_option
 from activeeval.cli.output import output_option, say
 from activeeval.cli.waiting import settle, tell
 from activeeval.core.errors import InputError
@@ -30,7 +31,7 @@ _NEEDED = ("fastapi", "uvicorn", "markdown_it", "argon2", "httptools")
 
 @command()
 @of_campaign
-@click.option("--judge", "judges", multiple=True, metavar="JUDGE", help="Who is invited: each has a link. Repeatable.")
+@any_judge_option("judges", multiple=True, help="Who is invited: each has a link. Repeatable.")
 @click.option("--lead", default="lead", metavar="NAME", help="Who leads: the name that decisions are stored under.")
 @click.option(
     "--grade", "named", multiple=True, metavar='N="NAME"', help="What a grade is called on the page. Repeatable."
