@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli.help import command
-from activeeval.cli.input_options import pool_options, worded
+from activeeval.cli.input_options import options_of, worded
 from activeeval.cli.output import emit, output_option, say, say_note, show_table, show_text
 from activeeval.cli.waiting import tell
+from activeeval.inputs.options import FILES, PoolFields
 from activeeval.sampling.commands.sampling_options import measure_option
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @command()
-@pool_options
+@options_of(PoolFields, leave_out=(*FILES, "contrasts", "overhead", "cost", "traffic", "defensive_share"))
 @measure_option
 @output_option
 def calibration(measure: str, form: str, **options: Any) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from activeeval.cli import input_options, output
 from activeeval.cli.help import command
 from activeeval.cli.waiting import tell
+from activeeval.inputs.options import FILES, PoolFields
 from activeeval.sampling.commands import sampling_options
 from activeeval.sampling.options import BUDGET_HELP, SampleFields
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @command()
-@input_options.pool_options
+@input_options.options_of(PoolFields, leave_out=(*FILES, "contrasts"))
 @sampling_options.measure_option
 @input_options.options_of(SampleFields, only=("method", "budget"), budget={"default": "10%", "help": f"{BUDGET_HELP}."})
 @output.out_option(required=True, help="Table to write: .parquet, .csv, .tsv or .jsonl.")

@@ -9,6 +9,7 @@ import click
 from activeeval.cli import input_options, output
 from activeeval.cli.help import command, group
 from activeeval.cli.waiting import tell
+from activeeval.inputs.options import FILES, PoolFields
 
 
 @group()
@@ -26,7 +27,7 @@ pool.add_late("Write", write=("sampling.commands.pool:write", "Write a pool to p
 
 
 @command()
-@input_options.pool_options
+@input_options.options_of(PoolFields, leave_out=(*FILES, "contrasts", "index_update", "defensive_share"))
 @click.option("--partitions", type=click.IntRange(1), default=8, show_default=True, metavar="N",
               help="Files that it is written to.")  # fmt: skip
 @output.out_option(required=True, metavar="DIR", help="Folder to write, or its address.")
