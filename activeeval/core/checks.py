@@ -160,10 +160,23 @@ def generator(rng: Any, what: str = "rng") -> np.random.Generator:
         raise InputError(problem, field=what.strip("`")) from None
 
 
+RENAMED = {
+    "looks": "adaptive_depth='each', '3', '1' or 'off'",
+    "tune": "model='forest:tune'",
+    "query_factor": "model='forest:no-factor'",
+    "judging": "the measure alone, as 'kNDCG(k=5)@10', which says how it is judged",
+    **dict.fromkeys(("price_per_judgment", "seconds_per_item", "hourly_rate", "currency"), "price='0.40EUR'"),
+}
+"""Keyword arguments that are spelled otherwise now."""
+
+
 def check_names(options: Mapping[str, object], known: type) -> None:
     """Raise TypeError where a keyword argument is none of a TypedDict's, and list these."""
     if unknown := options.keys() - known.__annotations__.keys():
-        raise TypeError(f"unexpected keyword argument {min(unknown)!r}; known: {', '.join(known.__annotations__)}")
+        name = min(unknown)
+        if name in RENAMED:
+            raise TypeError(f"{name!r} is gone: use {RENAMED[name]}")
+        raise TypeError(f"unexpected keyword argument {name!r}; known: {', '.join(known.__annotations__)}")
 
 
 def floats(values: ArrayLike, what: str) -> Floats:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from activeeval.core.checks import RENAMED, check_names
 from activeeval.core.errors import ChoiceError
 from activeeval.core.options import KINDS, declared
 from activeeval.inputs.choices import Choices
@@ -95,3 +96,9 @@ def test_what_stands_behind_a_model_is_no_part_of_its_name():
 def test_an_engine_and_what_it_is_told(engine, parts):
     chosen = Choices(engine=engine)
     assert (chosen.engine_name, chosen.scratch, chosen.trust_ids) == parts
+
+
+@pytest.mark.parametrize("old", RENAMED)
+def test_an_old_keyword_argument_is_refused_with_the_new_one(old):
+    with pytest.raises(TypeError, match=f"'{old}' is gone: use "):
+        check_names({old: 1}, PoolOptions)
