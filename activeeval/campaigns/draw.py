@@ -170,7 +170,7 @@ class CampaignDrawing:
         sample = drawn.sample
         check_rules(sample, rules)
         files, texts = self._texts(sample, self.kept)
-        beside: dict[str, Any] = {"seed": sample.seed, "half_width": request.half_width}
+        beside: dict[str, Any] = {"seed": sample.seed, "half_width": request.whole_half_width}
         beside |= {"texts": {what: asdict(file) for what, file in files.items()}} if files else {}
         with self.opened() as store:
             seq = create(store, self.name, sample, rules, texts=texts, beside=beside)

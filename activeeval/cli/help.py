@@ -39,7 +39,7 @@ GROUPS = {
     "How much": """
         --budget --budget-per-night --budget-on-suspicion --false-alarms --half-width --difference --power --limit
         --items --ahead --repetitions
-        --pairs --more --then-claim --ask-price --n --partitions init --segments init --segment-half-width
+        --pairs --more --then-claim --ask-price --n --partitions init --segments
         """,
     "Where it goes": """
         --host --port --certificate serve --key --behind-proxy --auth-header --address
@@ -64,7 +64,7 @@ GROUPS = {
         create --strict-order --lease create --output --C --C-ties --conflicts learn --margin
         --resamples --start --trees --leaves --regularization --alpha
         --key --active-ms --keep-foreign --ask-skill --adaptive-depth --reopen init --pool-depth init --model
-        sample --difference sample --power --segments --segment-half-width
+        sample --difference sample --power --segments
         --pool-parquet --engine --price
         """,
 }

@@ -42,20 +42,22 @@ class BudgetType(click.ParamType):  # type: ignore[type-arg]  # older releases a
 
 
 class NamedNumber(click.ParamType):  # type: ignore[type-arg]  # older releases are not generic
-    """A name with a positive number, as mobile=0.05."""
+    """A positive number, with a name or without, as 0.1 or mobile=0.05."""
 
-    name = "NAME=E"
+    name = "[NAME=]E"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float]:
-        """Return the name and the number."""
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str | None, float]:
+        """Return the name, None without one, and the number."""
         if isinstance(value, tuple):
             return value
         name, mark, number = str(value).rpartition("=")
+        if not mark:
+            return None, POSITIVE.convert(number, param, ctx)
         try:
             held = float(number)
         except ValueError:
-            mark = ""
-        if not mark or not name:
+            name = ""
+        if not name:
             self.fail(f"expected a segment and its half-width, as mobile=0.05, got {value!r}", param, ctx)
         return name, held
 

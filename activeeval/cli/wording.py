@@ -18,6 +18,7 @@ RENAMED = {
     "--hourly-rate": "--price seconds=25,hour=18",
     "--currency": "--price 0.40USD, or seconds=25,hour=18,currency=USD",
     "--money": "--budget 400EUR --price 0.40",
+    "--segment-half-width": "--half-width NAME=E",
     "--train-qrels": "--train FILE",
     "--train-fraction": "--train 40%, a share of the queries",
     "--train-scores": "--train 40% with --model scores",

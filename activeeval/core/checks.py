@@ -162,6 +162,7 @@ def generator(rng: Any, what: str = "rng") -> np.random.Generator:
 
 RENAMED = {
     "looks": "adaptive_depth='each', '3', '1' or 'off'",
+    "segment_half_widths": "half_width={'mobile': 0.05}",
     "tune": "model='forest:tune'",
     "query_factor": "model='forest:no-factor'",
     "judging": "the measure alone, as 'kNDCG(k=5)@10', which says how it is judged",

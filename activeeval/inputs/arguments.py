@@ -48,10 +48,11 @@ def _file_names(value: Any, what: str) -> list[str]:
     return [str(file_name(each, what)) for each in held]
 
 
-def _half_widths(value: Any, what: str) -> dict[str, float]:
+def _half_widths(value: Any, what: str) -> float | dict[str | None, float]:
     if not isinstance(value, Mapping):
-        raise InputError(f"{what} must be a dict, segment to half-width, got {brief(value)}", field=what.strip("`"))
-    return {text(name, f"a segment of {what}"): number(value[name], f"{what} of {name}") for name in value}
+        return number(value, what)
+    named = {name: name if name is None else text(name, f"a segment of {what}") for name in value}
+    return {named[name]: number(half, f"{what} of {name or 'all queries'}") for name, half in value.items()}
 
 
 def _names_of_grades(value: Any, what: str) -> dict[int, str]:
@@ -71,9 +72,7 @@ _KINDS: Mapping[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(("cannot", "preferred", "discard", "key", "judge", "reason"), text),
     "adaptive_depth": _text_or_number,
     "rng": _seed,
-    **dict.fromkeys(
-        ("share", "half_width", "difference", "power", "confidence", "overhead", "defensive_share"), number
-    ),
+    **dict.fromkeys(("share", "difference", "power", "confidence", "overhead", "defensive_share"), number),
     **dict.fromkeys(("index_update", "margin", "false_alarms", "budget_on_suspicion"), number),
     **dict.fromkeys(("ask_price", "ask_skill"), number),
     **dict.fromkeys(
@@ -91,7 +90,7 @@ _KINDS: Mapping[str, Callable[[Any, str], Any]] = {
         ),
         _positive_whole,
     ),
-    "segment_half_widths": _half_widths,
+    "half_width": _half_widths,
     "grade_names": _names_of_grades,
     **dict.fromkeys(("force", "later", "tie", "expected", "ahead"), flag),
     **dict.fromkeys(("segments", "cost", "traffic", "path", "sheet", "url", "documents", "guidelines"), file_name),

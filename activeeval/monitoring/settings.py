@@ -24,6 +24,7 @@ from activeeval.inputs.choices import POOL_DEPTH
 from activeeval.inputs.loading import sampled_measure
 from activeeval.monitoring.night_outputs import run_arrays
 from activeeval.sampling.draw import fresh_seed
+from activeeval.sampling.options import halves_of
 from activeeval.sampling.policies import policy_for
 from activeeval.sampling.segment_budgets import SegmentGoals
 
@@ -114,10 +115,12 @@ class Settings:
         InputError
             Where a watch cannot be so.
         """
+        whole, parts = halves_of(options.get("half_width"))
+        halves: dict[str, Any] = {"half_width": whole} | ({"segment_half_widths": tuple(parts)} if parts else {})
         settings = cls(
             seed=fresh_seed() if seed is None else seed,
             policy=checked_policy(policy, options["judges_per_item"], options["measures"]),
-            **options,
+            **options | halves,
         )
         settings.check()
         return settings

@@ -149,8 +149,7 @@ class WatchOptions(TypedDict, total=False):
     pool_depth: int
     models: Sequence[str]
     segments: str
-    segment_half_widths: Mapping[str, float]
-    half_width: float
+    half_width: Any
 
 
 @dataclass(slots=True, eq=False)
@@ -308,7 +307,7 @@ def create_watch(
     seed : int, optional
         Of the numbers that all nights share; by default a new one.
     options
-        `WatchOptions`: segments, half_width, segment_half_widths, scope, false_alarms, reference, ….
+        `WatchOptions`: segments, half_width, scope, false_alarms, reference, ….
 
     Examples
     --------
@@ -324,7 +323,6 @@ def create_watch(
     """
     check_names(options, WatchOptions)
     asked: dict[str, Any] = {"judges_per_item": 1, **options}
-    asked["segment_half_widths"] = tuple(dict(asked.get("segment_half_widths", {})).items())
     asked |= {"measures": tuple(map(str, measures_of(measure)[0])), "models": tuple(asked.get("models", ()))}
     asked |= {"budget": budget, "max_grade": max_grade, "margin": margin}
     settings = Settings.chosen(seed, asked.pop("policy", None), **asked)

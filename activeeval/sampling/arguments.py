@@ -97,9 +97,6 @@ class AskedOptions(PoolOptions, total=False):
         A difference that the intervals should leave 0 out for, and the chance of that; by default 0.8.
     segments : path
         A table of query_id and segment.
-    segment_half_widths : mapping of str to float
-        What the intervals of these segments should come to, all of them at once, by the least budget; ``half_width``
-        may stand beside, for all queries.
     """
 
     questions: Any
@@ -108,7 +105,6 @@ class AskedOptions(PoolOptions, total=False):
     difference: float
     power: float
     segments: str | os.PathLike[str]
-    segment_half_widths: Mapping[str, float]
 
 
 class LabelledOptions(PoolOptions, total=False):

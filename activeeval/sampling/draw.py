@@ -68,15 +68,15 @@ class SampleRequest(SampleFields):
 
     def _price(self) -> Budget | Goal | SegmentGoals:
         if self.segments is not None or self.segment_half_widths:
-            goals = SegmentGoals.of(self.segments, self.segment_half_widths, self.half_width)
+            goals = SegmentGoals.of(self.segments, self.segment_half_widths, self.whole_half_width)
             for name in ("budget", "difference"):
                 if getattr(self, name) is not None:
-                    problem = f"`segment_half_widths` ask which budget: give these or `{name}`"
+                    problem = f"half-widths of segments ask which budget: give these or `{name}`"
                     raise ChoiceError(problem, field=name)
             return goals
-        if sum(value is not None for value in (self.budget, self.half_width, self.difference)) != 1:
+        if sum(value is not None for value in (self.budget, self.whole_half_width, self.difference)) != 1:
             raise ChoiceError("give one of `budget`, `half_width` and `difference`", field="budget")
-        return self.budget or Goal(half_width=self.half_width, difference=self.difference, power=self.power)
+        return self.budget or Goal(half_width=self.whole_half_width, difference=self.difference, power=self.power)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,8 +156,8 @@ def _of_files(
     from activeeval.sampling.draw_pool_files import FilesAsked, draw_of_files  # who holds the pool does not wait for it
 
     if not isinstance(price, Budget):
-        what = "segment_half_widths" if isinstance(price, SegmentGoals) else "half_width"
-        raise ChoiceError(f"`{what}` need the pool at hand: of `pool_parquet` give a `budget`", field=what)
+        problem = "`half_width` needs the pool at hand: of `pool_parquet` give a `budget`"
+        raise ChoiceError(problem, field="half_width")
     if not choices.judging.has_grades:
         raise ChoiceError("a pool in files is judged by grades, not by comparisons as kNDCG is", field="measures")
     how: dict[str, Any] = {name: getattr(request, name) for name in ("method", "weights", "adaptive_depth", "usual")}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from activeeval.core.errors import ChoiceError
 from activeeval.core.options import option
 
-HalfWidths = Mapping[str, float] | Iterable[tuple[str, float]]
 QUESTIONS = ("difference", "run", "versus")
 WEIGHTS = ("equal", "sum", "minimax")
 DEPTHS = ("each", "3", "1", "off")
@@ -48,20 +48,53 @@ class AskedFields:
 class GoalFields(AskedFields):
     """What is asked of a sample, and what it is to reach in place of a budget."""
 
-    half_width: float | None = option(None, "Budget that should bring the intervals to ± E.", "positive", metavar="E")
+    half_width: Any = option(
+        (),
+        "Budget that should bring the intervals to ± E, or those of a segment of `segments` (mobile=0.05), all of them "
+        "at once; repeatable.",
+        "named number",
+        is_many=True,
+        metavar="[NAME=]E",
+    )
     difference: float | None = option(
         None, "Budget that should detect a difference of D, with `power`.", "positive", metavar="D"
     )
     power: float = option(0.8, "Chance that the interval leaves out 0.", "share")
-    segments: str | None = option(None, "For `segment_half_widths`: a table of query_id and segment.", "file")
-    segment_half_widths: HalfWidths = option(
-        (),
-        "The least budget that brings the interval of a segment of `segments` to ± E, all of them at once; repeatable, "
-        "with `half_width` for all queries beside.",
-        "named number",
-        is_many=True,
-        metavar="NAME=E",
-    )
+    segments: str | None = option(None, "For half-widths of segments: a table of query_id and segment.", "file")
+
+    @property
+    def whole_half_width(self) -> float | None:
+        """The half-width for all queries."""
+        return halves_of(self.half_width)[0]
+
+    @property
+    def segment_half_widths(self) -> list[tuple[str, float]]:
+        """The half-widths of segments."""
+        return halves_of(self.half_width)[1]
+
+
+def halves_of(half_width: Any) -> tuple[float | None, list[tuple[str, float]]]:
+    """Return half-widths for all queries and for segments.
+
+    Parameters
+    ----------
+    half_width : float, mapping of segment to float, or sequence of (segment, float)
+        None stands for all queries.
+
+    Examples
+    --------
+    >>> halves_of(0.1), halves_of({"mobile": 0.05, None: 0.1})
+    ((0.1, []), (0.1, [('mobile', 0.05)]))
+    """
+    if half_width is None:
+        return None, []
+    if not isinstance(half_width, (Mapping, tuple, list)):
+        return half_width, []
+    pairs = list(half_width.items() if isinstance(half_width, Mapping) else half_width)
+    whole = [half for name, half in pairs if name is None]
+    if len(whole) > 1:
+        raise ChoiceError("`half_width` for all queries is given twice", field="half_width")
+    return (whole[0] if whole else None), [(name, half) for name, half in pairs if name is not None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

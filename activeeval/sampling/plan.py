@@ -57,7 +57,7 @@ def plan_for(
         return _by_segment(choices, request, say, progress)
     if choices.pool_parquet is not None:
         return _in_files(choices, request, progress)
-    if request.budget and request.half_width is not None:
+    if request.budget and request.whole_half_width is not None:
         raise ChoiceError("`half_width` asks which budget: give that or `budget`", field="budget")
     if request.sheets and not request.pilots:
         problem = "`sheets` holds the judgments of a `pilots`: give the pilot's sample, too"
@@ -79,7 +79,7 @@ def plan_for(
     about: dict[str, Any] = {"scope": request.scope, "confidence": request.confidence}
     asking = asking_notes(case, made, request.ask_price, request.ask_skill, weights=request.weights, **about)
     return Plan(
-        sample=made, goal=request.half_width, price=request.price, of_pool=(*case.notes, *by_machines),
+        sample=made, goal=request.whole_half_width, price=request.price, of_pool=(*case.notes, *by_machines),
         asking=tuple(asking), **about,
     )  # fmt: skip
 
@@ -106,12 +106,12 @@ def _by_segment(
     choices: Choices, request: PlanRequest, say: Callable[[Note | Caution], object], progress: Callable[[str], object]
 ) -> SegmentPlan:
     request.check_left_out(
-        _FOR_ONE_BUDGET, "`segment_half_widths` asks which budget for itself: {} does not go with it"
+        _FOR_ONE_BUDGET, "half-widths of segments ask which budget for themselves: {} does not go with them"
     )
-    method = request.method_for("`segment_half_widths`")
+    method = request.method_for("half-widths of segments")
     check_fits(request.measures, request.methods)
     about: dict[str, Any] = {"scope": request.scope, "confidence": request.confidence}
-    goals = SegmentGoals.of(request.segments, request.segment_half_widths, request.half_width, **about)
+    goals = SegmentGoals.of(request.segments, request.segment_half_widths, request.whole_half_width, **about)
     if request.weights != "equal":
         raise ChoiceError("`weights` follow from half-widths by segment: leave them out", field="weights")
     case = _prepared(choices, request, (), say, progress)
@@ -165,7 +165,7 @@ def plan(
     *,
     measure: Any = "DCG",
     budget: Any = None,
-    half_width: float | None = None,
+    half_width: Any = None,
     max_grade: int | None = None,
     judged: Any = None,
     names: Sequence[str] = (),
@@ -180,7 +180,7 @@ def plan(
         As of `sample`: one sample answers all measures and questions.
     budget : int, float or str, or a list of them
         What these should reach: 200, "10%", or with a price "400EUR".
-    half_width : float, optional
+    half_width : float, or mapping of str to float, optional
         What intervals should come to: the budget for that is planned.
     options
         `PlanOptions`: difference and power, questions, methods, pilots, prices, segments, scope, confidence, …. With

@@ -33,7 +33,7 @@ class PlanRequest(PlanFields):
     def goals(self) -> list[Goal]:
         """What is to be reached: a half-width, a difference that is to be detected, both or nothing."""
         about: dict[str, Any] = {"scope": self.scope, "confidence": self.confidence}
-        goals = [] if self.half_width is None else [Goal(half_width=self.half_width, **about)]
+        goals = [] if self.whole_half_width is None else [Goal(half_width=self.whole_half_width, **about)]
         if self.difference is not None:
             goals.append(Goal(difference=self.difference, power=self.power, **about))
         return goals

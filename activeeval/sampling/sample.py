@@ -36,7 +36,7 @@ def sample(
     *,
     measure: Any = "DCG",
     budget: Any = None,
-    half_width: float | None = None,
+    half_width: Any = None,
     max_grade: int | None = None,
     judged: Any = None,
     names: Sequence[str] = (),
@@ -54,8 +54,9 @@ def sample(
     budget : int, float or str
         How many judgments, in mean items where costs differ, or a share of judging everything: 200, "10%". Never
         exceeded. Or, in its place, ``share``, or what to reach:
-    half_width : float, optional
-        What the intervals should come to.
+    half_width : float, or mapping of str to float, optional
+        What the intervals should come to; of segments of ``segments`` all of them at once, as {"mobile": 0.05}, where
+        the name None stands for all queries.
     max_grade : int
         The largest grade of the scale.
     judged : path, frame, dict or Judgments, or a list of them
@@ -94,7 +95,7 @@ def sample(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     table = pathlib.Path(folder, "segments.csv")
     ...     _ = table.write_text("query_id,segment\\n" + "".join(f"q{q},{'ab'[q % 2]}\\n" for q in range(80)))
-    ...     asked = {"segments": table, "segment_half_widths": {"a": 2.0, "b": 2.5}}
+    ...     asked = {"segments": table, "half_width": {"a": 2.0, "b": 2.5}}
     ...     for_segments = sample(run, measure="DCG@5", max_grade=3, seed=1, **asked)
     >>> any(note.startswith("± 2 for a, ± 2.5 for b takes a budget of") for note in for_segments.notes)
     True
@@ -113,7 +114,7 @@ def requested(
     measure: Any,
     *,
     budget: Any = None,
-    half_width: float | None = None,
+    half_width: Any = None,
     max_grade: int | None = None,
     judged: Any = None,
     names: Sequence[str] = (),

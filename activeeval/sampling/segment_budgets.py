@@ -10,7 +10,7 @@ a half-width of the whole takes it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,10 +28,10 @@ from activeeval.inputs.budgets import Budget, check_open
 from activeeval.inputs.case import Case
 from activeeval.inputs.systems import Asked, check_differ
 from activeeval.sampling.answers import FEWEST
-from activeeval.sampling.options import HalfWidths
 from activeeval.sampling.plan_case import name_of, planner_of
 
 _SLACK = 0.9
+HalfWidths = Mapping[str, float] | Iterable[tuple[str, float]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,20 +72,18 @@ class SegmentGoals:
         """
         pairs = list(half_widths.items() if isinstance(half_widths, Mapping) else half_widths)
         if not pairs:
-            problem = "`segments` says which queries `segment_half_widths` are about: give one, as mobile=0.05"
-            raise ChoiceError(problem, field="segment_half_widths")
+            problem = "`segments` says which queries a `half_width` is about: give one, as mobile=0.05"
+            raise ChoiceError(problem, field="half_width")
         if segments is None:
-            problem = "`segment_half_widths` needs `segments`: a table of query_id and segment"
+            problem = "`half_width` of a segment needs `segments`: a table of query_id and segment"
             raise ChoiceError(problem, field="segments")
         held: dict[str, float] = {}
         for name, half_width in pairs:
             if name in held:
-                raise ChoiceError(
-                    f"segment {name} is given twice in `segment_half_widths`", field="segment_half_widths"
-                )
+                raise ChoiceError(f"segment {name} is given twice in `half_width`", field="half_width")
             if not is_number(half_width) or not 0 < half_width < math.inf:
                 problem = f"the half-width of segment {name} must be a positive number, got {brief(half_width)}"
-                raise InputError(problem, field="segment_half_widths")
+                raise InputError(problem, field="half_width")
             held[name] = float(half_width)
         return cls(source=segments, half_widths=held, whole=whole, **how)
 
@@ -103,7 +101,7 @@ class SegmentGoals:
         for name in self.half_widths:
             if name not in known:
                 named = f"{did_you_mean(name, known)}known: {', '.join(known)}"
-                raise InputError(f"{self.source}: no segment {name!r}; {named}", field="segment_half_widths")
+                raise InputError(f"{self.source}: no segment {name!r}; {named}", field="half_width")
 
     def members(self, segments: Segments, pool: QueryPool) -> tuple[dict[str, Bools], list[Note]]:
         """Return which queries each segment holds, and what to know of it, once all named ones hold some."""
@@ -112,7 +110,7 @@ class SegmentGoals:
         for name in self.half_widths:
             if name not in members:
                 problem = f"{self.source}: the pool holds no query of segment {name}"
-                raise InputError(problem, field="segment_half_widths")
+                raise InputError(problem, field="half_width")
         return members, notes
 
     def __str__(self) -> str:
@@ -247,7 +245,7 @@ class _About:
         what = f"{where}{f', {name_of(self.case, asked)},' if several else ''} cannot be narrower than ± {least:.3g}"
         whose = " for the population" if goal.scope == "population" else ""
         text = f"{what}{whose}, with everything judged; expected at least that, got {goal.half_width:g}"
-        return InputError(text, field="half_width" if name is None else "segment_half_widths")
+        return InputError(text, field="half_width")
 
     def row(self, which: int, bounded: BoundedPlan) -> SegmentRow:
         """Return what to expect of a part."""
@@ -290,7 +288,7 @@ def _checked_method(name: str | None, targets: Sequence[Target]) -> Method:
     if not all(target.measure.reads_parts for target in targets):
         whole = "not of the top k, nor of gains by rank"
         problem = f"half-widths by segment are of measures that can read a part of a query's labels: {whole}"
-        raise InputError(problem, field="segment_half_widths")
+        raise InputError(problem, field="half_width")
     method = find_method(name or default_method(*(target.measure for target in targets)).name)
     if not method.scheme.answers_several or not method.is_optimal:
         why = "draws with replacement" if method.with_replacement else "takes all queries alike"

@@ -28,7 +28,7 @@ class SegmentPlan(PrintableResult):
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     table = pathlib.Path(folder, "segments.csv")
     ...     _ = table.write_text("query_id,segment\\n" + "".join(f"q{q},{'ab'[q % 2]}\\n" for q in range(40)))
-    ...     asked = {"segments": table, "segment_half_widths": {"a": 3.0, "b": 4.0}}
+    ...     asked = {"segments": table, "half_width": {"a": 3.0, "b": 4.0}}
     ...     planned = plan(run, measure="DCG@5", max_grade=3, **asked)
     >>> half_widths = planned.half_widths
     >>> half_widths["a"] <= 3.0, half_widths["b"] <= 4.0, planned.budget < 200

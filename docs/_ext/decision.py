@@ -32,7 +32,7 @@ SAMPLED = {
     "How good is one run?": "--run new.run",
     "Which of several runs is best?": "--run a.run --run b.run --run c.run",
     "What did an index update change, judgments known?": "--run new.run --versus-run old.run --judged qrels.txt",
-    "How good is it in each segment?": "--run new.run --segments segments.csv --segment-half-width all=0.05",
+    "How good is it in each segment?": "--run new.run --segments segments.csv --half-width all=0.05",
 }  # fmt: skip
 """A question, and what `activeeval sample` takes for it."""
 WITHOUT_SAMPLE = (
@@ -75,7 +75,7 @@ def _tree() -> Iterator[str]:
         for method, members in groupby(names, key=lambda name: method_of(MEASURES[name]).name):
             families = list(members)
             judged = JUDGED[METHODS[method].stage.name]
-            how_much = "" if "--segment-half-width" in takes else " --budget 200"
+            how_much = "" if "--half-width" in takes else " --budget 200"
             yield f"  - by {', '.join(families)}: method `{method}`, which judges {judged}"
             yield f"    - `activeeval sample {takes} --measure {MEASURES[families[0]]}{how_much} …`"
     for situation, questions in WITHOUT_SAMPLE:

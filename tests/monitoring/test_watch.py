@@ -383,7 +383,7 @@ def by_segment(call, watch, folder):
     return init
 
 
-HALVES = ("--segments", "segments.csv", "--segment-half-width", "mobile=3", "--segment-half-width", "desktop=3")
+HALVES = ("--segments", "segments.csv", "--half-width", "mobile=3", "--half-width", "desktop=3")
 PARTS = ("parts", "--db", "sqlite:///parts.db")
 
 
@@ -412,7 +412,7 @@ def test_nights_by_segment_have_rows_a_table_and_a_page(call, by_segment, folder
 
 
 def test_a_budget_too_small_for_half_widths_says_so_in_one_line(call, by_segment):
-    by_segment("--segments", "segments.csv", "--segment-half-width", "mobile=0.3")
+    by_segment("--segments", "segments.csv", "--half-width", "mobile=0.3")
     said = call("watch", "night", *PARTS, "--run", "1.run", "--date", DATES[0])
     assert "± 0.3 for mobile would take about" in said.err
     assert "drawn for 25" in " ".join(said.err.split())
@@ -421,11 +421,11 @@ def test_a_budget_too_small_for_half_widths_says_so_in_one_line(call, by_segment
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--segments", "segments.csv", "--segment-half-width", "mobil=3"), "no segment 'mobil'; did you mean mobile?"),
-        ((*HALVES, "--segment-half-width", "mobile=2"), "mobile is given twice"),
-        (("--segments", "segments.csv", "--segment-half-width", "mobile=0"), "must be a positive number, got 0.0"),
-        (("--segments", "segments.csv", "--segment-half-width", "mobile=nan"), "must be a positive number, got nan"),
-        (("--segment-half-width", "mobile=3"), "--segment-half-width needs --segments"),
+        (("--segments", "segments.csv", "--half-width", "mobil=3"), "no segment 'mobil'; did you mean mobile?"),
+        ((*HALVES, "--half-width", "mobile=2"), "mobile is given twice"),
+        (("--segments", "segments.csv", "--half-width", "mobile=0"), "must be a positive number, got 0.0"),
+        (("--segments", "segments.csv", "--half-width", "mobile=nan"), "must be a positive number, got nan"),
+        (("--half-width", "mobile=3"), "--half-width of a segment needs --segments"),
         (("--segments", "none.csv"), "none.csv"),
     ],
 )

@@ -42,7 +42,7 @@ def files(tmp_path, monkeypatch):
 
 
 def request(**changes):
-    asked = {"measures": ("DCG@5",), "segments": "segments.csv", "segment_half_widths": WIDTHS, "method": "items"}
+    asked = {"measures": ("DCG@5",), "segments": "segments.csv", "half_width": WIDTHS, "method": "items"}
     return SampleRequest(**asked | changes)
 
 
@@ -85,9 +85,9 @@ def test_a_half_width_of_the_whole_counts_as_well():
 @pytest.mark.parametrize("method", ["items", "depth", "whole"])
 def test_a_sample_is_drawn_for_it_and_read_like_any(method):
     said, widths = [], {"mobile": 1.5, "desktop": 2.0}
-    drawn = draw_for(CHOICES, request(method=method, segment_half_widths=widths), say=said.append)
+    drawn = draw_for(CHOICES, request(method=method, half_width=widths), say=said.append)
     assert drawn.budget == budget_of(method=method, widths=widths).budget
-    sheet = draw_for(CHOICES, request(method=method, segment_half_widths=widths)).sample
+    sheet = draw_for(CHOICES, request(method=method, half_width=widths)).sample
     units = [[(u.query_id, u.item_ids) for u in sample.campaign.planned] for sample in (drawn.sample, sheet)]
     assert units[0] == units[1]
     drawn.sample.write("s.sample", "s.csv")
@@ -150,13 +150,13 @@ def test_a_segment_stands_for_a_population_by_its_queries_alone():
 @pytest.mark.parametrize(
     ("changes", "message", "field"),
     [
-        ({"segment_half_widths": {"moble": 1.0}}, r"segments.csv: no segment 'moble'; did you mean mobile\?", None),
-        ({"segment_half_widths": {"tablet": 1.0}}, "the pool holds no query of segment tablet", None),
-        ({"segment_half_widths": [("mobile", 1.0), ("mobile", 2.0)]}, "segment mobile is given twice", None),
-        ({"segment_half_widths": {"mobile": 0.0}}, "of segment mobile must be a positive number, got 0.0", None),
-        ({"segment_half_widths": {"mobile": float("nan")}}, "must be a positive number, got nan", None),
-        ({"segment_half_widths": ()}, "`segments` says which queries", None),
-        ({"segments": None}, "`segment_half_widths` needs `segments`", "segments"),
+        ({"half_width": {"moble": 1.0}}, r"segments.csv: no segment 'moble'; did you mean mobile\?", None),
+        ({"half_width": {"tablet": 1.0}}, "the pool holds no query of segment tablet", None),
+        ({"half_width": [("mobile", 1.0), ("mobile", 2.0)]}, "segment mobile is given twice", None),
+        ({"half_width": {"mobile": 0.0}}, "of segment mobile must be a positive number, got 0.0", None),
+        ({"half_width": {"mobile": float("nan")}}, "must be a positive number, got nan", None),
+        ({"half_width": ()}, "`segments` says which queries", None),
+        ({"segments": None}, "`half_width` of a segment needs `segments`", "segments"),
         ({"budget": Budget(20)}, "ask which budget: give these or `budget`", "budget"),
         ({"difference": 0.5}, "ask which budget: give these or `difference`", "difference"),
         ({"method": "active"}, "method 'active' draws with replacement", "method"),
@@ -170,12 +170,12 @@ def test_what_cannot_be_is_refused_in_a_line(changes, message, field):
     with pytest.raises(ActiveEvalError, match=message) as refused:
         draw_for(CHOICES, request(**changes))
     assert "\n" not in str(refused.value)
-    assert refused.value.field == (field or "segment_half_widths")
+    assert refused.value.field == (field or "half_width")
 
 
 def test_depths_that_follow_labels_by_default_are_planned_beforehand_here():
     """nDCG's depths follow labels where nobody says otherwise: half-widths by segment say otherwise."""
-    design = draw_for(CHOICES, request(measures=("nDCG@5",), method=None, segment_half_widths={"mobile": 0.3})).sample
+    design = draw_for(CHOICES, request(measures=("nDCG@5",), method=None, half_width={"mobile": 0.3})).sample
     assert design.campaign.design.looks == "off"
     assert design.campaign.paths is None
 

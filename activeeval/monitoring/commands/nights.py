@@ -51,14 +51,13 @@ if TYPE_CHECKING:
 @db_option
 @options_of(
     GoalFields,
-    only=("measures", "segments", "segment_half_widths", "half_width"),
+    only=("measures", "segments", "half_width"),
     measures={"required": True, "help": f"{MEASURES_HELP}; repeatable."},
     segments={"help": "Read nights by segment too: a table of query_id and segment, stored with the watch."},
-    segment_half_widths={
-        "help": "Draw the least that brings a night's interval in a segment of --segments to ± E, all of them at once; "
-        "repeatable."
+    half_width={
+        "help": "Draw the least that brings a night's interval to ± E, or a segment's (mobile=0.05), "
+        "all of them at once; repeatable."
     },
-    half_width={"help": "Draw the least that brings a night's interval to ± E; beside segments or alone."},
 )
 @click.option("--budget-per-night", "budget", type=POSITIVE, required=True, metavar="N",
               help="New labels a night, on average; at most, with half-widths.")  # fmt: skip
@@ -87,7 +86,7 @@ def init(name: str, db: str | None, seed: int | None, policy: str | None, form: 
     the one at which --false-alarms nights of 100 without a change raise an alarm at most. A night that looks bad and is
     undecided gets --budget-on-suspicion labels on top.
 
-    With --segment-half-width or --half-width a night draws the fewest new labels that should bring its values to these
+    With --half-width a night draws the fewest new labels that should bring its values to these
     half-widths, all earlier ones in hand, none where these do. Where --budget-per-night does not pay for them the night
     is drawn for that, and says what they would have taken. What a night is more than another is read from the same
     sample.
@@ -96,7 +95,7 @@ def init(name: str, db: str | None, seed: int | None, policy: str | None, form: 
     activeeval watch init quality --measure DCG@10 --measure nDCG@10 --budget-per-night 40
     activeeval watch init quality --measure P@5 --budget-per-night 40 --margin 0.02 --reference first
     activeeval watch init quality --measure DCG@10 --budget-per-night 200 --margin 0.2 \\
-        --segments segments.csv --segment-half-width mobile=0.5 --segment-half-width desktop=0.5
+        --segments segments.csv --half-width mobile=0.5 --half-width desktop=0.5
     """
     from activeeval.monitoring.settings import Settings, set_up
 

@@ -53,7 +53,7 @@ def plan(plot: str | None, form: str, **options: Any) -> None:
     whether they are worth it, and about how many places of each list, stands below. Of one that nobody has asked yet
     --ask-price says the same.
 
-    With --segments and --segment-half-width the least budget is said with which every segment's interval, all of them
+    With --segments and --half-width the least budget is said with which every segment's interval, all of them
     at once as `estimate --by` reads them, and that of all with --half-width, come to their own ±.
 
     Without labels to learn from all grades count as equally likely, and the half-widths are guesses: judge a small

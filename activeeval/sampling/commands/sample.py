@@ -51,7 +51,7 @@ def sample(
     With --documents and --queries the sheet holds what the judges are to read. For a spreadsheet such a text is cut
     behind 32,767 characters, and one that would pass for a formula stands behind an apostrophe.
 
-    With --segments and --segment-half-width the budget is the least that brings the interval of each of these segments,
+    With --segments and --half-width the budget is the least that brings the interval of each of these segments,
     all at once, to its own ±; `estimate --by` reads them. Queries in none of them are judged rarely, not never.
 
     With a measure as kNDCG(k=5)@10 whole queries are drawn. Their judge finds the k best of each by
