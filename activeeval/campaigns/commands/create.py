@@ -28,7 +28,7 @@ _MINUTES = 60
 _RULES = ("strict_order", "adjudicate", "judges_per_item", "policy")
 _OF_NEW = (*_RULES, "lease", "use_labels", "judged_from")
 _GOALS = ("half_width", "difference", "power", "segments", "segment_half_widths")
-"""What a further round takes from its campaign, and what it has no budget of."""
+"""What a further round takes from its campaign, and what is no budget."""
 
 
 @command()
