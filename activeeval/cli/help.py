@@ -60,7 +60,7 @@ GROUPS = {
         sample,create,plan,compare --method sample,create,plan --train
         sample,create --pool-depth
         --pool-run --contrasts --weights --ties --seed --expected --index-update
-        --grader-trust --judged-policy --machine-is-truth --use-labels --overhead --cost --traffic --defensive-share
+        --grader-trust --judged-policy --machine-is-truth --overhead --cost --traffic --defensive-share
         create --strict-order --lease create --output --C --C-ties --conflicts learn --margin
         --resamples --start --trees --leaves --regularization --alpha
         --key --active-ms --keep-foreign --ask-skill --adaptive-depth --reopen init --pool-depth init --model

@@ -42,8 +42,8 @@ _COMMAND = re.compile("`[^`]+`")
 _JOIN = "\N{NO-BREAK SPACE}"
 
 
-def _keep(context: click.Context, name: str, value: bool) -> None:
-    context.meta[f"activeeval.{name}"] = value
+def _keep(context: click.Context, option: click.Parameter, value: bool) -> None:
+    context.meta[f"activeeval.{option.name}"] = value
 
 
 def is_asked(name: str) -> bool:
@@ -54,7 +54,7 @@ def is_asked(name: str) -> bool:
 
 def _shown(context: click.Context, _: click.Parameter, form: str) -> str:
     """Return the format; ``wide`` is text, of which `is_asked` knows that it has all columns."""
-    _keep(context, WIDE, form == WIDE)
+    context.meta[f"activeeval.{WIDE}"] = form == WIDE
     return "text" if form == WIDE else form
 
 
@@ -68,13 +68,8 @@ def _printing(more: Sequence[str] = (), text: str = "") -> Callable[[Callable[..
 output_option = _printing()
 comment_option = _printing([COMMENT], f"; `{COMMENT}`: the answer as a comment for a pull request")
 tracked_option = _printing([TRACKED], f"; `{TRACKED}`: logged as metrics")
-explain_option = click.option(
-    "--explain",
-    is_flag=True,
-    expose_value=False,
-    callback=lambda context, _, value: _keep(context, "explain", value),
-    help="All notes too, and what each number is.",
-)
+_EXPLAINED = "All notes too, and what each number is."
+explain_option = click.option("--explain", is_flag=True, expose_value=False, callback=_keep, help=_EXPLAINED)
 out_option = partial(click.option, "--out", metavar="FILE")
 plot_option = partial(click.option, "--plot", metavar="FILE")
 force_option = click.option("--force", is_flag=True, help="Overwrite what is there.")

@@ -41,6 +41,7 @@ RENAMED = {
     "adapt --learning-rate": "--base FILE",
     "adapt --folds": "choose_regularization of Python",
     "adapt --click-level": "preferences_from_clicks of Python",
+    "campaign create --use-labels": "--judged FILE, with that of --letor or --qrels",
     "campaign redraw": "campaign create NAME --redraw",
 }
 """Options, some behind their command, and commands behind their groups, that are spelled otherwise now."""

@@ -367,20 +367,8 @@ def test_a_further_round_and_a_sample_that_knows_another_keep_it(call, folder):
     assert code == 0, err
     assert "some.csv: 11 grades of a machine are taken for people's" in err
     assert call("campaign", "import", "w", "kinds.csv", "--judge", "ann", "--machine-is-truth")[0] == 0
-    code, _, err = call(
-        "campaign",
-        "create",
-        "w",
-        "--redraw",
-        "--run",
-        "a.run",
-        "--budget",
-        "5",
-        "--max-grade",
-        "3",
-        "--measure",
-        "DCG@5",
-    )
+    asked = ("--run", "a.run", "--budget", "5", "--max-grade", "3", "--measure", "DCG@5")
+    code, _, err = call("campaign", "create", "w", "--redraw", *asked)
     assert code == 0, err
     assert err.count("kinds.csv: 10 grades of a machine are taken for people's") == 1
     code, out, err = call("campaign", "status", "w", "-o", "jsonl")

@@ -218,7 +218,7 @@ def test_next_asks_for_the_pair_of_the_smallest_difference(call, folder, prefs):
     assert "chosen by chance" in by_chance.err
     (folder / "own.json").write_text(OWN)
     refused = call("gains", "next", "ask.jsonl", "--like", "own.json").err
-    assert "own.json: has no field 'C', expected what `gains learn` writes" in refused
+    assert "own.json: has no field 'C_ties', expected what `gains learn` writes" in refused
 
 
 def test_preferences_between_runs_are_those_between_their_lists(call, folder):

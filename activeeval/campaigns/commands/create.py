@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _MINUTES = 60
 _RULES = ("strict_order", "adjudicate", "judges_per_item", "policy")
-_OF_NEW = (*_RULES, "lease", "use_labels", "judged_from")
+_OF_NEW = (*_RULES, "lease", "judged_from")
 _GOALS = ("half_width", "difference", "power", "segments")
 """What a further round takes from its campaign, and what it has no budget of."""
 
@@ -35,9 +35,6 @@ _GOALS = ("half_width", "difference", "power", "segments")
 @command()
 @of_campaign
 @sampling_options.drawing_options
-@click.option(
-    "--use-labels", is_flag=True, help="Labels of --letor and --qrels are known, as --judged."
-)  # fmt: skip
 @click.option(
     "--judged-from",
     multiple=True,
@@ -72,7 +69,6 @@ _GOALS = ("half_width", "difference", "power", "segments")
 def create(
     name: str,
     db: str | None,
-    use_labels: bool,
     redraw: bool,
     judged_from: tuple[str, ...],
     documents: str | None,
@@ -108,8 +104,6 @@ def create(
     check_free(checked_name(name), db)
     with worded():
         rules = rules_for(options["measures"], lease_s=max(1, math.ceil(lease * _MINUTES)), **how)
-    if use_labels:
-        options["judged"] = (*options["judged"], *options["letor"], *filter(None, (options["qrels"],)))
     kept: dict[str, TextFile] = {}
     for other in dict.fromkeys(judged_from):
         labels, texts = _labels(other, db)

@@ -162,10 +162,9 @@ def _settings(path: str | None) -> dict[str, Any]:
     if path is None:
         return {"C": None, "C_ties": None, "shape": "decreasing"}
     fields = read_gains(path).fields
-    try:
-        return {name: fields[name] for name in ("C", "C_ties", "shape")}
-    except KeyError as problem:
-        raise InputError(f"{path}: has no field {problem}, expected what `gains learn` writes") from None
+    if "C_ties" not in fields:
+        raise InputError(f"{path}: has no field 'C_ties', expected what `gains learn` writes")
+    return {name: fields[name] for name in ("C", "C_ties", "shape")}
 
 
 def _learner(options: dict[str, Any], **more: Any) -> GainDiscountLearner:

@@ -51,8 +51,6 @@ price_option = click.option(
 
 def say_costs(price: Price | None, n_judgments: int, what: str = "judgments") -> None:
     """Print on stderr what some judgments cost, where that is known."""
-    if price is None:
-        return
     from activeeval.sampling.prices import priced
 
     if costs := priced(price, n_judgments, what):
