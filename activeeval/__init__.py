@@ -32,9 +32,9 @@ Plan and draw what to judge
 Read what was judged
     A sample's answer is a `Result`, or `Results`. Below them: `Estimate`, `Interval`, `Figure`, `Cannot`.
 Judge for as long as it takes
-    `create_campaign` puts a sample into a store, `open_campaign` opens it: `StoredCampaign`. `Campaign` asks for each
-    `Unit` in memory. `Rounds` hold one campaign after another. `create_watch` and `open_watch` an index night after
-    night: `Watch`.
+    `create_campaign` puts a sample into a store, `open_campaign` opens it: `StoredCampaign`; `list_campaigns` names
+    them. `Campaign` asks for each `Unit` in memory. `Rounds` hold one campaign after another. `create_watch` and
+    `open_watch` watch an index night after night: `Watch`.
 Queries, rankings and judgments
     `QueryPool`, `Rankings`, `PoolGrades`; `Judgment`, `Judgments`, `Judge`. `generate_pool` makes one to try.
 Measures
@@ -124,6 +124,7 @@ _HOMES = {
     "activeeval.graders.audit_result": ("audit",),
     "activeeval.graders.ask": ("ask_grader",),
     "activeeval.sampling.pool_files": ("write_pool",),
+    "activeeval.campaigns.campaign_work": ("list_campaigns",),
     "activeeval.campaigns.stored_campaign": ("StoredCampaign", "create_campaign", "open_campaign"),
     "activeeval.scoring.compare": ("compare", "evaluate"),
     "activeeval.sampling.plan": ("plan",),
@@ -199,6 +200,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from activeeval.adaptation import HyperLinearRanker as HyperLinearRanker
+    from activeeval.campaigns.campaign_work import list_campaigns as list_campaigns
     from activeeval.campaigns.stored_campaign import StoredCampaign as StoredCampaign, create_campaign, open_campaign
     from activeeval.core.campaign import Campaign, Unit as Unit
     from activeeval.core.campaign.rounds import Rounds as Rounds

@@ -98,7 +98,7 @@ _KINDS: Mapping[str, Callable[[Any, str], Any]] = {
     "grade_names": _names_of_grades,
     **dict.fromkeys(("query_factor", "tune", "force", "later", "tie", "expected", "ahead"), flag),
     **dict.fromkeys(("segments", "cost", "traffic", "path", "sheet", "url", "documents", "guidelines"), file_name),
-    **dict.fromkeys(("keep_foreign", "machine_is_truth", "by_clock", "replace"), flag),
+    **dict.fromkeys(("keep_foreign", "machine_is_truth", "by_clock", "replace", "adjudicate", "strict_order"), flag),
     **dict.fromkeys(("pilot", "last"), file_name),
     **dict.fromkeys(("pilots", "sheets"), _file_names),
 }

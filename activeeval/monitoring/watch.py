@@ -9,10 +9,10 @@ from datetime import date as day
 from types import TracebackType
 from typing import Any, Self, TypedDict, Unpack
 
-from activeeval.campaigns.campaign_work import judge_of
+from activeeval.campaigns.campaign_work import judge_of, store_url
 from activeeval.campaigns.scripted_judge import script_of
 from activeeval.campaigns.store import Store, open_store
-from activeeval.campaigns.stored_campaign import StoredCampaign, store_url
+from activeeval.campaigns.stored_campaign import StoredCampaign
 from activeeval.core.answers import Answer
 from activeeval.core.checks import check_names
 from activeeval.core.errors import InputError
