@@ -122,6 +122,11 @@ class Method:
             raise InputError(f"looks are for depths that follow labels: {self.name!r} has none")
         return replace(self, stage=Depth(looks))
 
+    def row(self) -> dict[str, str]:
+        """Return what is judged of a query, how it is drawn, the estimator, and when to use it."""
+        about = {"method": self.name, "judged": self.stage.name, "scheme": self.scheme.title}
+        return about | {"estimator": self.estimator, "when": self.when}
+
     def fits(self, measure: Measure) -> bool:
         """Whether the method can estimate a measure."""
         return self.stage.fits(measure)

@@ -20,16 +20,7 @@ def methods(form: str) -> None:
     """
     from activeeval.core.design.methods import METHODS
 
-    rows = [
-        {
-            "method": method.name,
-            "judged": method.stage.name,
-            "scheme": method.scheme.title,
-            "estimator": method.estimator,
-            "when": method.when,
-        }
-        for method in METHODS.values()
-    ]
+    rows = [method.row() for method in METHODS.values()]
     if form == "text" and not is_asked("wide"):
         rows = [{name: row[name] for name in ("method", "judged", "when")} for row in rows]
     emit(rows, form)
