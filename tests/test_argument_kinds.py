@@ -166,7 +166,12 @@ def test_a_value_of_another_kind_is_an_answer_or_an_error_in_one_line(verbs, nam
         ("sample", "overhead", "1", "`overhead` must be a number, got '1'"),
         ("sample", "query_factor", "yes", "`query_factor` must be True or False, got 'yes'"),
         ("sample", "cost", 3, "`cost` must be the name of a file, got 3"),
-        ("sample", "segments", len, "`segments` must be the name of a file, got <built-in function len>"),
+        (
+            "sample",
+            "segments",
+            len,
+            "`segments` must be a file, a data frame or a dict, query to segment, got <built-in function len>",
+        ),
         ("plan", "segment_half_widths", {"a": "x"}, "`segment_half_widths` of a must be a number, got 'x'"),
         ("Sample.estimate", "confidence", "95%", "`confidence` must be a number, got '95%'"),
         ("compare", "rng", "a", "`rng` must be a seed, a whole number from 0, or a generator of NumPy, got 'a'"),

@@ -14,7 +14,7 @@ from activeeval.campaigns.scripted_judge import script_of
 from activeeval.campaigns.store import Store, open_store
 from activeeval.campaigns.stored_campaign import StoredCampaign
 from activeeval.core.answers import Answer
-from activeeval.core.checks import check_names
+from activeeval.core.checks import check_names, file_name
 from activeeval.core.errors import InputError
 from activeeval.inputs.arguments import checked, columns_of, is_path, measures_of, sources_of, warn_of
 from activeeval.monitoring.late_sheets import share_labels
@@ -323,6 +323,8 @@ def create_watch(
     True True
     """
     check_names(options, WatchOptions)
+    if options.get("segments") is not None:
+        file_name(options["segments"], "`segments`")  # the watch keeps its name
     asked: dict[str, Any] = {"judges_per_item": 1, **options}
     asked["segment_half_widths"] = tuple(dict(asked.get("segment_half_widths", {})).items())
     asked |= {"measures": tuple(map(str, measures_of(measure)[0])), "models": tuple(asked.get("models", ()))}

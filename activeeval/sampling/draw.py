@@ -14,6 +14,7 @@ from activeeval.core.errors import ChoiceError
 from activeeval.core.planning import Goal
 from activeeval.core.results import Caution, Note, Told
 from activeeval.formats.arrays import is_arrays
+from activeeval.formats.tables.segments import Segments
 from activeeval.inputs.budgets import Budget
 from activeeval.inputs.case import Case, check_fits, prepare
 from activeeval.inputs.choices import Choices
@@ -79,7 +80,7 @@ class SampleRequest:
     half_width: float | None = None
     difference: float | None = None
     power: float = 0.8
-    segments: str | None = None
+    segments: str | Segments | None = None
     segment_half_widths: HalfWidths = ()
 
     def checked_price(self) -> Budget | Goal | SegmentGoals:

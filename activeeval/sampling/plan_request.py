@@ -10,6 +10,7 @@ from activeeval.core.errors import ChoiceError
 from activeeval.core.grade_models.values import PLANNED_RHO
 from activeeval.core.planning import Goal
 from activeeval.core.planning.prices import Price
+from activeeval.formats.tables.segments import Segments
 from activeeval.inputs.budgets import Budget
 from activeeval.sampling.segment_budgets import HalfWidths
 
@@ -59,7 +60,7 @@ class PlanRequest:
     price: Price | None = None
     ask_price: float | None = None
     ask_skill: float = PLANNED_RHO
-    segments: str | None = None
+    segments: str | Segments | None = None
     segment_half_widths: HalfWidths = field(default_factory=dict)
     beside: Sequence[str] = ()
 
