@@ -140,9 +140,9 @@ _HOMES = {
     "activeeval.core.simulation": ("replicate",),
     "activeeval.monitoring.watch": ("Watch", "create_watch", "open_watch"),
     "activeeval.sampling.simulate": ("simulate",),
-    "activeeval.sampling.calibration": ("calibration",),
+    "activeeval.sampling.model_calibration": ("calibration",),
     "activeeval.sampling.query_rates": ("design",),
-    "activeeval.scoring.agreement": ("agreement",),
+    "activeeval.scoring.judge_agreement": ("agreement",),
     "activeeval.scoring.judging_times": ("times",),
     "activeeval.core.estimation.significance": ("compare_scores", "holm", "mean_interval"),
     "activeeval.adaptation": ("HyperLinearRanker",),
@@ -272,7 +272,7 @@ if TYPE_CHECKING:
         ForestRegressionRanker as ForestRegressionRanker,
         RankingSVM as RankingSVM,
     )
-    from activeeval.sampling.calibration import calibration as calibration
+    from activeeval.sampling.model_calibration import calibration as calibration
     from activeeval.sampling.plan import plan
     from activeeval.sampling.plan_result import Plan
     from activeeval.sampling.pool_files import write_pool as write_pool
@@ -283,8 +283,8 @@ if TYPE_CHECKING:
     from activeeval.sampling.segment_plan import SegmentPlan as SegmentPlan
     from activeeval.sampling.simulate import simulate
     from activeeval.scale import Chunk as Chunk, ChunkedDesign as ChunkedDesign, chunked_design as chunked_design
-    from activeeval.scoring.agreement import agreement as agreement
     from activeeval.scoring.compare import compare, evaluate
+    from activeeval.scoring.judge_agreement import agreement as agreement
     from activeeval.scoring.judging_times import times as times
     from activeeval.scoring.score import Score as Score, Scores, score
     from activeeval.topk import TopKLabelling as TopKLabelling

@@ -76,7 +76,7 @@ VERBS = {
         "core.design.methods.Method.row", "", "METHODS", lambda m: [method.row() for method in ae.METHODS.values()]
     ),
     "calibration": verb(
-        "sampling.calibration.calibrated",
+        "sampling.model_calibration.calibrated",
         "--qrels qrels --run new.run",
         "calibration",
         lambda m: ae.calibration(NEW, GRADES),

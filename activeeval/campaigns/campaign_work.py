@@ -54,7 +54,7 @@ class CampaignWork:
         path : path
             Of several judges each has a sheet of his own beside it, named after both.
         items : int, optional
-            At most so many for each judge.
+            The most items for each judge.
         lease_s : int
             Seconds for which what is written is the judge's.
         ahead : bool
@@ -104,7 +104,7 @@ class CampaignWork:
         judgments : path, dict of dicts, data frame or Judgments
             Where the grades are looked up.
         limit : int, optional
-            At most so many.
+            The most items to judge.
         unjudged : {"error", "irrelevant"}
             What an item is that is asked for and has no grade there.
         """

@@ -116,7 +116,7 @@ _KINDS: Mapping[str, Callable[[Any, str], Any]] = {
     "segment_half_widths": _half_widths,
     "grade_names": _names_of_grades,
     **dict.fromkeys(("query_factor", "tune", "force", "later", "tie", "expected", "ahead"), flag),
-    **dict.fromkeys(("cost", "traffic", "path", "sheet", "url", "documents", "guidelines"), file_name),
+    **dict.fromkeys(("cost", "traffic", "path", "sheet", "url", "documents", "guidelines", "out"), file_name),
     **dict.fromkeys(("keep_foreign", "machine_is_truth", "by_clock", "replace", "adjudicate", "strict_order"), flag),
     **dict.fromkeys(("pilot", "last"), file_name),
     **dict.fromkeys(("pilots", "sheets"), _file_names),

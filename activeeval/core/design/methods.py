@@ -123,9 +123,9 @@ class Method:
         return replace(self, stage=Depth(looks))
 
     def row(self) -> dict[str, str]:
-        """Return what is judged of a query, how it is drawn, the estimator, and when to use it."""
-        about = {"method": self.name, "judged": self.stage.name, "scheme": self.scheme.title}
-        return about | {"estimator": self.estimator, "when": self.when}
+        """Tabulate what is judged of a query, how it is drawn, the estimator, and when to use it."""
+        names = ("method", "judged", "scheme", "estimator", "when")
+        return dict(zip(names, (self.name, self.stage.name, self.scheme.title, self.estimator, self.when), strict=True))
 
     def fits(self, measure: Measure) -> bool:
         """Whether the method can estimate a measure."""
@@ -340,9 +340,7 @@ METHODS = {
 
 
 def default_method(*measures: Measure) -> Method:
-    """Return the most precise method for a measure among those that a bad grade model cannot spoil.
-
-    Of several measures that have different ones, one that answers them all.
+    """Return the most precise method for a measure that a bad grade model cannot spoil; of several one for them all.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from activeeval.cli.output import emit, rows_options, say, say_note, show_table,
 from activeeval.cli.waiting import tell
 
 if TYPE_CHECKING:
-    from activeeval.sampling.calibration import ModelCalibration
+    from activeeval.sampling.model_calibration import ModelCalibration
 
 
 @command()
@@ -29,7 +29,7 @@ def calibration(measure: str, places: int, form: str, **options: Any) -> None:
     activeeval calibration --letor S2.txt --scores ranker.S2.txt --train S1.txt --measure DCG@10
     """
     from activeeval.inputs.choices import Choices
-    from activeeval.sampling.calibration import calibrated
+    from activeeval.sampling.model_calibration import calibrated
 
     with worded():
         made = calibrated(Choices(**options), measure, say=say_note, progress=tell)

@@ -19,7 +19,8 @@ from activeeval.sampling.commands.sampling_options import looks_option
 
 if TYPE_CHECKING:
     from activeeval.core.simulation import Summary
-    from activeeval.sampling.simulate import Panel, Simulation, Trial
+    from activeeval.sampling.simulate import Simulation
+    from activeeval.sampling.trials import Panel, Trial
 
 DEFAULT_BUDGETS = ("5%", "10%", "20%")  # as of `activeeval.sampling.simulate`, which help does not wait for
 _OFTEN = 0.1
