@@ -32,9 +32,9 @@ Plan and draw what to judge
 Read what was judged
     A sample's answer is a `Result`, or `Results`. Below them: `Estimate`, `Interval`, `Figure`, `Cannot`.
 Judge for as long as it takes
-    `create_campaign` puts a sample into a store, `open_campaign` opens it: `StoredCampaign`. `Campaign` asks for each
-    `Unit` in memory. `Rounds` hold one campaign after another. `create_watch` and `open_watch` an index night after
-    night: `Watch`.
+    `create_campaign` puts a sample into a store, `open_campaign` opens it: `StoredCampaign`; `list_campaigns` names
+    them. `Campaign` asks for each `Unit` in memory. `Rounds` hold one campaign after another. `create_watch` and
+    `open_watch` watch an index night after night: `Watch`.
 Queries, rankings and judgments
     `QueryPool`, `Rankings`, `PoolGrades`; `Judgment`, `Judgments`, `Judge`. `generate_pool` makes one to try.
 Measures
@@ -124,6 +124,7 @@ _HOMES = {
     "activeeval.graders.audit_result": ("audit",),
     "activeeval.graders.ask": ("ask_grader",),
     "activeeval.sampling.pool_files": ("write_pool",),
+    "activeeval.campaigns.campaign_work": ("list_campaigns",),
     "activeeval.campaigns.stored_campaign": ("StoredCampaign", "create_campaign", "open_campaign"),
     "activeeval.scoring.compare": ("compare", "evaluate"),
     "activeeval.sampling.plan": ("plan",),
@@ -139,9 +140,9 @@ _HOMES = {
     "activeeval.core.simulation": ("replicate",),
     "activeeval.monitoring.watch": ("Watch", "create_watch", "open_watch"),
     "activeeval.sampling.simulate": ("simulate",),
-    "activeeval.sampling.calibration": ("calibration",),
+    "activeeval.sampling.model_calibration": ("calibration",),
     "activeeval.sampling.query_rates": ("design",),
-    "activeeval.scoring.agreement": ("agreement",),
+    "activeeval.scoring.judge_agreement": ("agreement",),
     "activeeval.scoring.judging_times": ("times",),
     "activeeval.core.estimation.significance": ("compare_scores", "holm", "mean_interval"),
     "activeeval.adaptation": ("HyperLinearRanker",),
@@ -199,6 +200,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from activeeval.adaptation import HyperLinearRanker as HyperLinearRanker
+    from activeeval.campaigns.campaign_work import list_campaigns as list_campaigns
     from activeeval.campaigns.stored_campaign import StoredCampaign as StoredCampaign, create_campaign, open_campaign
     from activeeval.core.campaign import Campaign, Unit as Unit
     from activeeval.core.campaign.rounds import Rounds as Rounds
@@ -270,7 +272,7 @@ if TYPE_CHECKING:
         ForestRegressionRanker as ForestRegressionRanker,
         RankingSVM as RankingSVM,
     )
-    from activeeval.sampling.calibration import calibration as calibration
+    from activeeval.sampling.model_calibration import calibration as calibration
     from activeeval.sampling.plan import plan
     from activeeval.sampling.plan_result import Plan
     from activeeval.sampling.pool_files import write_pool as write_pool
@@ -281,8 +283,8 @@ if TYPE_CHECKING:
     from activeeval.sampling.segment_plan import SegmentPlan as SegmentPlan
     from activeeval.sampling.simulate import simulate
     from activeeval.scale import Chunk as Chunk, ChunkedDesign as ChunkedDesign, chunked_design as chunked_design
-    from activeeval.scoring.agreement import agreement as agreement
     from activeeval.scoring.compare import compare, evaluate
+    from activeeval.scoring.judge_agreement import agreement as agreement
     from activeeval.scoring.judging_times import times as times
     from activeeval.scoring.score import Score as Score, Scores, score
     from activeeval.topk import TopKLabelling as TopKLabelling

@@ -14,10 +14,16 @@ import polars as pl
 import pytest
 
 import activeeval as ae
-from activeeval.campaigns.stored_campaign import AnswerOptions
+from activeeval.campaigns.campaign_work import CampaignWork, RoundOptions
+from activeeval.campaigns.stored_campaign import AnswerOptions, RuleOptions
+from activeeval.monitoring.watch import NightOptions, WatchOptions
+from activeeval.sampling.arguments import LabelledOptions, PoolOptions
 from activeeval.sampling.plan import PlanOptions
+from activeeval.sampling.query_rates import DesignOptions
 from activeeval.sampling.sample import SampleOptions
 from activeeval.sampling.sample_result import EstimateOptions
+from activeeval.sampling.sheets import SheetOptions
+from activeeval.sampling.simulate import SimulateOptions
 from activeeval.scoring.active_evaluation import Options
 from activeeval.scoring.score import ScoreOptions
 
@@ -54,6 +60,8 @@ def verbs(tmp_path_factory):
     campaign = ae.create_campaign(drawn, folder / "week1.activeeval", "week1")
     while (item := campaign.claim("ann")) is not None:
         campaign.submit(item, 1)
+    watch = ae.create_watch(folder / "v.activeeval", "v", measure="DCG@3", budget=10, max_grade=2, seed=1)
+    watch.night(OLD, "2026-01-01", oracle=GRADES)
     asked = {"measure": "DCG@3", "max_grade": 2, "budget": 20}
     judged = {"judgments": GRADES, "measure": "DCG@3"}
     number = iter(range(10**6))
@@ -87,6 +95,36 @@ def verbs(tmp_path_factory):
         "StoredCampaign.audit": (campaign.audit, lambda: {"graders": sheet}),
         "StoredCampaign.report": (campaign.report, lambda: {"path": folder / "report.md", "force": True}),
         "StoredCampaign.log": (campaign.log, dict),
+        "Sample.write_sheet": (drawn.write_sheet, lambda: {"path": new_name(".csv")}),
+        "agreement": (ae.agreement, lambda: {"judged": [GRADES, GRADES], "resamples": 2}),
+        "times": (ae.times, lambda: {"judged": GRADES}),
+        "simulate": (ae.simulate, lambda: {"runs": NEW, "qrels": GRADES, "measure": "DCG@3", "repetitions": 2}),
+        "calibration": (ae.calibration, lambda: {"runs": NEW, "qrels": GRADES}),
+        "design": (ae.design, lambda: {"runs": NEW, "max_grade": 2}),
+        "write_pool": (ae.write_pool, lambda: {"runs": NEW, "max_grade": 2, "out": new_name("")}),
+        "ask_grader": (
+            ae.ask_grader,
+            lambda: {"about": NEW, "model": "m", "documents": "d.csv", "queries": "q.csv", "out": new_name(".jsonl")},
+        ),
+        "list_campaigns": (ae.list_campaigns, lambda: {"url": folder / "week1.activeeval"}),
+        "StoredCampaign.next_batch": (campaign.next_batch, lambda: {"path": new_name(".csv")}),
+        "StoredCampaign.import_judgments": (campaign.import_judgments, lambda: {"judged": GRADES, "judge": "ann"}),
+        "StoredCampaign.judge": (campaign.judge, lambda: {"judge": "ann", "judgments": GRADES}),
+        "StoredCampaign.retract": (campaign.retract, lambda: {"seq": 10**6, "judge": "ann"}),
+        "StoredCampaign.top_up": (campaign.top_up, lambda: {"budget": 10**6}),
+        "StoredCampaign.redraw": (campaign.redraw, lambda: {"runs": [NEW, OLD], **asked, "max_grade": 3}),
+        "StoredCampaign.export": (campaign.export, lambda: {"kind": "csv"}),
+        "StoredCampaign.verify": (campaign.verify, dict),
+        "StoredCampaign.cost": (campaign.cost, dict),
+        "create_watch": (
+            ae.create_watch,
+            lambda: {"url": new_name(".activeeval"), "name": "w", "measure": "DCG@3", "budget": 10, "max_grade": 2},
+        ),
+        "open_watch": (ae.open_watch, lambda: {"url": folder / "none.activeeval", "name": "w"}),
+        "Watch.night": (watch.night, lambda: {"run": NEW, "date": "2026-01-01", "oracle": GRADES}),
+        "Watch.submit": (watch.submit, dict),
+        "Watch.estimate": (watch.estimate, dict),
+        "Watch.report": (watch.report, lambda: {"path": new_name(".md")}),
         "parse_measure": (ae.parse_measure, lambda: {"text": "DCG"}),
         "compare_scores": (ae.compare_scores, lambda: {"first": [1.0, 2.0, 4.0], "second": [1.0, 1.0, 2.0]}),
         "generate_pool": (ae.generate_pool, lambda: {"n_queries": 3}),
@@ -102,6 +140,17 @@ OPTIONS = {
     "compare": Options,
     "evaluate": Options,
     "StoredCampaign.submit": AnswerOptions,
+    "Sample.save": SheetOptions,
+    "Sample.write_sheet": SheetOptions,
+    "StoredCampaign.next_batch": SheetOptions,
+    "StoredCampaign.redraw": RoundOptions,
+    "create_campaign": RuleOptions,
+    "simulate": SimulateOptions,
+    "calibration": LabelledOptions,
+    "design": DesignOptions,
+    "write_pool": PoolOptions,
+    "create_watch": WatchOptions,
+    "Watch.night": NightOptions,
 }
 NOT_TRIED = {("compare_scores", "limits")}
 """A pair of numbers that other code of this project makes."""
@@ -116,20 +165,25 @@ def arguments_of(name, verb):
 
 NAMES = [
     *("sample", "plan", "score", "compare", "evaluate", "draw_queries", "load_sample", "open_campaign"),
-    *(f"Sample.{name}" for name in ("sheet", "save", "estimate", "top_up", "next")),
+    *("agreement", "times", "simulate", "calibration", "design", "write_pool", "ask_grader", "list_campaigns"),
+    *("create_watch", "open_watch", *(f"Watch.{name}" for name in ("night", "submit", "estimate", "report"))),
+    *(f"Sample.{name}" for name in ("sheet", "save", "write_sheet", "estimate", "top_up", "next")),
+    *(f"StoredCampaign.{name}" for name in ("next_batch", "import_judgments", "judge", "retract", "top_up", "redraw")),
+    *(f"StoredCampaign.{name}" for name in ("export", "verify", "cost")),
     *(f"StoredCampaign.{name}" for name in ("claim", "submit", "status", "estimate", "audit", "report", "log")),
     *("audit", "create_campaign", "parse_measure", "compare_scores", "generate_pool", "QueryFactor"),
 ]
 
 
-SLOW = ("plan", "StoredCampaign.report")  # most values of one argument leave the others as they are, and all is done
+SLOW = ("plan", "StoredCampaign.report", "StoredCampaign.redraw", "simulate", "calibration", "create_watch")
+"""Most values of one argument leave the others as they are, and all is done."""
 
 
 def test_every_method_of_what_verbs_return_is_tried():
-    for kind in (ae.Sample, ae.StoredCampaign):
+    for kind in (ae.Sample, ae.StoredCampaign, ae.Watch):
         methods = [
             f"{kind.__name__}.{name}"
-            for name, function in vars(kind).items()
+            for name, function in {**vars(CampaignWork if kind is ae.StoredCampaign else kind), **vars(kind)}.items()
             if inspect.isfunction(function) and name[0] != "_" and len(inspect.signature(function).parameters) > 1
         ]
         assert set(methods) <= set(NAMES)
@@ -165,7 +219,12 @@ def test_a_value_of_another_kind_is_an_answer_or_an_error_in_one_line(verbs, nam
         ("sample", "method", len, "`method` must be a text, got <built-in function len>"),
         ("sample", "overhead", "1", "`overhead` must be a number, got '1'"),
         ("sample", "cost", 3, "`cost` must be the name of a file, got 3"),
-        ("sample", "segments", len, "`segments` must be the name of a file, got <built-in function len>"),
+        (
+            "sample",
+            "segments",
+            len,
+            "`segments` must be a file, a data frame or a dict, query to segment, got <built-in function len>",
+        ),
         ("plan", "half_width", {"a": "x"}, "`half_width` of a must be a number, got 'x'"),
         ("Sample.estimate", "confidence", "95%", "`confidence` must be a number, got '95%'"),
         ("compare", "rng", "a", "`rng` must be a seed, a whole number from 0, or a generator of NumPy, got 'a'"),

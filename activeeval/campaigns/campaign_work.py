@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any, Unpack
@@ -14,12 +15,13 @@ from activeeval.campaigns.import_judgments import TakenFiles, take_files
 from activeeval.campaigns.making import Made
 from activeeval.campaigns.scripted_judge import judge_all, script_of
 from activeeval.campaigns.seconds import Clocked, clocked
-from activeeval.campaigns.store import Store
+from activeeval.campaigns.store import Store, file_url, open_store
 from activeeval.campaigns.verifying import Verified, verified
 from activeeval.core.checks import one_of
 from activeeval.core.errors import InputError
 from activeeval.core.judgments.judge_names import judge_name
 from activeeval.core.judgments.log import Event
+from activeeval.core.secrets import masked
 from activeeval.inputs.arguments import budget_of, checked, columns_of, is_path, sources_of
 from activeeval.sampling.sample import SampleOptions, requested
 from activeeval.sampling.sheets import SheetOptions, check_free, sheet_plan
@@ -52,7 +54,7 @@ class CampaignWork:
         path : path
             Of several judges each has a sheet of his own beside it, named after both.
         items : int, optional
-            At most so many for each judge.
+            The most items for each judge.
         lease_s : int
             Seconds for which what is written is the judge's.
         ahead : bool
@@ -102,7 +104,7 @@ class CampaignWork:
         judgments : path, dict of dicts, data frame or Judgments
             Where the grades are looked up.
         limit : int, optional
-            At most so many.
+            The most items to judge.
         unjudged : {"error", "irrelevant"}
             What an item is that is asked for and has no grade there.
         """
@@ -232,3 +234,37 @@ def judge_of(name: str) -> str:
     if not held:
         raise InputError("a judge must have a name, got an empty one", field="judge")
     return held
+
+
+def store_url(url: Any) -> str:
+    """Return the address of a store: a URL as it is, and that of a file."""
+    text = str(os.fspath(url))
+    if "://" in text:
+        return text
+    if "@" in text and ":" in text:
+        raise InputError(f"{masked(text)}: a server is named as postgresql://USER@HOST/DATABASE")
+    return file_url(text)
+
+
+@checked
+def list_campaigns(url: Any) -> list[str]:
+    """Return the names of the campaigns of a store, sorted.
+
+    Parameters
+    ----------
+    url : path or str
+        As of `open_campaign`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from activeeval import create_campaign, sample
+    >>> run = {f"q{q}": {f"d{d}": float(d) for d in range(5)} for q in range(10)}
+    >>> drawn = sample(run, measure="P@3", budget=20, max_grade=1, seed=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     create_campaign(drawn, f"{folder}/week1.activeeval", "week1").close()
+    ...     list_campaigns(f"{folder}/week1.activeeval")
+    ['week1']
+    """
+    with open_store(store_url(url)) as store:
+        return store.campaigns()

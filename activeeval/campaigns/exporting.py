@@ -287,11 +287,6 @@ class Exported(PrintableResult):
         """What was written, and what is to be known of it."""
         return [f"As of event {self.as_of}: {text_of(self.content)}.", *(f"{text_of(note)}." for note in self.notes)]
 
-    @property
-    def table(self) -> list[dict[str, Cell]]:
-        """Nothing: the file has it."""
-        return []
-
     def rows(self) -> list[dict[str, Cell]]:
         """Return the rows of what is exported as a table, without a file's name: csv, weights and quepid."""
         rows = csv.DictReader(StringIO(self.text))
@@ -299,7 +294,7 @@ class Exported(PrintableResult):
 
 
 def _cell(text: str) -> Cell:
-    """Return what a cell of an export holds: a number, a text, or nothing."""
+    """Read a cell of an export: a number, a text, or nothing."""
     try:
         return int(text) if text.lstrip("-").isdecimal() else float(text)
     except ValueError:

@@ -66,7 +66,7 @@ class TakenFile:
         return [truth_of_machines(self.file, self.truth_of_machines)] if self.truth_of_machines else []
 
     def sentence(self, keep: str = "`keep_foreign`") -> str:
-        """Return what became of the file; ``keep`` is what keeps judgments of items that were never drawn."""
+        """Say what became of the file; ``keep`` is what keeps judgments of items that were never drawn."""
         parts = [f"{counted(self.stored, 'judgment')} stored"]
         parts += [f"{counted(self.cannot, 'item')} cannot be judged"] if self.cannot else []
         parts += [f"{self.replaced} of them in place of earlier ones"] if self.replaced else []
@@ -110,11 +110,6 @@ class TakenFiles(PrintableResult):
     def sentences(self) -> list[str]:
         """What became of each source."""
         return [f"{file.sentence()}." for file in self.files]
-
-    @property
-    def table(self) -> list[dict[str, Cell]]:
-        """Nothing: the sentences say all."""
-        return []
 
     def rows(self) -> list[dict[str, Cell]]:
         """Return a row for each source, as the command line has it."""

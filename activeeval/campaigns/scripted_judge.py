@@ -41,7 +41,7 @@ class Script(NamedTuple):
 
 
 def script_of(source: str | Judgments, *, machine_is_truth: bool = False) -> Script:
-    """Return what judgments, of a file or in memory, make a scripted judge say.
+    """Make a scripted judge of judgments, of a file or in memory.
 
     Plain text is read line by line: the compiled readers take a second to start, and whoever runs a scripted judge
     again and again waits for that each time.

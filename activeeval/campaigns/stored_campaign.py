@@ -11,21 +11,20 @@ from types import TracebackType
 from typing import Any, Self, TypedDict, Unpack
 
 from activeeval.campaigns.assignments import desk_of
-from activeeval.campaigns.campaign_work import CampaignWork, judge_of
+from activeeval.campaigns.campaign_work import CampaignWork, judge_of, store_url
+from activeeval.campaigns.draw import rules_for
 from activeeval.campaigns.grader_audit import audit_of
-from activeeval.campaigns.making import create
+from activeeval.campaigns.making import check_rules, create
 from activeeval.campaigns.over_time import readings_of
 from activeeval.campaigns.report.collect import summary
 from activeeval.campaigns.report.page import SUFFIXES, campaign_text
 from activeeval.campaigns.state import CampaignState, state_of
 from activeeval.campaigns.status import CampaignStatus, estimates_of, reached, status
-from activeeval.campaigns.store import Claimed, JudgeAnswer, Store, checked_name, file_url, open_store
-from activeeval.core.campaign import Rules
+from activeeval.campaigns.store import Claimed, JudgeAnswer, Store, checked_name, open_store
 from activeeval.core.checks import brief, check_names
 from activeeval.core.errors import InputError
 from activeeval.core.estimation import check_scope
 from activeeval.core.judgments.log import Event
-from activeeval.core.secrets import masked
 from activeeval.formats.tables.frames import frame_of
 from activeeval.formats.writing import write_atomically
 from activeeval.graders.audit_result import Audited, audited_of
@@ -67,6 +66,24 @@ class AnswerOptions(TypedDict, total=False):
     discard: str | None
     key: str | None
     active_ms: int | None
+
+
+class RuleOptions(TypedDict, total=False):
+    """How else a campaign is judged.
+
+    Attributes
+    ----------
+    judges_per_item : int
+        By default 1.
+    adjudicate : bool
+        An item has two judges, and a third one where they differ.
+    strict_order : bool
+        Items are claimed in their order and none is put off.
+    """
+
+    judges_per_item: int
+    adjudicate: bool
+    strict_order: bool
 
 
 @dataclass(slots=True, eq=False)
@@ -270,16 +287,6 @@ def open_campaign(url: Any, name: str) -> StoredCampaign:
     return StoredCampaign(store, name)
 
 
-def store_url(url: Any) -> str:
-    """Return the address of a store: a URL as it is, and that of a file."""
-    text = str(os.fspath(url))
-    if "://" in text:
-        return text
-    if "@" in text and ":" in text:
-        raise InputError(f"{masked(text)}: a server is named as postgresql://USER@HOST/DATABASE")
-    return file_url(text)
-
-
 def _judgment(grade: int | None, answer: AnswerOptions) -> JudgeAnswer:
     """Return what an answer says; raises InputError where it says nothing, or several things."""
     check_names(answer, AnswerOptions)
@@ -310,11 +317,11 @@ def create_campaign(
     url: Any,
     name: str,
     *,
-    judges_per_item: int = 1,
-    policy: str = "majority",
+    policy: str | None = None,
     lease_s: int = 900,
     documents: str | None = None,
     queries: str | None = None,
+    **rules: Unpack[RuleOptions],
 ) -> StoredCampaign:
     """Put a sample into a store, made where there is none, and return the campaign, ready for judges.
 
@@ -323,13 +330,15 @@ def create_campaign(
     sample : Sample
     url : path or str
         A file, or sqlite:///FILE or postgresql://USER@HOST/DATABASE.
-    judges_per_item : int
-    policy : {"majority", "median", "mean-gain"}
-        What counts where several judges grade an item.
+    policy : {"majority", "median", "mean-gain"}, optional
+        What counts where several judges grade an item: majority; of an even number of judges mean-gain, with
+        ``adjudicate`` median.
     lease_s : int
         Seconds for which an item belongs to the judge who has claimed it.
     documents, queries : str, optional
         As of `Sample.save`.
+    rules
+        `RuleOptions`: judges_per_item, adjudicate and strict_order.
 
     Examples
     --------
@@ -343,11 +352,15 @@ def create_campaign(
     20
     """
     check_sample(sample)
-    rules = Rules(judges_per_item=judges_per_item, policy=policy, lease_s=lease_s)
+    check_names(rules, RuleOptions)
+    how: dict[str, Any] = {"judges_per_item": None, "adjudicate": False, "strict_order": False, **rules}
+    measures = [str(target.measure) for target in sample.drawn.campaign.design.targets]
+    held = rules_for(measures, policy=policy, lease_s=lease_s, **how)
+    check_rules(sample.drawn, held)
     words, _ = words_of(sample.drawn.pairs, name, documents, file_of(queries))
     store = open_store(store_url(url), create=True)
     try:
-        create(store, name, sample.drawn, rules, texts=words, beside={"seed": sample.seed, "half_width": None})
+        create(store, name, sample.drawn, held, texts=words, beside={"seed": sample.seed, "half_width": None})
     except BaseException:
         store.close()
         raise

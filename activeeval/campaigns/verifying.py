@@ -45,11 +45,6 @@ class Verified(PrintableResult):
         well = f"campaign {self.campaign}: {events}, the log is whole and replay is identical"
         return list(self.problems) or [well]
 
-    @property
-    def table(self) -> list[dict[str, Cell]]:
-        """Nothing: the sentences say all."""
-        return []
-
     def rows(self) -> list[dict[str, Cell]]:
         """Return its row, as the command line has it."""
         problems = " | ".join(self.problems)

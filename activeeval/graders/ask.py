@@ -108,11 +108,6 @@ class WrittenBatch(PrintableResult):
         wrote = f"wrote {self.batch}: {n_asked}, {counted(self.letters, 'letter')}{left if n_without else ''}"
         return [wrote, f"{shlex.quote(self.pairs)} says which pair each is about: keep it beside the answers"]
 
-    @property
-    def table(self) -> list[dict[str, Cell]]:
-        """Nothing: the sentences say all."""
-        return []
-
     def rows(self) -> list[dict[str, Cell]]:
         """Return its row, as the command line has it."""
         return [{field.name: getattr(self, field.name) for field in fields(self) if field.name != "notes"}]

@@ -16,9 +16,11 @@ from activeeval.core.design.histories import check_looks
 from activeeval.core.errors import CautionWarning, InputError
 from activeeval.core.judgments import Judgments
 from activeeval.core.pool.keyed import Qrels
+from activeeval.core.pool.texts import Texts
 from activeeval.core.results import Caution
 from activeeval.formats.graders.grader_grades import Grades
 from activeeval.formats.judgments.table_forms import of_table
+from activeeval.formats.tables.segments import Segments, segments_of_sheet
 from activeeval.formats.tables.sheets import Sheet, frame_sheet
 from activeeval.inputs.budgets import Budget
 from activeeval.inputs.known_grades import KnownGrades, graded_rows
@@ -53,6 +55,22 @@ def _half_widths(value: Any, what: str) -> float | dict[str | None, float]:
         return number(value, what)
     named = {name: name if name is None else text(name, f"a segment of {what}") for name in value}
     return {named[name]: number(half, f"{what} of {name or 'all queries'}") for name, half in value.items()}
+
+
+def _segments(value: Any, what: str) -> str | Segments:
+    if is_path(value):
+        return os.fsdecode(value)
+    if isinstance(value, Segments):
+        return value
+    if isinstance(value, Mapping):
+        queries, names = (Texts.from_list(list(map(str, side))) for side in (value, value.values()))
+        return Segments(queries, names, what.strip("`"))
+    try:
+        sheet = frame_sheet(value, what)
+    except TypeError:
+        problem = f"{what} must be a file, a data frame or a dict, query to segment, got {brief(value)}"
+        raise InputError(problem, field=what.strip("`")) from None
+    return segments_of_sheet(sheet, what.strip("`"))
 
 
 def _names_of_grades(value: Any, what: str) -> dict[int, str]:
@@ -90,11 +108,12 @@ _KINDS: Mapping[str, Callable[[Any, str], Any]] = {
         ),
         _positive_whole,
     ),
+    "segments": _segments,
     "half_width": _half_widths,
     "grade_names": _names_of_grades,
     **dict.fromkeys(("force", "later", "tie", "expected", "ahead"), flag),
-    **dict.fromkeys(("segments", "cost", "traffic", "path", "sheet", "url", "documents", "guidelines"), file_name),
-    **dict.fromkeys(("keep_foreign", "machine_is_truth", "by_clock", "replace"), flag),
+    **dict.fromkeys(("cost", "traffic", "path", "sheet", "url", "documents", "guidelines", "out"), file_name),
+    **dict.fromkeys(("keep_foreign", "machine_is_truth", "by_clock", "replace", "adjudicate", "strict_order"), flag),
     **dict.fromkeys(("pilot", "last"), file_name),
     **dict.fromkeys(("pilots", "sheets"), _file_names),
 }
@@ -227,12 +246,18 @@ def sources_of(value: Any) -> list[Any]:
 
 def graders_of(value: Any) -> list[Any]:
     """List graders: one source or several, or a dict of names to sources."""
-    if not isinstance(value, Mapping):
-        return sources_of(value)
+    if not isinstance(value, Mapping) or (value and listed(value)[0] is value):
+        return [_grader(source, f"grader {number}") for number, source in enumerate(sources_of(value), 1)]
+    named = {str(name): _grader(source, str(name)) for name, source in value.items()}
     return [
-        replace(Grades.parse(source) if isinstance(source, str) else Grades.read(source), name=str(name))
-        for name, source in value.items()
+        replace(Grades.parse(source) if isinstance(source, str) else Grades.read(source), name=name)
+        for name, source in named.items()
     ]
+
+
+def _grader(source: Any, name: str) -> Any:
+    """Return a grader as `activeeval.formats.graders` reads one: of a dict of dicts as judgments."""
+    return columns_of(source, name) if isinstance(source, Mapping) else source
 
 
 def judgments_in(source: Any, what: str = "the judgments frame") -> Any:

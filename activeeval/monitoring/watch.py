@@ -9,12 +9,12 @@ from datetime import date as day
 from types import TracebackType
 from typing import Any, Self, TypedDict, Unpack
 
-from activeeval.campaigns.campaign_work import judge_of
+from activeeval.campaigns.campaign_work import judge_of, store_url
 from activeeval.campaigns.scripted_judge import script_of
 from activeeval.campaigns.store import Store, open_store
-from activeeval.campaigns.stored_campaign import StoredCampaign, store_url
+from activeeval.campaigns.stored_campaign import StoredCampaign
 from activeeval.core.answers import Answer
-from activeeval.core.checks import check_names
+from activeeval.core.checks import check_names, file_name, number
 from activeeval.core.errors import InputError
 from activeeval.inputs.arguments import checked, columns_of, is_path, measures_of, sources_of, warn_of
 from activeeval.monitoring.late_sheets import share_labels
@@ -239,12 +239,12 @@ class Watch:
         return self._last(take_judgments(self.store, self.name, sources, who, machine_is_truth=machine_is_truth))
 
     def status(self) -> Night:
-        """Return what the last night says, once judgments that came late count for all nights."""
+        """Read the last night, once judgments that came late count for all nights."""
         return self._last(WatchStep(shared=share_labels(self.store, self.name)))
 
     @checked
     def estimate(self, begin: str = "", end: str = "") -> Nights:
-        """Return what each night says; of two dates also the change from the one to the other, by all labels so far.
+        """Read each night; of two dates also the change from the one to the other, by all labels so far.
 
         Parameters
         ----------
@@ -322,9 +322,11 @@ def create_watch(
     True True
     """
     check_names(options, WatchOptions)
+    if options.get("segments") is not None:
+        file_name(options["segments"], "`segments`")  # the watch keeps its name
     asked: dict[str, Any] = {"judges_per_item": 1, **options}
     asked |= {"measures": tuple(map(str, measures_of(measure)[0])), "models": tuple(asked.get("models", ()))}
-    asked |= {"budget": budget, "max_grade": max_grade, "margin": margin}
+    asked |= {"budget": number(budget, "`budget`"), "max_grade": max_grade, "margin": margin}
     settings = Settings.chosen(seed, asked.pop("policy", None), **asked)
     store = open_store(store_url(url), create=True)
     try:

@@ -27,9 +27,9 @@ class PrintableResult:
         """What it begins with."""
 
     @property
-    @abstractmethod
     def table(self) -> Sequence[Mapping[str, Cell]]:
-        """Rows for reading."""
+        """Rows for reading; none where the sentences say all."""
+        return []
 
     @property
     def footnotes(self) -> list[str]:

@@ -133,7 +133,7 @@ def answers(
     scope: str = "pool",
     kind: str = "t",
     confidence: float = 0.95,
-    segments: str | None = None,
+    segments: str | Segments | None = None,
 ) -> tuple[list[SampleAnswer], list[Note]]:
     """Return the answer to each question, and what to know of the segments.
 
@@ -143,7 +143,7 @@ def answers(
         As `DrawnSample.asked` returns them.
     kind : str
         A key of `activeeval.core.estimation.INTERVALS`.
-    segments : str, optional
+    segments : str or Segments, optional
         A file as `activeeval.formats.tables.segments.read_segments` reads it: an answer for each segment of each
         question. What may go wrong is then shared out (Bonferroni): all intervals of a question hold at once, also
         where segments overlap.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
@@ -95,8 +94,8 @@ class AskedOptions(PoolOptions, total=False):
         runs or with a grade model, else none.
     difference, power : float
         A difference that the intervals should leave 0 out for, and the chance of that; by default 0.8.
-    segments : path
-        A table of query_id and segment.
+    segments : path, data frame or dict
+        A table of query_id and segment, or a dict of queries to segments.
     """
 
     questions: Any
@@ -104,7 +103,7 @@ class AskedOptions(PoolOptions, total=False):
     adaptive_depth: str | int
     difference: float
     power: float
-    segments: str | os.PathLike[str]
+    segments: Any
 
 
 class LabelledOptions(PoolOptions, total=False):
@@ -137,8 +136,6 @@ def asked_of(options: Mapping[str, Any], known: type[PoolOptions]) -> tuple[dict
     asked = {name: value for name, value in options.items() if name not in PoolOptions.__annotations__}
     if "questions" in asked:
         asked["questions"] = tuple(asked["questions"] or ())
-    if asked.get("segments") is not None:
-        asked["segments"] = os.fspath(asked["segments"])
     asked["adaptive_depth"] = adaptive_depth_of(asked.get("adaptive_depth"))
     return asked, {name: value for name, value in options.items() if name in PoolOptions.__annotations__}
 

@@ -10,6 +10,7 @@ from activeeval.core.campaign.labels import Progress
 from activeeval.core.judgments.policies import Agreement
 from activeeval.core.measures import Measure, shown_name
 from activeeval.core.results import Estimate, Interval, Note
+from activeeval.formats.tables.segments import Segments
 from activeeval.inputs.choices import GRADER
 from activeeval.inputs.systems import direction
 from activeeval.report.cautions import missing_fields, missing_lists
@@ -171,7 +172,7 @@ class EstimateRequest:
     scope: str = "pool"
     kind: str = "t"
     confidence: float = 0.95
-    segments: str | None = None
+    segments: str | Segments | None = None
 
 
 def estimate(

@@ -60,7 +60,7 @@ class GoalFields(AskedFields):
         None, "Budget that should detect a difference of D, with `power`.", "positive", metavar="D"
     )
     power: float = option(0.8, "Chance that the interval leaves out 0.", "share")
-    segments: str | None = option(None, "For half-widths of segments: a table of query_id and segment.", "file")
+    segments: Any = option(None, "For half-widths of segments: a table of query_id and segment.", "file")
 
     @property
     def whole_half_width(self) -> float | None:

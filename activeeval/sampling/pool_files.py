@@ -21,7 +21,6 @@ from activeeval.inputs.arguments import checked
 from activeeval.inputs.case import Case, prepare
 from activeeval.inputs.choices import Choices
 from activeeval.report.numbers import counted
-from activeeval.report.rendering import Cell
 from activeeval.report.shown import PrintableResult
 from activeeval.sampling.arguments import PoolOptions, asked_of, choices_of
 from activeeval.scale.partition_files import holds_any, remove, with_empty, within, write
@@ -59,11 +58,6 @@ class WrittenPool(PrintableResult):
         files = f"{self.n_partitions} partition{'s' * (self.n_partitions > 1)}"
         what = f"{counted(self.n_queries, 'query')}, {counted(self.n_items, 'item')}, model {self.model}"
         return [f"wrote {self.out}: {what}, in {files}; its runs: {', '.join(self.runs)}"]
-
-    @property
-    def table(self) -> list[dict[str, Cell]]:
-        """Nothing: the sentence says all."""
-        return []
 
     def rows(self) -> list[dict[str, Any]]:
         """Return its row, as the command line has it."""

@@ -121,7 +121,7 @@ def requested(
     seed: int | None = None,
     **options: Any,
 ) -> tuple[Choices, SampleRequest]:
-    """Return what the arguments of `sample` choose and ask for; a seed of the system's where there is none."""
+    """Make choices and a request of the arguments of `sample`; a seed of the system's where there is none."""
     measures, _ = measures_of(measure)
     chosen = fresh_seed() if seed is None else seed
     asked, of_pool = asked_of(options, SampleOptions)

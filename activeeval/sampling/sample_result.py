@@ -42,14 +42,14 @@ class EstimateOptions(TypedDict, total=False):
         Of several runs: which are compared.
     interval : {"t", "skewed", "logit", "group-sequential"}
         By default t.
-    segments : path
-        A table of query_id and segment: a result for each segment of each question.
+    segments : path, data frame or dict
+        A table of query_id and segment, or a dict of queries to segments: a result for each segment of each question.
     """
 
     questions: Any
     contrasts: str
     interval: str
-    segments: str
+    segments: Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -249,7 +249,6 @@ class Sample(PrintableResult):
         if not sources:
             raise InputError("expected a judged sheet, got none", field="judged")
         sample, progress, agreement = judged_by(self.drawn, sources, policy)
-        segments = options.get("segments")
         request = EstimateRequest(
             measures=[] if measure is None else measures_of(measure)[0],
             questions=tuple(options.get("questions") or ()),
@@ -258,7 +257,7 @@ class Sample(PrintableResult):
             scope=scope,
             kind=options.get("interval", "t"),
             confidence=confidence,
-            segments=None if segments is None else os.fspath(segments),
+            segments=options.get("segments"),
         )
         estimates = estimate_judged([sample], progress, agreement, request)
         warn_of([(answer.title, answer.estimate.cautions) for answer in estimates.answers])

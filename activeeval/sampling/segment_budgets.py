@@ -55,14 +55,16 @@ class SegmentGoals:
     ± 0.05 for mobile, ± 0.1 for desktop, ± 0.03 for all
     """
 
-    source: str
+    source: str | Segments
     half_widths: Mapping[str, float]
     whole: float | None = None
     scope: str = "pool"
     confidence: float = 0.95
 
     @classmethod
-    def of(cls, segments: str | None, half_widths: HalfWidths, whole: float | None = None, **how: Any) -> SegmentGoals:
+    def of(
+        cls, segments: str | Segments | None, half_widths: HalfWidths, whole: float | None = None, **how: Any
+    ) -> SegmentGoals:
         """Return the half-widths of segments once they are seen to be ones.
 
         Raises

@@ -115,7 +115,7 @@ class SheetOptions(TypedDict, total=False):
         Who judges: the name stands on the sheet. Of several each has a sheet, and items are shared out, block by block,
         by query.
     overlap : int
-        Of several judges: so many items are graded by all of them.
+        Of several judges: how many items are graded by all of them.
     grade_names : mapping of int to str
         What grades are called on a sheet .xlsx.
     guidelines : path

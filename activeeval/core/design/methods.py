@@ -122,6 +122,11 @@ class Method:
             raise InputError(f"adaptive_depth is for methods that judge queries to a depth, {self.name!r} does not")
         return replace(self, stage=Depth(looks))
 
+    def row(self) -> dict[str, str]:
+        """Tabulate what is judged of a query, how it is drawn, the estimator, and when to use it."""
+        names = ("method", "judged", "scheme", "estimator", "when")
+        return dict(zip(names, (self.name, self.stage.name, self.scheme.title, self.estimator, self.when), strict=True))
+
     def fits(self, measure: Measure) -> bool:
         """Whether the method can estimate a measure."""
         return self.stage.fits(measure)
@@ -337,9 +342,7 @@ METHODS = {
 
 
 def default_method(*measures: Measure) -> Method:
-    """Return the most precise method for a measure among those that a bad grade model cannot spoil.
-
-    Of several measures that have different ones, one that answers them all.
+    """Return the most precise method for a measure that a bad grade model cannot spoil; of several one for them all.
 
     Examples
     --------

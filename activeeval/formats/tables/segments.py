@@ -15,7 +15,7 @@ from activeeval.core.results import Note
 from activeeval.core.types import Bools
 from activeeval.formats.loading import QUERY
 from activeeval.formats.suffixes import SUFFIXES, PathLike, bare_suffix
-from activeeval.formats.tables.sheets import read_sheet
+from activeeval.formats.tables.sheets import Sheet, read_sheet
 from activeeval.formats.text.columns import read_columns
 
 
@@ -33,6 +33,9 @@ class Segments:
     query_ids: Texts
     names: Texts
     source: str
+
+    def __str__(self) -> str:
+        return self.source
 
     def of(self, pool: QueryPool) -> tuple[dict[str, Bools], list[Note]]:
         """Return which queries of a pool each segment holds, shape (n_queries,), in the order of the file, and notes.
@@ -59,28 +62,36 @@ class Segments:
         return members, notes + ([Note("outside segments", {"n": n_outside})] if n_outside else [])
 
 
-def read_segments(path: PathLike) -> Segments:
+def read_segments(path: PathLike | Segments) -> Segments:
     """Read segments: a table (.csv, .tsv, .jsonl, .parquet) of query_id and segment, or both a line, space between.
+
+    Those that are held in memory are returned as they are.
 
     Raises
     ------
     FormatError
         Where a query is put into a segment twice; names the line.
     """
+    if isinstance(path, Segments):
+        return path
     if bare_suffix(path) in SUFFIXES:
-        sheet = read_sheet(path)
-        column = sheet.column("segment", ("segment",))
-        queries, names = sheet.texts(sheet.column("query", QUERY)), sheet.texts(column)
-        again = first_repeated_pair(queries, names)
-        if again is not None:
-            sheet.fail(again[1], column, _repeat_text(queries, names, again[1]))
-    else:
-        columns = read_columns(path, "tt", "query segment")
-        queries, names = columns.texts
-        again = first_repeated_pair(queries, names)
-        if again is not None:
-            columns.fail(again[1], _repeat_text(queries, names, again[1]))
+        return segments_of_sheet(read_sheet(path), os.fspath(path))
+    columns = read_columns(path, "tt", "query segment")
+    queries, names = columns.texts
+    again = first_repeated_pair(queries, names)
+    if again is not None:
+        columns.fail(again[1], _repeat_text(queries, names, again[1]))
     return Segments(queries, names, os.fspath(path))
+
+
+def segments_of_sheet(sheet: Sheet, source: str) -> Segments:
+    """Return the segments of a table of query_id and segment; raises as `read_segments`."""
+    column = sheet.column("segment", ("segment",))
+    queries, names = sheet.texts(sheet.column("query", QUERY)), sheet.texts(column)
+    again = first_repeated_pair(queries, names)
+    if again is not None:
+        sheet.fail(again[1], column, _repeat_text(queries, names, again[1]))
+    return Segments(queries, names, source)
 
 
 def _repeat_text(queries: Texts, names: Texts, row: int) -> str:

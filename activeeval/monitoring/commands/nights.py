@@ -228,7 +228,7 @@ def submit(
     """
     from activeeval.monitoring.watch_steps import take_judgments
 
-    who = None if judge is None else judge_of(judge)
+    who = _judge_named(judge)
     with opened(name, db) as store:
         with worded():
             step = take_judgments(store, name, sheets, who, machine_is_truth=machine_is_truth, progress=tell)
@@ -238,6 +238,10 @@ def submit(
         show_night(context, store, name, db, form, price)
         say_earlier(context, store, name, [*(row.date for row, _ in step.files), *step.shared])
         _say_outlook(store, name)
+
+
+def _judge_named(judge: str | None) -> str | None:
+    return None if judge is None else judge_of(judge)
 
 
 def _say_taken(store: Store, name: str, taken: WatchStep) -> None:

@@ -14,7 +14,7 @@ from activeeval.inputs.options import FILES, PoolFields
 from activeeval.sampling.commands.sampling_options import measure_option
 
 if TYPE_CHECKING:
-    from activeeval.sampling.calibration import ModelCalibration
+    from activeeval.sampling.model_calibration import ModelCalibration
 
 
 @command()
@@ -31,7 +31,7 @@ def calibration(measure: str, form: str, **options: Any) -> None:
     activeeval calibration --letor S2.txt --scores ranker.S2.txt --train S1.txt --measure DCG@10
     """
     from activeeval.inputs.choices import Choices
-    from activeeval.sampling.calibration import calibrated
+    from activeeval.sampling.model_calibration import calibrated
 
     with worded():
         made = calibrated(Choices(**options), measure, say=say_note, progress=tell)

@@ -19,7 +19,8 @@ from activeeval.sampling.options import SimulateFields
 
 if TYPE_CHECKING:
     from activeeval.core.simulation import Summary
-    from activeeval.sampling.simulate import Panel, Simulation, Trial
+    from activeeval.sampling.simulate import Simulation
+    from activeeval.sampling.trials import Panel, Trial
 
 _OFTEN = 0.1
 """What the estimates of one run in ten say of themselves may be why their intervals are too short."""

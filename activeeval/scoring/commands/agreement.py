@@ -11,7 +11,7 @@ from activeeval.cli.input_options import confidence_option, seed_option
 from activeeval.cli.output import emit, is_asked, output_option, say, show_text
 
 if TYPE_CHECKING:
-    from activeeval.scoring.agreement import JudgesAgree
+    from activeeval.scoring.judge_agreement import JudgesAgree
 
 
 @command()
@@ -39,7 +39,7 @@ def agreement(files: tuple[str, ...], resamples: int, confidence: float, seed: i
     activeeval agreement ann.csv bob.csv
     activeeval agreement ann.jsonl bob.jsonl ann.qrels bob.qrels -o jsonl
     """
-    from activeeval.scoring.agreement import agreement as agreement_of
+    from activeeval.scoring.judge_agreement import agreement as agreement_of
 
     made = agreement_of(list(files), confidence=confidence, resamples=resamples, seed=seed)
     for problem in made.agreements.problems:

@@ -111,7 +111,7 @@ def calibration(
 
 
 def _sentence(measure: str, figures: Mapping[str, float]) -> str:
-    """Return how far the model is to be believed: its mean beside that of the labels, and what variance it expects."""
+    """Say how far the model is to be believed: its mean beside that of the labels, and what variance it expects."""
     means = [figures[f"mean of L, {whose}"] for whose in ("predicted", "observed")]
     variances = [figures[f"variance of L, {whose}"] for whose in ("predicted", "observed")]
     if not all(map(math.isfinite, (*means, *variances))) or not variances[1]:

@@ -107,7 +107,7 @@ def _sentences(agreements: Agreements, rows: Sequence[Mapping[str, Any]]) -> Ite
 
 
 def _sentence(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return how far judges agree: by grades Krippendorff's ordinal alpha, else the preferences that are the same."""
+    """Say how far judges agree: by grades Krippendorff's ordinal alpha, else the preferences that are the same."""
     ordinal = [row for row in rows if row["of"] == "grades" and row["what"].endswith("ordinal")]
     row = (ordinal or rows)[0]
     ends = "" if row.get("low") is None else f" ({number(row['low'], 2)} to {number(row['high'], 2)})"

@@ -1,0 +1,228 @@
+"""The methods that are simulated for a case whose labels are known, the budgets that pay for all, and the replays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from activeeval.core.design import Design
+from activeeval.core.design.methods import METHODS, default_method, fitting_methods
+from activeeval.core.errors import BudgetError, InputError
+from activeeval.core.measures import Target
+from activeeval.core.simulation import AtOnce, Summary, simulate as simulated
+from activeeval.inputs.budgets import Budget, check_open
+from activeeval.inputs.case import Case
+from activeeval.inputs.systems import Asked, direction
+from activeeval.report.findings import short_name
+from activeeval.report.rendering import Cell
+from activeeval.sampling.adaptive_depth import adaptive_depth_in
+from activeeval.sampling.contests import Contest
+from activeeval.sampling.simulation_tables import at_once_sentence, brief_rows, simulation_sentence
+
+_SHORT = 16
+"""Two names of systems leave room for the numbers of a table."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Panel:
+    """What the methods came to by one measure.
+
+    Attributes
+    ----------
+    measure, definition : str
+        As it is shown, and in full.
+    system, versus : str
+        Which system the one question is of, and the one that is taken off.
+    summaries : tuple of Summary
+        Of one question.
+    contrasts : tuple of (Asked, list of Summary)
+        Of more than two systems: each of their differences.
+    at_once : tuple of AtOnce
+        What holds of all differences together.
+    """
+
+    measure: str
+    definition: str
+    system: str = ""
+    versus: str = ""
+    summaries: tuple[Summary, ...] = ()
+    contrasts: tuple[tuple[Asked, list[Summary]], ...] = ()
+    at_once: tuple[AtOnce, ...] = ()
+
+    def rows(self) -> list[dict[str, Cell]]:
+        """Return a row for each method and budget, of each contrast, and of all at once."""
+        named: dict[str, Cell] = {"measure": self.measure}
+        of_one: dict[str, Cell] = {"definition": self.definition, "system": self.system}
+        of_one |= {"versus": self.versus} if self.versus else {}
+        rows = [named | summary.row() | of_one for summary in self.summaries]
+        for asked, summaries in self.contrasts:
+            of = named | {
+                "definition": self.definition,
+                "question": asked.question,
+                "system": asked.system,
+                "versus": asked.versus,
+            }
+            rows += [of | summary.row() for summary in summaries]
+        return rows + [{**named, "question": "at once", **together.row()} for together in self.at_once]
+
+    def sentence(self, unit: str) -> str:
+        """Write a sentence on the best method at the largest budget; ``unit`` is that of budgets."""
+        if self.at_once:
+            return at_once_sentence(self.measure, self.at_once, unit)
+        return simulation_sentence(self.measure, direction(self.system, self.versus), self.summaries, unit)
+
+    def table(self, rows_of: Callable[[Sequence[Summary]], list[dict[str, str]]] = brief_rows) -> list[dict[str, str]]:
+        """Return rows for reading, of several systems each difference by its name."""
+        rows = rows_of(self.summaries) if self.summaries else []
+        for asked, summaries in self.contrasts:
+            names = " − ".join(short_name(name, _SHORT) for name in (asked.system, asked.versus) if name)
+            rows += [{"difference": names, **row} for row in rows_of(summaries)]
+        return rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Trial:
+    """The methods of one measure, ready to be replayed.
+
+    Attributes
+    ----------
+    targets : tuple of Target
+        Of several systems a difference each.
+    designs : dict of str to Design
+        All that a budget has to pay for, by their names.
+    budgets : tuple of float
+        Ascending: those that pay for all.
+    left_out : tuple of (str, BudgetError)
+        By which method, and why, other budgets do not.
+    contest : Contest or None
+        Of more than two systems.
+    """
+
+    case: Case
+    targets: tuple[Target, ...]
+    designs: dict[str, Design]
+    budgets: tuple[float, ...]
+    left_out: tuple[tuple[str, BudgetError], ...]
+    contest: Contest | None
+    expected: bool
+
+    @property
+    def measure(self) -> str:
+        """Its name."""
+        return self.targets[0].name
+
+    def check_paid(self) -> None:
+        """Raise InputError where no budget pays for all."""
+        if not self.budgets:
+            name, refusal = self.left_out[-1]
+            raise InputError(f"{self.measure}, {name}: {refusal}", field="budget")
+
+    def least(self) -> dict[str, Design]:
+        """Return the design of each method at the smallest budget."""
+        return {name: _paid(design, self.budgets[0], self.expected) for name, design in self.designs.items()}
+
+    def run(self, advance: Callable[[str], object], *, repetitions: int, interval: str) -> Panel:
+        """Replay all methods; ``advance`` is told of each that is done."""
+        how: dict[str, Any] = {"rng": self.case.seed, "expected": self.expected}
+        definition = str(self.targets[0].measure)
+        if self.contest is not None:
+            contrasts, at_once = self.contest.simulate(
+                self.budgets, repetitions, interval=interval, progress=advance, **how
+            )
+            return Panel(
+                measure=self.measure, definition=definition, contrasts=tuple(contrasts), at_once=tuple(at_once)
+            )
+        kinds = {name: design.scheme.interval(interval) for name, design in self.designs.items()}
+        how |= {"interval": kinds, "progress": lambda name: advance(f"{self.measure}, {name}")}
+        summaries = simulated(self.designs, self.case.inputs.grades, self.budgets, repetitions, **how)
+        system, versus = (*self.case.systems, "")[:2]
+        return Panel(
+            measure=self.measure, definition=definition, system=system, versus=versus, summaries=tuple(summaries)
+        )
+
+
+def methods_of(case: Case, measure: str, methods: Sequence[str] = ()) -> list[str]:
+    """Return the names of the methods to replay for a measure, passive first; of several systems those that share.
+
+    Parameters
+    ----------
+    methods : sequence of str
+        ``all`` is every method that fits; none: the best one that a bad grade model cannot spoil.
+
+    Raises
+    ------
+    InputError
+        Where none of them draws one sample for several questions.
+    """
+    measured = case.target(measure).measure
+    chosen = fitting_methods(measured) if "all" in methods else methods or (default_method(measured).name,)
+    names = list(dict.fromkeys(["passive", *chosen]))
+    if not case.is_contest:
+        return names
+    shared = [name for name in names if METHODS[name].scheme.answers_several]
+    if not shared:
+        raise InputError(f"method {names[-1]!r} draws with replacement for one question, not one sample for several")
+    return shared
+
+
+def trial_of(
+    case: Case,
+    measure: str,
+    methods: Sequence[str],
+    budgets: Sequence[Budget],
+    *,
+    expected: bool = False,
+    defensive_share: float | None = None,
+    weights: str = "equal",
+    adaptive_depth: str | None = None,
+) -> Trial:
+    """Return the methods of a measure with the budgets that pay for every one of them.
+
+    Parameters
+    ----------
+    adaptive_depth : {"each", "3", "1", "off"}, optional
+        When the labels of a query decide how deep it is judged, of methods that judge to depths; as sheets have it
+        where they are not said.
+
+    Raises
+    ------
+    InputError
+        Where no label can change a target.
+    """
+    adaptive_depth = adaptive_depth_in(case, METHODS["depth"], [case.target(measure)], adaptive_depth)
+    contest = (
+        Contest.of(case, measure, methods, defensive_share, weights=weights, adaptive_depth=adaptive_depth)
+        if case.is_contest
+        else None
+    )
+    if contest is not None:
+        targets, designs = contest.targets, contest.all_designs
+    else:
+        targets = [case.target(measure)]
+        check_open(targets[0])
+        designs = {
+            name: case.design(name, targets[0], defensive_share, adaptive_depth=adaptive_depth) for name in methods
+        }
+    paid, left_out = [], []
+    by_amount = {budget.of(*targets, known=case.known): budget for budget in budgets}
+    for amount in sorted(by_amount):
+        try:
+            for name, design in designs.items():  # noqa: B007  # of the one that refuses
+                _paid(design, amount, expected)
+            paid.append(amount)
+        except BudgetError as problem:
+            left_out.append((name, by_amount[amount].refused(problem, *targets, known=case.known)))
+    return Trial(
+        case=case,
+        targets=tuple(targets),
+        designs=designs,
+        budgets=tuple(paid),
+        left_out=tuple(left_out),
+        contest=contest,
+        expected=expected,
+    )
+
+
+def _paid(design: Design, amount: float, expected: bool) -> Design:
+    return design.with_budget(amount, expected=expected and not design.scheme.can_be_topped_up)
