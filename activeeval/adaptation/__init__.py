@@ -12,31 +12,17 @@ from activeeval.core.lazily import attached
 
 _HOMES = {
     "activeeval.adaptation.choice": ("b_measure", "choose_regularization", "pair_precision"),
-    "activeeval.adaptation.cleaning": ("CleaningRules", "RowFate"),
-    "activeeval.adaptation.clicks": ("ClickPreferences", "ClickReport", "PairFate", "preferences_from_clicks"),
+    "activeeval.adaptation.clicks": ("ClickReport", "preferences_from_clicks"),
     "activeeval.adaptation.documents": ("item_pairs",),
-    "activeeval.adaptation.hyper_linear": ("Adaptation", "HyperLinearRanker"),
+    "activeeval.adaptation.hyper_linear": ("HyperLinearRanker",),
     "activeeval.adaptation.ranker_files": ("read_ranker", "write_ranker"),
-    "activeeval.adaptation.users": (
-        "CascadeModel",
-        "ClickModel",
-        "PositionBased",
-        "UserPopulation",
-        "Visits",
-        "simulate_clicks",
-    ),
+    "activeeval.adaptation.users": ("CascadeModel", "PositionBased", "UserPopulation", "Visits", "simulate_clicks"),
 }
 __all__ = [
-    "Adaptation",
     "CascadeModel",
-    "CleaningRules",
-    "ClickModel",
-    "ClickPreferences",
     "ClickReport",
     "HyperLinearRanker",
-    "PairFate",
     "PositionBased",
-    "RowFate",
     "UserPopulation",
     "Visits",
     "b_measure",
@@ -51,18 +37,10 @@ __all__ = [
 
 if TYPE_CHECKING:
     from activeeval.adaptation.choice import b_measure, choose_regularization, pair_precision
-    from activeeval.adaptation.cleaning import CleaningRules, RowFate
-    from activeeval.adaptation.clicks import ClickPreferences, ClickReport, PairFate, preferences_from_clicks
+    from activeeval.adaptation.clicks import ClickReport, preferences_from_clicks
     from activeeval.adaptation.documents import item_pairs
-    from activeeval.adaptation.hyper_linear import Adaptation, HyperLinearRanker
+    from activeeval.adaptation.hyper_linear import HyperLinearRanker
     from activeeval.adaptation.ranker_files import read_ranker, write_ranker
-    from activeeval.adaptation.users import (
-        CascadeModel,
-        ClickModel,
-        PositionBased,
-        UserPopulation,
-        Visits,
-        simulate_clicks,
-    )
+    from activeeval.adaptation.users import CascadeModel, PositionBased, UserPopulation, Visits, simulate_clicks
 
 __getattr__, __dir__ = attached(__name__, _HOMES)

@@ -13,29 +13,24 @@ from activeeval.core.lazily import attached
 _HOMES = {
     "activeeval.gains.asking": ("SimpleMargin",),
     "activeeval.gains.cautions": ("UndeterminedWarning",),
-    "activeeval.gains.measure_agreement": ("CoherenceReport", "coherence", "random_judged_pairs", "random_list_pairs"),
-    "activeeval.gains.profile_intervals": ("GainIntervals", "gain_intervals"),
+    "activeeval.gains.measure_agreement": ("coherence", "random_judged_pairs", "random_list_pairs"),
+    "activeeval.gains.profile_intervals": ("gain_intervals",),
     "activeeval.gains.learned": ("LearnedGains",),
     "activeeval.gains.learner": ("GainDiscountLearner",),
-    "activeeval.gains.pair_summary": ("PairSummary", "open_pairs", "summarize_pairs"),
+    "activeeval.gains.pair_summary": ("open_pairs", "summarize_pairs"),
     "activeeval.gains.pairs": ("PreferenceData",),
     "activeeval.gains.preference_files": ("ListSource", "load_pairs", "load_preferences"),
     "activeeval.gains.rank_one": ("RankOneTest", "rank_one_test"),
-    "activeeval.gains.readout": ("ReadOut", "read_out", "similarity"),
-    "activeeval.gains.stability": ("Stability", "bootstrap_gains"),
+    "activeeval.gains.readout": ("read_out", "similarity"),
+    "activeeval.gains.stability": ("bootstrap_gains",),
 }
 __all__ = [
-    "CoherenceReport",
     "GainDiscountLearner",
-    "GainIntervals",
     "LearnedGains",
     "ListSource",
-    "PairSummary",
     "PreferenceData",
     "RankOneTest",
-    "ReadOut",
     "SimpleMargin",
-    "Stability",
     "UndeterminedWarning",
     "bootstrap_gains",
     "coherence",
@@ -56,13 +51,13 @@ if TYPE_CHECKING:
     from activeeval.gains.cautions import UndeterminedWarning
     from activeeval.gains.learned import LearnedGains
     from activeeval.gains.learner import GainDiscountLearner
-    from activeeval.gains.measure_agreement import CoherenceReport, coherence, random_judged_pairs, random_list_pairs
-    from activeeval.gains.pair_summary import PairSummary, open_pairs, summarize_pairs
+    from activeeval.gains.measure_agreement import coherence, random_judged_pairs, random_list_pairs
+    from activeeval.gains.pair_summary import open_pairs, summarize_pairs
     from activeeval.gains.pairs import PreferenceData
     from activeeval.gains.preference_files import ListSource, load_pairs, load_preferences
-    from activeeval.gains.profile_intervals import GainIntervals, gain_intervals
+    from activeeval.gains.profile_intervals import gain_intervals
     from activeeval.gains.rank_one import RankOneTest, rank_one_test
-    from activeeval.gains.readout import ReadOut, read_out, similarity
-    from activeeval.gains.stability import Stability, bootstrap_gains
+    from activeeval.gains.readout import read_out, similarity
+    from activeeval.gains.stability import bootstrap_gains
 
 __getattr__, __dir__ = attached(__name__, _HOMES)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from activeeval.core.lazily import attached
 
-_HOMES = {"activeeval.graders.prompts": ("Prompt", "Question", "questions")}
-__all__ = ["Prompt", "Question", "questions"]
+_HOMES = {"activeeval.graders.prompts": ("Prompt",)}
+__all__ = ["Prompt"]
 
 if TYPE_CHECKING:
-    from activeeval.graders.prompts import Prompt, Question, questions
+    from activeeval.graders.prompts import Prompt
 
 __getattr__, __dir__ = attached(__name__, _HOMES)

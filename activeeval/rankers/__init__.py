@@ -25,7 +25,7 @@ gradient                          ListMLE                           ``n_iter``
 """
 
 from activeeval.rankers.boosting import AdaRank, RankBoost
-from activeeval.rankers.choosing import Candidate, Choice, choose
+from activeeval.rankers.choosing import choose
 from activeeval.rankers.focused import FocusedBoost, FocusedNet, FocusedSVM
 from activeeval.rankers.gradients import ListMLE, ListNet, RankNet
 from activeeval.rankers.items import ExpectedGradeRanker, ForestRegressionRanker
@@ -35,8 +35,6 @@ from activeeval.rankers.ranking_svm import RankingSVM
 __all__ = [
     "SVMMAP",
     "AdaRank",
-    "Candidate",
-    "Choice",
     "ExpectedGradeRanker",
     "FocusedBoost",
     "FocusedNet",

@@ -1,6 +1,6 @@
 """The durable store of campaigns: rows in SQLite or PostgreSQL. All SQL is in here; it knows rows, not estimates."""
 
-from activeeval.campaigns.store.access import SCOPES, CredentialRow, PasswordTry, Person
+from activeeval.campaigns.store.access import Person
 from activeeval.campaigns.store.address import address_of, checked_name, file_url
 from activeeval.campaigns.store.controls import Control
 from activeeval.campaigns.store.importing import Unjudged
@@ -25,13 +25,11 @@ __all__ = [
     "LOOKS",
     "MORE",
     "REDRAWN",
-    "SCOPES",
     "Acknowledged",
     "CampaignRow",
     "Chosen",
     "Claimed",
     "Control",
-    "CredentialRow",
     "GuidelinesRow",
     "ItemPosition",
     "ItemTexts",
@@ -39,7 +37,6 @@ __all__ = [
     "NightRow",
     "OnSheet",
     "OpenPlace",
-    "PasswordTry",
     "Person",
     "PlaceRow",
     "SampleRow",

@@ -15,23 +15,20 @@ from activeeval.core.design.levels import Levels, Queue
 from activeeval.core.design.limits import RatePlan
 from activeeval.core.design.orders import LargerPool, Order, Places
 from activeeval.core.design.planned import Planned
-from activeeval.core.design.rates import RateSums, RelativeRates, defended, optimal_sampling_probs, order_of
+from activeeval.core.design.rates import RateSums, RelativeRates, optimal_sampling_probs
 from activeeval.core.design.readings import Reading, ReadingJudge
 from activeeval.core.design.replacement import Replacement, ReplacementDraws
 from activeeval.core.design.schemes import DrawnUnits, Scheme, ascending, check_budget
 from activeeval.core.design.selections import Selection, Selections, whole
-from activeeval.core.design.stages import DEPTH, ITEMS, WHOLE, Items, Stage
+from activeeval.core.design.stages import WHOLE
 from activeeval.core.design.value_sums import JudgedTotals, PoolSums
 
 __all__ = [
-    "DEPTH",
-    "ITEMS",
     "WHOLE",
     "Design",
     "DesignInput",
     "DrawnUnits",
     "GradeProbs",
-    "Items",
     "JudgedTotals",
     "LargerPool",
     "LeastCost",
@@ -51,14 +48,11 @@ __all__ = [
     "Scheme",
     "Selection",
     "Selections",
-    "Stage",
     "ascending",
     "check_budget",
-    "defended",
     "equal_loss_weights",
     "known_grades",
     "least_cost",
     "optimal_sampling_probs",
-    "order_of",
     "whole",
 ]

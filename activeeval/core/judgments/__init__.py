@@ -14,7 +14,7 @@ _HOMES = {
         "grade_agreement",
         "preference_agreement",
     ),
-    "activeeval.core.judgments.coded": ("CodedGrades", "Relations"),
+    "activeeval.core.judgments.coded": ("CodedGrades",),
     "activeeval.core.judgments.coefficient_intervals": ("Coefficient",),
     "activeeval.core.judgments.coefficients": ("chi_squared", "cohen_kappa", "gwet_ac", "krippendorff_alpha"),
     "activeeval.core.judgments.judgment": ("Judge", "Judgment"),
@@ -29,7 +29,6 @@ __all__ = [
     "Judgment",
     "Judgments",
     "PreferenceAgreement",
-    "Relations",
     "agreements",
     "chi_squared",
     "cohen_kappa",
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
         grade_agreement,
         preference_agreement,
     )
-    from activeeval.core.judgments.coded import CodedGrades, Relations
+    from activeeval.core.judgments.coded import CodedGrades
     from activeeval.core.judgments.coefficient_intervals import Coefficient
     from activeeval.core.judgments.coefficients import chi_squared, cohen_kappa, gwet_ac, krippendorff_alpha
     from activeeval.core.judgments.judgment import Judge, Judgment

@@ -6,7 +6,7 @@ The item axis is flat: query ``q`` owns the items ``query_offsets[q] … query_o
 
 from activeeval.core.pool.draws import QueryDraw, QueryLog
 from activeeval.core.pool.grades import PoolGrades, check_judged
-from activeeval.core.pool.id_checks import as_ids, whole_grades
+from activeeval.core.pool.id_checks import whole_grades
 from activeeval.core.pool.identity import (
     Seed,
     checked_key,
@@ -26,7 +26,6 @@ __all__ = [
     "QueryPool",
     "Rankings",
     "Seed",
-    "as_ids",
     "check_judged",
     "checked_key",
     "hashed_uniforms",
