@@ -40,7 +40,7 @@ def _sqlite_triggers() -> None:
 
 
 def _keys(table: Table) -> list[list[str]]:
-    """Return what each row is known by: SQLite's REPLACE deletes without asking a trigger."""
+    """List the columns by which a row is known: SQLite's REPLACE deletes without asking a trigger."""
     unique = [each for each in table.constraints if isinstance(each, UniqueConstraint)]
     keys = [table.primary_key, *sorted(unique, key=lambda each: str(each.name))]
     return [[column.name for column in key.columns] for key in keys]
