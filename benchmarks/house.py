@@ -67,8 +67,9 @@ WALKS = {"sample": (10, 70), "estimate": (9, 60), "watch night": (11, 90), "a gr
 
 
 def files_of(*rooms: str) -> list[Path]:
-    """Return the package's files, of some folders alone where they are named."""
-    return [path for path in sorted(HOUSE.rglob("*.py")) if not rooms or path.relative_to(HOUSE).parts[0] in rooms]
+    """Return the package's files, stubs among them, of some folders alone where they are named."""
+    files = sorted([*HOUSE.rglob("*.py"), *HOUSE.rglob("*.pyi")])
+    return [path for path in files if not rooms or path.relative_to(HOUSE).parts[0] in rooms]
 
 
 def room_of(path: Path) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import activeeval
+from activeeval.core.lazily import homes_of
 
 HOUSE = Path(activeeval.__file__).parent
 
@@ -150,9 +151,10 @@ def arrows_of(path, house):
 
     A name of a package is an arrow to the package's front, a module of it to that module's file alone. So a room's file
     that imports its own front is in a circle wherever the front imports it. What a front imports late, by the name of
-    its home, counts too.
+    its home, counts too: those of `_HOMES`, and those of the stub beside it.
     """
-    names = []
+    stub = path.with_suffix(".pyi")
+    names = list(homes_of(path)) if path.name == "__init__.py" and stub.is_file() else []
     for node in at_run_time(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
@@ -189,6 +191,8 @@ def test_files_make_no_circle():
         ({"r/__init__.py": "from house.r.a import A", "r/a.py": "from house.r import B"}, {"r/__init__.py", "r/a.py"}),
         ({"r/__init__.py": "from house.r.a import A", "r/a.py": "from house.r.b import B", "r/b.py": ""}, None),
         ({"r/__init__.py": "_HOMES = {'house.r.a': ('A',)}", "r/a.py": "from house.r import A"},
+         {"r/__init__.py", "r/a.py"}),
+        ({"r/__init__.py": "", "r/__init__.pyi": "from house.r.a import A as A", "r/a.py": "from house.r import A"},
          {"r/__init__.py", "r/a.py"}),
     ],
 )  # fmt: skip

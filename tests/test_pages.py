@@ -28,7 +28,8 @@ import pytest
 
 from activeeval import cli
 from activeeval.formats.graders.grader_grades import Grades
-from activeeval.graders import Prompt, questions
+from activeeval.graders import Prompt
+from activeeval.graders.prompts import questions
 from activeeval.quickstart.example import write_example
 
 pytestmark = pytest.mark.slow  # CI runs this module by itself: `make pages`

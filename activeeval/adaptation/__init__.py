@@ -6,63 +6,7 @@ Zheng, Zha and Sun 2008). It has no ``fit`` but `adapt`; `choose_regularization`
 come out of click logs (`preferences_from_clicks`); `simulate_clicks` makes logs of simulated users.
 """
 
-from typing import TYPE_CHECKING
+from activeeval.core.lazily import attached, homes_of
 
-from activeeval.core.lazily import attached
-
-_HOMES = {
-    "activeeval.adaptation.choice": ("b_measure", "choose_regularization", "pair_precision"),
-    "activeeval.adaptation.cleaning": ("CleaningRules", "RowFate"),
-    "activeeval.adaptation.clicks": ("ClickPreferences", "ClickReport", "PairFate", "preferences_from_clicks"),
-    "activeeval.adaptation.documents": ("item_pairs",),
-    "activeeval.adaptation.hyper_linear": ("Adaptation", "HyperLinearRanker"),
-    "activeeval.adaptation.ranker_files": ("read_ranker", "write_ranker"),
-    "activeeval.adaptation.users": (
-        "CascadeModel",
-        "ClickModel",
-        "PositionBased",
-        "UserPopulation",
-        "Visits",
-        "simulate_clicks",
-    ),
-}
-__all__ = [
-    "Adaptation",
-    "CascadeModel",
-    "CleaningRules",
-    "ClickModel",
-    "ClickPreferences",
-    "ClickReport",
-    "HyperLinearRanker",
-    "PairFate",
-    "PositionBased",
-    "RowFate",
-    "UserPopulation",
-    "Visits",
-    "b_measure",
-    "choose_regularization",
-    "item_pairs",
-    "pair_precision",
-    "preferences_from_clicks",
-    "read_ranker",
-    "simulate_clicks",
-    "write_ranker",
-]
-
-if TYPE_CHECKING:
-    from activeeval.adaptation.choice import b_measure, choose_regularization, pair_precision
-    from activeeval.adaptation.cleaning import CleaningRules, RowFate
-    from activeeval.adaptation.clicks import ClickPreferences, ClickReport, PairFate, preferences_from_clicks
-    from activeeval.adaptation.documents import item_pairs
-    from activeeval.adaptation.hyper_linear import Adaptation, HyperLinearRanker
-    from activeeval.adaptation.ranker_files import read_ranker, write_ranker
-    from activeeval.adaptation.users import (
-        CascadeModel,
-        ClickModel,
-        PositionBased,
-        UserPopulation,
-        Visits,
-        simulate_clicks,
-    )
-
-__getattr__, __dir__ = attached(__name__, _HOMES)
+__getattr__, __dir__ = attached(__name__, homes_of(__file__))
+__all__ = __dir__()

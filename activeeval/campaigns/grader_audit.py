@@ -19,7 +19,9 @@ def audit_of(
     scope: str = "pool",
     confidence: float = 0.95,
 ) -> Audit:
-    """Return what a campaign says of machines' grades, as far as it may be read; else as `activeeval.graders.audit`.
+    """Return what a campaign says of machines' grades, as far as it may be read.
+
+    All else is as of `activeeval.graders.audit.audit_judged`.
 
     Raises
     ------

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 
@@ -39,3 +41,16 @@ def attached(package: str, homes: Mapping[str, Sequence[str]]) -> tuple[Callable
         return value
 
     return get, lambda: sorted({*home, *vars(sys.modules[package]).get("__all__", ())})
+
+
+def homes_of(front: str) -> dict[str, list[str]]:
+    """Read which names a package has of which module: the imports of the stub beside its ``__init__.py``.
+
+    Parameters
+    ----------
+    front : str
+        The package's ``__file__``.
+    """
+    stub = ast.parse(Path(front).with_suffix(".pyi").read_text("utf-8"))
+    imports = (node for node in stub.body if isinstance(node, ast.ImportFrom))
+    return {str(node.module): [alias.name for alias in node.names] for node in imports}

@@ -3,14 +3,7 @@
 Their grades say what to expect of an item and where a person's judgment is worth most. They are never labels.
 """
 
-from typing import TYPE_CHECKING
+from activeeval.core.lazily import attached, homes_of
 
-from activeeval.core.lazily import attached
-
-_HOMES = {"activeeval.graders.prompts": ("Prompt", "Question", "questions")}
-__all__ = ["Prompt", "Question", "questions"]
-
-if TYPE_CHECKING:
-    from activeeval.graders.prompts import Prompt, Question, questions
-
-__getattr__, __dir__ = attached(__name__, _HOMES)
+__getattr__, __dir__ = attached(__name__, homes_of(__file__))
+__all__ = __dir__()

@@ -30,7 +30,6 @@ from activeeval.inputs.modelling import KINDS, uniform_beliefs
 from activeeval.sampling.answers import GUARD, SampleAnswer
 from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.sampling.estimate import EstimateRequest, estimate_judged
-from activeeval.sampling.rounds import judged_rounds
 
 Answering = Callable[[Sequence[Any], Sequence[str], str | None], tuple[list[SampleAnswer], list[Note]]]
 """Takes measures, questions and contrasts, and returns what is answered, and what to know of it."""
@@ -64,8 +63,8 @@ class Audit:
         return [row for grader in self.graders for row in grader.rows]
 
 
-def audit(
-    rounds: Sequence[tuple[str, Sequence[str]]],
+def audit_judged(
+    judged: tuple[Sequence[DrawnSample], Progress, Agreement],
     graders: Sequence[Any],
     measures: Sequence[Any] = (),
     questions: Sequence[str] = (),
@@ -78,8 +77,8 @@ def audit(
 
     Parameters
     ----------
-    rounds : sequence of (sample, sheets)
-        As of `activeeval.sampling.rounds.by_round`.
+    judged : (samples, progress, agreement)
+        As of `activeeval.sampling.rounds.judged_rounds`.
     graders : sequence
         As of `activeeval.inputs.grader_values.read_graders`.
     measures, questions : sequence
@@ -92,21 +91,6 @@ def audit(
     StateError
         Where no block is complete.
     """
-    how: dict[str, Any] = {"policy": policy, "scope": scope, "confidence": confidence}
-    return audit_judged(judged_rounds(rounds, policy), graders, measures, questions, **how)
-
-
-def audit_judged(
-    judged: tuple[Sequence[DrawnSample], Progress, Agreement],
-    graders: Sequence[Any],
-    measures: Sequence[Any] = (),
-    questions: Sequence[str] = (),
-    *,
-    policy: str = "refuse",
-    scope: str = "pool",
-    confidence: float = 0.95,
-) -> Audit:
-    """Return the audit of samples as `judged_rounds` has them, of which all that was judged is taken in."""
 
     def answering(
         asked: Sequence[Any], wanted: Sequence[str], contrasts: str | None
@@ -129,7 +113,7 @@ def audit_answered(
     scope: str = "pool",
     confidence: float = 0.95,
 ) -> Audit:
-    """Return the audit of samples by what they answer; else as `audit`."""
+    """Return the audit of samples by what they answer; else as `audit_judged`."""
     read_of = read_graders(graders)
     if not read_of:
         raise InputError("there is nothing to audit: name a machine's grades with `graders`", field="graders")

@@ -24,29 +24,7 @@ gradient                          ListMLE                           ``n_iter``
 ================  ==============  ===============  ===============  ======================
 """
 
-from activeeval.rankers.boosting import AdaRank, RankBoost
-from activeeval.rankers.choosing import Candidate, Choice, choose
-from activeeval.rankers.focused import FocusedBoost, FocusedNet, FocusedSVM
-from activeeval.rankers.gradients import ListMLE, ListNet, RankNet
-from activeeval.rankers.items import ExpectedGradeRanker, ForestRegressionRanker
-from activeeval.rankers.margins import SVMMAP, RankSVM
-from activeeval.rankers.ranking_svm import RankingSVM
+from activeeval.core.lazily import attached, homes_of
 
-__all__ = [
-    "SVMMAP",
-    "AdaRank",
-    "Candidate",
-    "Choice",
-    "ExpectedGradeRanker",
-    "FocusedBoost",
-    "FocusedNet",
-    "FocusedSVM",
-    "ForestRegressionRanker",
-    "ListMLE",
-    "ListNet",
-    "RankBoost",
-    "RankNet",
-    "RankSVM",
-    "RankingSVM",
-    "choose",
-]
+__getattr__, __dir__ = attached(__name__, homes_of(__file__))
+__all__ = __dir__()

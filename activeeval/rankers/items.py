@@ -104,24 +104,6 @@ class ForestRegressionRanker(Forests, _ItemRanker):
     array([0., 1., 2.])
     """
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        min_samples_leaf: int | float = 20,
-        max_features: str | int | float | None = "sqrt",
-        max_samples: int | float | None = None,
-        max_rows: int | None = 200_000,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.min_samples_leaf = min_samples_leaf
-        self.max_features = max_features
-        self.max_samples = max_samples
-        self.max_rows = max_rows
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
     def fit(self, X: ArrayLike, grades: ArrayLike, query_ids: ArrayLike | None = None) -> Self:
         """Grow the forest on judged items.
 

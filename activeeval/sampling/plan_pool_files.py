@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from activeeval.core.errors import BudgetError, ChoiceError, InputError
 from activeeval.core.measures import shown_name
@@ -25,7 +24,7 @@ from activeeval.sampling.plan_case import CURVE
 from activeeval.sampling.plan_request import PlanRequest
 from activeeval.sampling.prices import priced
 from activeeval.scale.designs import ChunkedDesign
-from activeeval.scale.outlook import PartitionsOutlook
+from activeeval.scale.outlook import expected_sums
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,15 +175,13 @@ def plan_files(
 
 def _forecasts(design: ChunkedDesign, asked: FilesAsked) -> list[ForecastBySums]:
     """Return what to expect of each target."""
-    outlook = PartitionsOutlook.of(design)
-    shared: dict[str, Any] = {name: getattr(outlook, name) for name in ("costs", "queries", "items", "by_chance")}
-    shared |= {"cost": outlook.cost, "least": outlook.least, "n_queries": design.n_queries}
-    scale = UNREHEARSED if asked.pool.said.get("is_uniform") else UNTRAINED
-    shared |= {"method": asked.method.name, "is_fitted": asked.method.is_fitted, "scale": scale}
-    shared["is_untried"] = bool(asked.pool.said.get("is_uniform"))
+    fields, variances = expected_sums(design)
+    is_uniform = bool(asked.pool.said.get("is_uniform"))
+    fields |= {"method": asked.method.name, "is_fitted": asked.method.is_fitted, "is_untried": is_uniform}
+    fields["scale"] = UNREHEARSED if is_uniform else UNTRAINED
     return [
-        ForecastBySums(variances=variances, widest=_widest(asked, which), **shared)
-        for which, variances in enumerate(outlook.variances)
+        ForecastBySums(variances=of_target, widest=_widest(asked, which), **fields)
+        for which, of_target in enumerate(variances)
     ]
 
 

@@ -6,22 +6,8 @@ tables what lies below the level that a budget reaches, `fetching` reads the row
 of it a design, and a campaign, like any other. `outlook` says beforehand what it should come to.
 """
 
-from typing import TYPE_CHECKING
-
-from activeeval.core.lazily import attached
+from activeeval.core.lazily import attached, homes_of
 
 # a worker sets up its environment before anything is there that reads it
-_HOMES = {
-    "activeeval.scale.chunks": ("Chunk",),
-    "activeeval.scale.designs": ("ChunkedDesign", "chunked_design"),
-    "activeeval.scale.partitions": ("PartitionedPool",),
-}
-
-__all__ = ["Chunk", "ChunkedDesign", "PartitionedPool", "chunked_design"]
-
-if TYPE_CHECKING:
-    from activeeval.scale.chunks import Chunk
-    from activeeval.scale.designs import ChunkedDesign, chunked_design
-    from activeeval.scale.partitions import PartitionedPool
-
-__getattr__, __dir__ = attached(__name__, _HOMES)
+__getattr__, __dir__ = attached(__name__, homes_of(__file__))
+__all__ = __dir__()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -22,46 +23,23 @@ _N_LEVELS = 64
 """Between the least that works and everything: costs of 1 to 10⁶ are then told to a thousandth by interpolation."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PartitionsOutlook:
-    """What is to be expected at some levels, ascending.
+def expected_sums(design: ChunkedDesign) -> tuple[dict[str, Any], list[Floats]]:
+    """Sum up what to expect of a design that goes by levels, going over its tables twice.
 
-    Attributes
-    ----------
-    costs : ndarray, shape (n_levels,)
-        In mean items.
-    queries, items, by_chance : ndarray, shape (n_levels,)
-        How many queries and items are judged on average, and how many of these queries are not certain.
-    variances : ndarray, shape (n_targets, n_levels)
+    Returns
+    -------
+    fields : dict
+        Those of `activeeval.core.planning.ForecastBySums` that all targets share.
+    variances : list of ndarray, shape (n_levels,)
         Of the estimate of each target for the pool.
-    least, cost : float
-        The smallest budget that works, and what judging everything costs.
     """
-
-    costs: Floats
-    queries: Floats
-    items: Floats
-    by_chance: Floats
-    variances: Floats
-    least: float
-    cost: float
-
-    @classmethod
-    def of(cls, design: ChunkedDesign) -> PartitionsOutlook:
-        """Return what to expect of a design that goes by levels, going over its tables twice."""
-        wide, least = _sums(design, _WIDE, only_costs=True)
-        near = np.clip(np.searchsorted(wide[0], [0.5 * least, 0.999999 * design.cost]), 1, _WIDE.size - 1)
-        levels = np.geomspace(_WIDE[near[0] - 1], _WIDE[near[1]], _N_LEVELS)
-        (costs, queries, items, by_chance, *variances), _ = _sums(design, levels, only_costs=False)
-        return cls(
-            costs=costs,
-            queries=queries,
-            items=items,
-            by_chance=by_chance,
-            variances=np.array(variances),
-            least=min(least, design.cost),
-            cost=design.cost,
-        )
+    wide, least = _sums(design, _WIDE, only_costs=True)
+    near = np.clip(np.searchsorted(wide[0], [0.5 * least, 0.999999 * design.cost]), 1, _WIDE.size - 1)
+    levels = np.geomspace(_WIDE[near[0] - 1], _WIDE[near[1]], _N_LEVELS)
+    (costs, queries, items, by_chance, *variances), _ = _sums(design, levels, only_costs=False)
+    fields = {"costs": costs, "queries": queries, "items": items, "by_chance": by_chance}
+    fields |= {"n_queries": design.n_queries, "cost": design.cost, "least": min(least, design.cost)}
+    return fields, variances
 
 
 def _sums(design: ChunkedDesign, levels: Floats, *, only_costs: bool) -> tuple[Floats, float]:

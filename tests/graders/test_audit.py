@@ -14,7 +14,7 @@ from kit import SHARED
 from activeeval import DCG, METHODS, Campaign, InputError, Target, audit as audit_sample, generate_pool, sample, score
 from activeeval.core.pool import Rankings
 from activeeval.formats.graders.grader_grades import Grades
-from activeeval.graders.audit import audit
+from activeeval.graders.audit import audit_judged
 from activeeval.graders.audit_orders import orders_of
 from activeeval.graders.audit_report import audit_headline, audit_table
 from activeeval.graders.audit_values import JudgedItems, OnScale, by_labels, value_rows
@@ -24,6 +24,7 @@ from activeeval.inputs.choices import Choices
 from activeeval.report.rendering import render
 from activeeval.sampling.draw_case import draw
 from activeeval.sampling.estimate import EstimateRequest, estimate
+from activeeval.sampling.rounds import judged_rounds
 
 DATA = SHARED / "data" / "dl-passage-llm"
 QUERIES, DOCS, TOP = 30, 10, 3
@@ -32,6 +33,10 @@ EASE = RANDOM.normal(size=(QUERIES, DOCS)) + 0.7 * RANDOM.normal(size=(QUERIES, 
 GRADES = np.digitize(EASE, [-0.4, 0.5, 1.3])
 MACHINE = np.digitize(EASE + 0.8 * RANDOM.normal(size=EASE.shape), [-1.0, 0.0, 0.8])
 SCORES = {name: EASE + sigma * RANDOM.normal(size=EASE.shape) for name, sigma in (("a", 0.6), ("b", 1.2), ("c", 3.0))}
+
+
+def audit(rounds, graders, policy="refuse", **asked):
+    return audit_judged(judged_rounds(rounds, policy), graders, policy=policy, **asked)
 
 
 def rows_of(table):

@@ -9,8 +9,9 @@ import pytest
 from activeeval import cli
 from activeeval.core.errors import ChoiceError, InputError
 from activeeval.formats.graders.grader_grades import Grades
-from activeeval.graders import Prompt, questions
+from activeeval.graders import Prompt
 from activeeval.graders.ask import AskingPlan, ask_graders
+from activeeval.graders.prompts import questions
 
 
 @pytest.fixture

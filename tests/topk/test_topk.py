@@ -10,9 +10,10 @@ from naive_topk import asked_by_a_heap, closure, counts_of_all_orders
 from scipy.stats import binom
 
 from activeeval.core.errors import InputError
-from activeeval.topk import Discard, PairAnswer, TopKLabelling, expected as outlook, expected_comparisons
+from activeeval.topk import TopKLabelling, expected as outlook, expected_comparisons
 from activeeval.topk.expected import likely_values
 from activeeval.topk.known_order import KnownOrder
+from activeeval.topk.labelling import Discard, PairAnswer
 
 PUBLISHED = {"build": 13, "scan": 112, "sort": 26, "all": 151, "std": 14}
 """What a consistent judge needs at n = 50, k = 10."""

@@ -36,6 +36,7 @@ from activeeval.campaigns.status import (
     estimates_of,
     progress_of,
     reached,
+    reached_of,
     spent_by_block,
     step_of,
     units_by_block,
@@ -103,6 +104,7 @@ def summary(
         design=_design(state, readings),
         log=_log(state, events),
         audit=audit_of(state, graders, scope=scope, confidence=confidence).graders if graders and answers else [],
+        reached=reached_of(state),
     )
 
 

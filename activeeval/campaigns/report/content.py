@@ -8,6 +8,7 @@ from typing import Any
 
 from activeeval.campaigns.report.design_content import CampaignProgress, CampaignQuestion, DesignSummary
 from activeeval.campaigns.report.judges_content import Calibration, Checked, Cost, JudgeAgreement, Skipped, Step
+from activeeval.campaigns.report.next_steps import Reached
 from activeeval.core.answers import Answer
 from activeeval.graders.audit_summary import GraderAudit
 from activeeval.report.words import Worded
@@ -211,6 +212,8 @@ class CampaignReport:
         Of each difference that is worse or undecided; none of a campaign that is read in several rounds.
     audit : list of GraderAudit
         Of the machines whose grades were named, once something can be read.
+    reached : Reached
+        The head, for a reader's sentence.
     """
 
     format: str
@@ -233,7 +236,10 @@ class CampaignReport:
     design: DesignSummary
     log: LogSummary
     audit: list[GraderAudit]
+    reached: Reached
 
     def record(self) -> dict[str, Any]:
         """Tabulate it for JSON."""
-        return asdict(self) | {"readings": [reading.row() for reading in self.readings]}
+        record = asdict(self) | {"readings": [reading.row() for reading in self.readings]}
+        del record["reached"]  # the head has these numbers
+        return record

@@ -14,7 +14,6 @@ from activeeval.campaigns.report import (
 from activeeval.campaigns.report.charts import reading_chart
 from activeeval.campaigns.report.content import CampaignReport
 from activeeval.campaigns.report.next_steps import (
-    Reached,
     after_command,
     aside_sentence,
     before_command,
@@ -83,7 +82,7 @@ def _first_screen(summary: CampaignReport, command: str) -> list[Block]:
     headline = [Paragraph(text, is_headline=True) for text in summary.headline]
     head, step = summary.head, summary.next
     beside = [
-        _far(summary),
+        reached_sentence(summary.reached),
         aside_sentence(late=head.late, put_off=head.put_off, cannot=head.cannot),
         _expected(summary),
         head.goal and f"The goal: {head.goal}.",
@@ -93,23 +92,6 @@ def _first_screen(summary: CampaignReport, command: str) -> list[Block]:
     paragraphs += [following, *_cautions(summary)]
     paragraphs.append(Paragraph(f"True as of event {count(head.as_of)} of the log ({head.date} UTC)."))
     return [*headline, SideBySide(paragraphs, _picture(summary))] if summary.readings else [*headline, *paragraphs]
-
-
-def _far(summary: CampaignReport) -> str:
-    head = summary.head
-    judges = sorted(summary.cost.judges, key=lambda work: (-work.judged, work.judge))
-    reached = Reached(
-        done=head.judged,
-        planned=head.judged + head.cannot + head.waiting,
-        noun="judgment" if head.judges_per_item == 1 else "item",
-        block=head.block,
-        blocks=head.blocks,
-        missing=sum(waiting.items for waiting in head.waiting_by_block if waiting.block == head.block + 1),
-        judges=[work.judge for work in judges],
-        instalment=head.instalment,
-        goes_on=head.goes_on,
-    )
-    return reached_sentence(reached)
 
 
 def _expected(summary: CampaignReport) -> str:

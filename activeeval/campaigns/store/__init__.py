@@ -1,58 +1,6 @@
 """The durable store of campaigns: rows in SQLite or PostgreSQL. All SQL is in here; it knows rows, not estimates."""
 
-from activeeval.campaigns.store.access import SCOPES, CredentialRow, PasswordTry, Person
-from activeeval.campaigns.store.address import address_of, checked_name, file_url
-from activeeval.campaigns.store.controls import Control
-from activeeval.campaigns.store.importing import Unjudged
-from activeeval.campaigns.store.lending import Chosen, OnSheet, OpenPlace
-from activeeval.campaigns.store.opening import is_made, open_store
-from activeeval.campaigns.store.rows import (
-    LOOKS,
-    Acknowledged,
-    CampaignRow,
-    Claimed,
-    ItemTexts,
-    JudgeAnswer,
-    PlaceRow,
-    SampleRow,
-    UnitRow,
-)
-from activeeval.campaigns.store.store import Store
-from activeeval.campaigns.store.stored_texts import GuidelinesRow, ItemPosition, TextCounts, TextRow, Wanted
-from activeeval.campaigns.store.watches import MORE, REDRAWN, NightRow, WatchRow
+from activeeval.core.lazily import attached, homes_of
 
-__all__ = [
-    "LOOKS",
-    "MORE",
-    "REDRAWN",
-    "SCOPES",
-    "Acknowledged",
-    "CampaignRow",
-    "Chosen",
-    "Claimed",
-    "Control",
-    "CredentialRow",
-    "GuidelinesRow",
-    "ItemPosition",
-    "ItemTexts",
-    "JudgeAnswer",
-    "NightRow",
-    "OnSheet",
-    "OpenPlace",
-    "PasswordTry",
-    "Person",
-    "PlaceRow",
-    "SampleRow",
-    "Store",
-    "TextCounts",
-    "TextRow",
-    "UnitRow",
-    "Unjudged",
-    "Wanted",
-    "WatchRow",
-    "address_of",
-    "checked_name",
-    "file_url",
-    "is_made",
-    "open_store",
-]
+__getattr__, __dir__ = attached(__name__, homes_of(__file__))
+__all__ = __dir__()

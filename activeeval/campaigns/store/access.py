@@ -342,12 +342,6 @@ def _end(connection: Connection, now: int, *conditions: Any) -> None:
 def _row(row: Any, now: int) -> CredentialRow:
     is_idle = row.kind == "session" and row.seen_at <= now - IDLE_S * MICROSECONDS
     return CredentialRow(
-        id=row.id,
-        kind=row.kind,
-        role=row.role,
-        scope=row.scope,
-        person=row.person,
-        created_at=row.created_at,
-        seen_at=row.seen_at,
+        **{name: getattr(row, name) for name in ("id", "kind", "role", "scope", "person", "created_at", "seen_at")},
         is_open=row.ended_at is None and row.expires_at > now and not is_idle,
     )

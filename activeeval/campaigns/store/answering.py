@@ -108,19 +108,15 @@ def judgment_event(
     item: Event, judgment: JudgeAnswer, at: int, key: str | None, supersedes: int | None = None
 ) -> Event:
     """Return what was said of the item of another event as an event."""
-    return Event(
+    return replace(
+        item,
         seq=0,
+        digest="",
         kind=judgment.kind,
         at=at,
-        judge=item.judge,
-        query_id=item.query_id,
-        doc_id=item.doc_id,
-        unit=item.unit,
-        k=item.k,
         grade=None if judgment.grade is None else int(judgment.grade),
         reason=judgment.reason,
         body=judgment.body,
-        shown_at=item.shown_at,
         active_ms=judgment.active_ms,
         idle_ms=judgment.idle_ms,
         supersedes=supersedes,

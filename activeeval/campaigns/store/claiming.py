@@ -301,26 +301,19 @@ def _shown(connection: Connection, asked: Claim, taken: int, token: str) -> Clai
     of_item = {"of_campaign": asked.campaign_id, "of_judge": asked.judge}
     of_item |= {"of_unit": row.unit, "of_document": row.doc_id}
     was_put_off = connection.execute(_laters_of_item(), of_item).first() is not None
-    happened = Event(
-        seq=0,
-        kind="shown",
-        at=asked.now,
-        judge=asked.judge,
-        query_id=row.query_id,
-        doc_id=row.doc_id,
-        unit=row.unit,
-        k=row.k,
-        shown_at=asked.now,
-        key="shown:" + hashed(token),
-    )
+    item = {name: getattr(row, name) for name in ("query_id", "doc_id", "unit", "k")}
+    about: dict[str, Any] = {
+        "at": asked.now,
+        "judge": asked.judge,
+        "shown_at": asked.now,
+        "key": "shown:" + hashed(token),
+    }
+    happened = Event(seq=0, kind="shown", **about, **item)
     append(connection, asked.campaign_id, [happened])
     return Claimed(
+        **item,
         token=token,
-        unit=row.unit,
         block=row.block,
-        query_id=row.query_id,
-        doc_id=row.doc_id,
-        k=row.k,
         lease_until=row.lease_until,
         was_put_off=was_put_off,
         query_text=row.text,

@@ -120,16 +120,13 @@ def _open(connection: Connection, campaign_id: int, now: int) -> list[tuple[Open
     return [
         (
             OpenPlace(
-                id=row.id,
-                block=row.block,
-                unit=row.unit,
-                k=row.k,
-                query_id=row.query_id,
-                doc_id=row.doc_id,
+                **{
+                    name: getattr(row, name)
+                    for name in ("id", "block", "unit", "k", "query_id", "doc_id", "lease_until")
+                },
                 is_free=row.state == "free" or row.lease_until < now,
                 judge=row.judge or "",
                 judges=frozenset(held.get((row.unit, row.position), ())),
-                lease_until=row.lease_until,
             ),
             row.state,
         )

@@ -48,18 +48,10 @@ def units_of(connection: Connection, campaign_id: int) -> list[UnitRow]:
     places = _places(connection, campaign_id)
     texts = select(query.c.query_id, query.c.text).where(query.c.campaign_id == campaign_id)
     query_texts: dict[str, str] = {row[0]: row[1] for row in connection.execute(texts)}
-    chosen = select(unit).where(unit.c.campaign_id == campaign_id).order_by(unit.c.number)
+    columns = [column for column in unit.c if column.name != "campaign_id"]
+    chosen = select(*columns).where(unit.c.campaign_id == campaign_id).order_by(unit.c.number)
     return [
-        UnitRow(
-            number=row.number,
-            block=row.block,
-            query_id=row.query_id,
-            level=row.level,
-            cost=row.cost,
-            places=tuple(places.get(row.number, ())),
-            query_text=query_texts.get(row.query_id, ""),
-            version=row.version,
-        )
+        UnitRow(**row._mapping, places=tuple(places.get(row.number, ())), query_text=query_texts.get(row.query_id, ""))
         for row in connection.execute(chosen)
     ]
 

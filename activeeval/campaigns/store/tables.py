@@ -49,17 +49,19 @@ def _campaign(*, primary_key: bool) -> Column[int]:
     return Column("campaign_id", _ID, ForeignKey("campaign.id"), primary_key=primary_key, nullable=False)
 
 
+def _columns(kind: Any, *names: str, nullable: bool = False) -> list[Column[Any]]:
+    return [Column(name, kind, nullable=nullable) for name in names]
+
+
 campaign = Table(
     "campaign",
     metadata,
     Column("id", _ID, primary_key=True),
     Column("name", Text, nullable=False, unique=True),
     Column("config", Text, nullable=False),
-    Column("judges_per_item", Integer, nullable=False),
-    Column("lease_s", Integer, nullable=False),
+    *_columns(Integer, "judges_per_item", "lease_s"),
     Column("max_grade", Integer),
-    Column("strict_order", Boolean, nullable=False),
-    Column("adjudicate", Boolean, nullable=False),
+    *_columns(Boolean, "strict_order", "adjudicate"),
     Column("created_at", BigInteger, nullable=False),
 )
 
@@ -119,10 +121,7 @@ assignment = Table(
     metadata,
     Column("id", _ID, primary_key=True),
     _campaign(primary_key=False),
-    Column("block", Integer, nullable=False),
-    Column("unit", Integer, nullable=False),
-    Column("position", Integer, nullable=False),
-    Column("k", Integer, nullable=False),
+    *_columns(Integer, "block", "unit", "position", "k"),
     Column("state", Text, nullable=False),
     Column("judge", Text),
     Column("token_hash", Text, unique=True),
@@ -140,18 +139,10 @@ event = Table(
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
     Column("kind", Text, nullable=False),
     Column("at", BigInteger, nullable=False),
-    Column("judge", Text, nullable=False),
-    Column("query_id", Text, nullable=False),
-    Column("doc_id", Text, nullable=False),
-    Column("unit", Integer),
-    Column("k", Integer),
-    Column("grade", Integer),
-    Column("reason", Text, nullable=False),
-    Column("body", Text, nullable=False),
-    Column("shown_at", BigInteger),
-    Column("active_ms", BigInteger),
-    Column("idle_ms", BigInteger),
-    Column("supersedes", BigInteger),
+    *_columns(Text, "judge", "query_id", "doc_id"),
+    *_columns(Integer, "unit", "k", "grade", nullable=True),
+    *_columns(Text, "reason", "body"),
+    *_columns(BigInteger, "shown_at", "active_ms", "idle_ms", "supersedes", nullable=True),
     Column("key", Text),
     Column("digest", Text, nullable=False),
     UniqueConstraint("campaign_id", "key"),
@@ -173,14 +164,9 @@ credential = Table(
     metadata,
     Column("id", _ID, primary_key=True),
     _campaign(primary_key=False),
-    Column("kind", Text, nullable=False),
-    Column("role", Text, nullable=False),
-    Column("scope", Text, nullable=False),
-    Column("person", Text, nullable=False),
+    *_columns(Text, "kind", "role", "scope", "person"),
     Column("digest", Text, nullable=False, unique=True),
-    Column("created_at", BigInteger, nullable=False),
-    Column("seen_at", BigInteger, nullable=False),
-    Column("expires_at", BigInteger, nullable=False),
+    *_columns(BigInteger, "created_at", "seen_at", "expires_at"),
     Column("ended_at", BigInteger),
     CheckConstraint("kind IN ('invite', 'session', 'token', 'password', 'member')", name="kind"),
     CheckConstraint("scope IN ('all', 'status')", name="scope"),
@@ -193,8 +179,7 @@ sign_in_try = Table(
     Column("kind", Text, primary_key=True),
     Column("digest", Text, primary_key=True),
     Column("n_failed", Integer, nullable=False),
-    Column("last_at", BigInteger, nullable=False),
-    Column("waits_until", BigInteger, nullable=False),
+    *_columns(BigInteger, "last_at", "waits_until"),
     CheckConstraint("kind IN ('account', 'address')", name="kind"),
 )
 

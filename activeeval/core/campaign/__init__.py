@@ -4,9 +4,8 @@
 to, `campaign` conducts, `reading` reads, `sample` keeps a drawn sample on file.
 """
 
-from activeeval.core.campaign.campaign import Campaign, Judge
+from activeeval.core.campaign.campaign import Campaign
 from activeeval.core.campaign.judging_rules import Rules
-from activeeval.core.campaign.reading import read
 from activeeval.core.campaign.units import Unit
 
-__all__ = ["Campaign", "Judge", "Rules", "Unit", "read"]
+__all__ = ["Campaign", "Rules", "Unit"]

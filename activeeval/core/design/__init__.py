@@ -7,58 +7,7 @@ taken, `designs` put it together; `label_values` say what an item tells where va
 how near a design comes to the best that its model and costs allow, `bounds` what the least cost of several bounds is.
 """
 
-from activeeval.core.design.beliefs import GradeProbs, known_grades
-from activeeval.core.design.bounds import LeastCost, least_cost
-from activeeval.core.design.designs import Design
-from activeeval.core.design.inputs import DesignInput, equal_loss_weights
-from activeeval.core.design.levels import Levels, Queue
-from activeeval.core.design.limits import RatePlan
-from activeeval.core.design.orders import LargerPool, Order, Places
-from activeeval.core.design.planned import Planned
-from activeeval.core.design.rates import RateSums, RelativeRates, defended, optimal_sampling_probs, order_of
-from activeeval.core.design.readings import Reading, ReadingJudge
-from activeeval.core.design.replacement import Replacement, ReplacementDraws
-from activeeval.core.design.schemes import DrawnUnits, Scheme, ascending, check_budget
-from activeeval.core.design.selections import Selection, Selections, whole
-from activeeval.core.design.stages import DEPTH, ITEMS, WHOLE, Items, Stage
-from activeeval.core.design.value_sums import JudgedTotals, PoolSums
+from activeeval.core.lazily import attached, homes_of
 
-__all__ = [
-    "DEPTH",
-    "ITEMS",
-    "WHOLE",
-    "Design",
-    "DesignInput",
-    "DrawnUnits",
-    "GradeProbs",
-    "Items",
-    "JudgedTotals",
-    "LargerPool",
-    "LeastCost",
-    "Levels",
-    "Order",
-    "Places",
-    "Planned",
-    "PoolSums",
-    "Queue",
-    "RatePlan",
-    "RateSums",
-    "Reading",
-    "ReadingJudge",
-    "RelativeRates",
-    "Replacement",
-    "ReplacementDraws",
-    "Scheme",
-    "Selection",
-    "Selections",
-    "Stage",
-    "ascending",
-    "check_budget",
-    "defended",
-    "equal_loss_weights",
-    "known_grades",
-    "least_cost",
-    "optimal_sampling_probs",
-    "order_of",
-    "whole",
-]
+__getattr__, __dir__ = attached(__name__, homes_of(__file__))
+__all__ = __dir__()

@@ -25,68 +25,7 @@ fifths, eight cases in all:
   odds was worse than the mere frequencies of the grades on two collections, tuned on none.
 """
 
-from typing import TYPE_CHECKING
+from activeeval.core.lazily import attached, homes_of
 
-from activeeval.core.lazily import attached
-
-_HOMES = {
-    "activeeval.core.grade_models.base": ("GradeModel",),
-    "activeeval.core.grade_models.calibration": ("CalibrationReport", "ReliabilityBin", "calibration_report"),
-    "activeeval.core.grade_models.cross_fitting": ("cross_fitted_probs",),
-    "activeeval.core.grade_models.features": ("feature_names", "run_features"),
-    "activeeval.core.grade_models.forest": ("ForestGradeModel",),
-    "activeeval.core.grade_models.given": ("GivenProbabilities", "UniformGradeModel"),
-    "activeeval.core.grade_models.grader": ("GraderModel",),
-    "activeeval.core.grade_models.mixture": ("MixtureGradeModel", "learned_weights", "worth_fitting"),
-    "activeeval.core.grade_models.ordered_logit": ("OrderedLogitModel",),
-    "activeeval.core.grade_models.probabilities": ("average_probabilities", "expected_grade", "log_loss"),
-    "activeeval.core.grade_models.query_factor": ("QueryFactor",),
-    "activeeval.core.grade_models.refit": ("ValueRefit",),
-    "activeeval.core.grade_models.tuning": ("TuningRow", "tune_grade_model"),
-    "activeeval.core.grade_models.values": ("ValueTable", "default_shares"),
-}
-
-__all__ = [
-    "CalibrationReport",
-    "ForestGradeModel",
-    "GivenProbabilities",
-    "GradeModel",
-    "GraderModel",
-    "MixtureGradeModel",
-    "OrderedLogitModel",
-    "QueryFactor",
-    "ReliabilityBin",
-    "TuningRow",
-    "UniformGradeModel",
-    "ValueRefit",
-    "ValueTable",
-    "average_probabilities",
-    "calibration_report",
-    "cross_fitted_probs",
-    "default_shares",
-    "expected_grade",
-    "feature_names",
-    "learned_weights",
-    "log_loss",
-    "run_features",
-    "tune_grade_model",
-    "worth_fitting",
-]
-
-if TYPE_CHECKING:
-    from activeeval.core.grade_models.base import GradeModel
-    from activeeval.core.grade_models.calibration import CalibrationReport, ReliabilityBin, calibration_report
-    from activeeval.core.grade_models.cross_fitting import cross_fitted_probs
-    from activeeval.core.grade_models.features import feature_names, run_features
-    from activeeval.core.grade_models.forest import ForestGradeModel
-    from activeeval.core.grade_models.given import GivenProbabilities, UniformGradeModel
-    from activeeval.core.grade_models.grader import GraderModel
-    from activeeval.core.grade_models.mixture import MixtureGradeModel, learned_weights, worth_fitting
-    from activeeval.core.grade_models.ordered_logit import OrderedLogitModel
-    from activeeval.core.grade_models.probabilities import average_probabilities, expected_grade, log_loss
-    from activeeval.core.grade_models.query_factor import QueryFactor
-    from activeeval.core.grade_models.refit import ValueRefit
-    from activeeval.core.grade_models.tuning import TuningRow, tune_grade_model
-    from activeeval.core.grade_models.values import ValueTable, default_shares
-
-__getattr__, __dir__ = attached(__name__, _HOMES)
+__getattr__, __dir__ = attached(__name__, homes_of(__file__))
+__all__ = __dir__()

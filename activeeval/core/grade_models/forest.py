@@ -25,14 +25,25 @@ LARGEST_SEED = int(np.iinfo(np.int32).max)
 class Forests:
     """What estimators made of regression forests share: their parameters, how they grow and what they say."""
 
-    n_estimators: int
-    min_samples_leaf: int | float
-    max_features: str | int | float | None
-    max_samples: int | float | None
-    max_rows: int | None
-    n_jobs: int | None
-    random_state: Any
     forests_: list[RandomForestRegressor]
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        min_samples_leaf: int | float = 20,
+        max_features: str | int | float | None = "sqrt",
+        max_samples: int | float | None = None,
+        max_rows: int | None = 200_000,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.max_samples = max_samples
+        self.max_rows = max_rows
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
     def _grow(self, features: NDArray[Any], targets: Sequence[NDArray[Any]]) -> None:
         """Grow a forest for each of the targets, of shape (n,) or (n, n_outputs), on the same rows."""
@@ -139,15 +150,10 @@ class ForestGradeModel(Forests, ThresholdModel):
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_estimators = n_estimators
-        self.min_samples_leaf = min_samples_leaf
-        self.max_features = max_features
-        self.max_samples = max_samples
-        self.max_rows = max_rows
+        shared = (n_estimators, min_samples_leaf, max_features, max_samples, max_rows, n_jobs, random_state)
+        super().__init__(*shared)
         self.separate = separate
         self.max_grade = max_grade
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def _fit_thresholds(self, features: NDArray[Any], codes: Ints) -> None:
         below = (codes[:, None] <= np.arange(codes.max())).astype(np.float64)

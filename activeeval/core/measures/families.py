@@ -20,7 +20,6 @@ from activeeval.core.measures.gains_and_discounts import (
     AtLeast,
     Discounts,
     Exponential,
-    GradeRule,
     as_discounts,
     as_rule,
     log_discount,
@@ -29,7 +28,7 @@ from activeeval.core.measures.gains_and_discounts import (
 )
 from activeeval.core.measures.labels import LabelsLike, checked_labels
 from activeeval.core.measures.ranking_checks import (
-    WithCutoff,
+    WithRule,
     check_pool,
     checked_cutoff,
     checked_nodes,
@@ -44,16 +43,11 @@ from activeeval.core.types import Floats, sealed
 Kernel = Callable[..., None]
 
 
-class _Family(WithCutoff):
+class _Family(WithRule):
     """What both families share; each brings a rule for grades and two kernels."""
 
     __slots__ = ()
-    _rule_field: ClassVar[str]
     _numerator: ClassVar[int]
-    needs_all_items: ClassVar[bool] = False
-    no_gain_between: ClassVar[str] = ""
-    is_judged_whole: ClassVar[bool] = False
-    reads_parts: ClassVar[bool] = True
 
     @property
     def is_additive(self) -> bool:
@@ -64,18 +58,8 @@ class _Family(WithCutoff):
     cutoff: int | None
     name: str
 
-    @property
-    def _rule(self) -> GradeRule:
-        rule: GradeRule = getattr(self, self._rule_field)
-        return rule
-
     def _kernels(self) -> tuple[Kernel, Kernel]:
         raise TypeError("only a family has kernels")
-
-    @property
-    def max_grade(self) -> int | None:
-        """The largest grade that the measure knows, None where it takes any."""
-        return self._rule.max_grade
 
     @property
     def needs_max_grade(self) -> bool:
@@ -217,9 +201,7 @@ class _Family(WithCutoff):
         persistence = f"p={number_text(self.discounts.p)}" if hasattr(self.discounts, "p") else ""
         listed = self.discounts if isinstance(self.discounts, tuple) else ()
         ranks = f"discounts=[{','.join(map(number_text, listed))}]" if listed else ""
-        inside = ",".join(part for part in (persistence, str(self._rule), ranks) if part)
-        at = "" if self.cutoff is None else f"@{self.cutoff}"
-        return f"{self.name}({inside}){at}" if inside else f"{self.name}{at}"
+        return self._written(self.name, ",".join(part for part in (persistence, str(self._rule), ranks) if part))
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,11 +59,8 @@ class RankGains(_Ranked):
     array([4.])
     """
 
-    no_gain_between: ClassVar[str] = ""
     needs_max_grade: ClassVar[bool] = False
-    needs_all_items: ClassVar[bool] = False
     is_additive: ClassVar[bool] = False
-    is_judged_whole: ClassVar[bool] = False
     reads_parts: ClassVar[bool] = False
     gains: Any
     cutoff: int | None = None

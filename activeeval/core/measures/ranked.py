@@ -14,7 +14,14 @@ from activeeval.core.measures.families import Additive
 from activeeval.core.measures.gains_and_discounts import AtLeast, ConstantDiscount, GradeRule, Linear
 from activeeval.core.measures.labels import LabelsLike, SoftLabels, checked_labels
 from activeeval.core.measures.named import DCG, gain_rule, needed_cutoff, relevance_rule
-from activeeval.core.measures.ranking_checks import WithCutoff, check_pool, checked_cutoff, checked_nodes, longest_list
+from activeeval.core.measures.ranking_checks import (
+    WithCutoff,
+    WithRule,
+    check_pool,
+    checked_cutoff,
+    checked_nodes,
+    longest_list,
+)
 from activeeval.core.measures.terms import ADDITIVE, PRECISION, Terms, normalised_terms
 from activeeval.core.pool import QueryPool, Rankings, hashed_uniforms, pool_hashes
 from activeeval.core.results import Moments
@@ -30,13 +37,6 @@ class _Ranked(WithCutoff):
     """Scores one ranking or the difference of two through `_value`."""
 
     __slots__ = ()
-    no_gain_between: ClassVar[str] = ""
-    cutoff: int | None
-
-    @property
-    def max_grade(self) -> int | None:
-        """The largest grade that the measure knows, None where it takes any."""
-        return None
 
     def bound_to(self, max_grade: int) -> Self:
         """Return the measure itself, unless its grade scale was open."""
@@ -60,10 +60,6 @@ class _Ranked(WithCutoff):
     def _depth(self, pool: QueryPool) -> int:
         return pool.n_items if self.cutoff is None else int(self.cutoff)
 
-    def _written(self, name: str, inside: str) -> str:
-        at = "" if self.cutoff is None else f"@{self.cutoff}"
-        return f"{name}({inside}){at}" if inside else f"{name}{at}"
-
 
 class Normalised(_Ranked):
     """What nDCG, R and AP share: every item of a query counts, as each may be in the ideal ranking."""
@@ -72,8 +68,6 @@ class Normalised(_Ranked):
     needs_max_grade: ClassVar[bool] = False
     needs_all_items: ClassVar[bool] = True
     is_additive: ClassVar[bool] = False
-    is_judged_whole: ClassVar[bool] = False
-    reads_parts: ClassVar[bool] = True
 
     def discount_vector(self, longest: int) -> Floats:
         """Return the discounts of the ranks that count in lists of up to ``longest`` items."""
@@ -117,17 +111,11 @@ class Normalised(_Ranked):
         return grades
 
 
-class _Ratio(Normalised):
+class _Ratio(WithRule, Normalised):
     """An additive measure over what an additive ideal has for the best ranking of all judged items."""
 
     __slots__ = ()
-    _rule_field: ClassVar[str]
     _name: ClassVar[str]
-
-    @property
-    def _rule(self) -> GradeRule:
-        rule: GradeRule = getattr(self, self._rule_field)
-        return rule
 
     @property
     def numerator(self) -> Additive:
@@ -138,11 +126,6 @@ class _Ratio(Normalised):
     def ideal(self) -> Additive:
         """The measure whose value for the best ranking it is divided by."""
         return self.numerator
-
-    @property
-    def max_grade(self) -> int | None:
-        """The largest grade that the measure knows, None where it takes any."""
-        return self._rule.max_grade
 
     def discount_vector(self, longest: int) -> Floats:
         """Return the discounts of the ranks that count in lists of up to ``longest`` items."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from activeeval.core.checks import LARGEST_GRADE, first_above, whole_number
 from activeeval.core.errors import InputError
+from activeeval.core.measures.gains_and_discounts import GradeRule
 from activeeval.core.pool import QueryPool, Rankings, whole_grades
 from activeeval.core.results import Moments
 from activeeval.core.types import Floats, Ints, sealed
@@ -26,7 +27,20 @@ class WithCutoff:
     """What measures share that count down to a rank: ``DCG() @ 10``."""
 
     __slots__ = ()
+    no_gain_between: ClassVar[str] = ""
+    needs_all_items: ClassVar[bool] = False
+    is_judged_whole: ClassVar[bool] = False
+    reads_parts: ClassVar[bool] = True
     cutoff: int | None
+
+    @property
+    def max_grade(self) -> int | None:
+        """The largest grade that the measure knows, None where it takes any."""
+        return None
+
+    def _written(self, name: str, inside: str) -> str:
+        at = "" if self.cutoff is None else f"@{self.cutoff}"
+        return f"{name}({inside}){at}" if inside else f"{name}{at}"
 
     def __matmul__(self, cutoff: int) -> Self:
         """Return the measure down to a rank.
@@ -46,6 +60,23 @@ class WithCutoff:
             raise InputError(f"{self} has a cutoff already, got another one, {cutoff}")
         cut: Self = replace(self, cutoff=whole_number(cutoff, "a cutoff", 1), label="")  # type: ignore[type-var]
         return cut
+
+
+class WithRule(WithCutoff):
+    """What measures share that go by a rule for grades, in the field that `_rule_field` names."""
+
+    __slots__ = ()
+    _rule_field: ClassVar[str]
+
+    @property
+    def _rule(self) -> GradeRule:
+        rule: GradeRule = getattr(self, self._rule_field)
+        return rule
+
+    @property
+    def max_grade(self) -> int | None:
+        """The largest grade that the measure knows, None where it takes any."""
+        return self._rule.max_grade
 
 
 def check_pool(pool: QueryPool, *rankings: Rankings) -> None:

@@ -4,35 +4,7 @@ Each is frozen and validated once, here; everything above relies on it and check
 The item axis is flat: query ``q`` owns the items ``query_offsets[q] … query_offsets[q+1] − 1``.
 """
 
-from activeeval.core.pool.draws import QueryDraw, QueryLog
-from activeeval.core.pool.grades import PoolGrades, check_judged
-from activeeval.core.pool.id_checks import as_ids, whole_grades
-from activeeval.core.pool.identity import (
-    Seed,
-    checked_key,
-    hashed_uniforms,
-    key_of,
-    known_digest,
-    pool_hashes,
-    text_numbers,
-)
-from activeeval.core.pool.queries import QueryPool
-from activeeval.core.pool.rankings import Rankings
+from activeeval.core.lazily import attached, homes_of
 
-__all__ = [
-    "PoolGrades",
-    "QueryDraw",
-    "QueryLog",
-    "QueryPool",
-    "Rankings",
-    "Seed",
-    "as_ids",
-    "check_judged",
-    "checked_key",
-    "hashed_uniforms",
-    "key_of",
-    "known_digest",
-    "pool_hashes",
-    "text_numbers",
-    "whole_grades",
-]
+__getattr__, __dir__ = attached(__name__, homes_of(__file__))
+__all__ = __dir__()

@@ -5,19 +5,8 @@ the kernels that a campaign uses; repetition r with its seed equals the campaign
 """
 
 from activeeval.core.simulation.contrasts import AtOnce, simulate_contrasts
-from activeeval.core.simulation.replications import Replications, repetition_seeds, replicate
-from activeeval.core.simulation.savings import BudgetComparison, Saving, saving_of
+from activeeval.core.simulation.replications import Replications, replicate
+from activeeval.core.simulation.savings import Saving, saving_of
 from activeeval.core.simulation.summaries import Summary, simulate
 
-__all__ = [
-    "AtOnce",
-    "BudgetComparison",
-    "Replications",
-    "Saving",
-    "Summary",
-    "repetition_seeds",
-    "replicate",
-    "saving_of",
-    "simulate",
-    "simulate_contrasts",
-]
+__all__ = ["AtOnce", "Replications", "Saving", "Summary", "replicate", "saving_of", "simulate", "simulate_contrasts"]

@@ -72,12 +72,12 @@ def audit(path: str, sheets: tuple[str, ...], form: str, **asked: Any) -> None:
     activeeval audit week1.sample week1.csv --grader llm.qrels
     activeeval audit week1.sample week1.csv --grader llm.jsonl:made=new.run --measure P@10 -o jsonl
     """
-    from activeeval.graders.audit import audit as audited
-    from activeeval.sampling.rounds import by_round
+    from activeeval.graders.audit import audit_judged
+    from activeeval.sampling.rounds import by_round, judged_rounds
 
     tell("reading the sample, its sheets and the grades")
     with input_options.worded():
-        made = audited(by_round((path, *sheets)), **asked)
+        made = audit_judged(judged_rounds(by_round((path, *sheets)), asked["policy"]), **asked)
     show_audit(made, form)
 
 

@@ -13,8 +13,9 @@ from activeeval import DCG, ERR, METHODS, Campaign, Rankings, Target
 from activeeval.core.answers import Needed
 from activeeval.core.campaign.deciding import LEAN, more_queries, needed_of_outlook, needed_of_queries, needed_of_sample
 from activeeval.core.design.carried_samples import InHand, going_on
-from activeeval.core.estimation import confidence_after, crossing_probs
+from activeeval.core.estimation import confidence_after
 from activeeval.core.estimation.further_looks import LATER
+from activeeval.core.estimation.intervals import crossing_probs
 from activeeval.core.pool.generated import WEIGHTS, generate_pool
 from activeeval.core.results import Cannot, Estimate, Interval
 

@@ -10,10 +10,11 @@ import pytest
 from naive import pool_of, random_probs, rankings_of
 
 from activeeval import ERR, METHODS, Rankings, Target, replicate
-from activeeval.core.design import DEPTH, GradeProbs
+from activeeval.core.design import GradeProbs
 from activeeval.core.design.beliefs import SHARE
 from activeeval.core.design.expectations import expectations_of
 from activeeval.core.design.nodes import SHIFTS
+from activeeval.core.design.stages import DEPTH
 from activeeval.core.pool.generated import generate_pool
 
 

@@ -30,8 +30,9 @@ from naive import (
 from scipy.optimize import brentq
 
 from activeeval import AP, ERR, METHODS, NDCG, RR, Additive, Cascade, Recall, Success, Target
-from activeeval.core.design import DEPTH, Design, GradeProbs, Levels
+from activeeval.core.design import Design, GradeProbs, Levels
 from activeeval.core.design.expectations import expectations_of
+from activeeval.core.design.stages import DEPTH
 from activeeval.core.estimation import evaluate, evidence_of
 from activeeval.core.kernels import rates
 

@@ -9,8 +9,9 @@ from naive import PAPER, pool_of, random_lists, random_probs, rankings_of
 from scipy import optimize
 
 from activeeval import AP, DCG, ERR, METHODS, NDCG, BudgetError, InputError, Rankings, Target, optimal_sampling_probs
-from activeeval.core.design import GradeProbs, defended
+from activeeval.core.design import GradeProbs
 from activeeval.core.design.methods import find_method
+from activeeval.core.design.rates import defended
 
 
 def random_target(seed, measure, compare=True, **fields):

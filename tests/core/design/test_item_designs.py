@@ -23,9 +23,10 @@ from naive import (
 from naive_estimates import n_regressors
 
 from activeeval import DCG, ERR, METHODS, RBP, Additive, InputError, Precision, Target, replicate
-from activeeval.core.design import ITEMS, Levels
+from activeeval.core.design import Levels
 from activeeval.core.design.orders import Places
 from activeeval.core.design.rates import Variances, pooled
+from activeeval.core.design.stages import ITEMS
 from activeeval.core.estimation import evaluate, evidence_of
 from activeeval.core.estimation.effective import value_variance
 from activeeval.core.kernels import rates

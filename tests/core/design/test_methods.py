@@ -35,10 +35,11 @@ from activeeval import (
     Success,
     Target,
 )
-from activeeval.core.design import DEPTH, ITEMS, WHOLE, Items, Levels, Replacement
+from activeeval.core.design import WHOLE, Levels, Replacement
 from activeeval.core.design.inputs import joint_variances
 from activeeval.core.design.methods import default_method, find_method
 from activeeval.core.design.rates import variance_left, weighed
+from activeeval.core.design.stages import DEPTH, ITEMS, Items
 
 MEASURES = {
     "DCG": DCG([0, 1, 3, 7]),

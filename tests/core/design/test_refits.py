@@ -16,7 +16,7 @@ from activeeval.core.design.selections import Selection
 from activeeval.core.grade_models import QueryFactor, ValueRefit
 from activeeval.core.grade_models.refit import N_FOLDS
 from activeeval.core.grade_models.values import PRIOR_LABELS
-from activeeval.core.simulation import repetition_seeds
+from activeeval.core.simulation.replications import repetition_seeds
 from activeeval.formats.sample_file import from_arrays, to_arrays
 
 MEASURES = {"nDCG": NDCG("exp", cutoff=3), "AP": AP(), "R": Recall(2), "ERR": ERR(2, cutoff=3)}

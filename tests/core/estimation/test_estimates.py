@@ -30,7 +30,8 @@ from activeeval import (
     parse_measure,
 )
 from activeeval.core.design import Selection
-from activeeval.core.estimation import Evidence, estimate, evaluate, evidence_of, population_variance
+from activeeval.core.estimation import Evidence, estimate, evaluate, evidence_of
+from activeeval.core.estimation.estimators import population_variance
 from activeeval.core.estimation.evidence import DrawnEvidence
 from activeeval.core.estimation.significance import mean_interval
 from activeeval.core.kernels import estimates

@@ -15,17 +15,14 @@ from activeeval.core.estimation import (
     Evaluated,
     Evidence,
     GroupSequential,
-    Logit,
     Look,
-    Skewed,
     Student,
-    crossing_probs,
     find_interval,
     half_widths,
     intervals,
-    spending_boundaries,
 )
 from activeeval.core.estimation.evidence import DrawnEvidence
+from activeeval.core.estimation.intervals import Logit, Skewed, crossing_probs, spending_boundaries
 from activeeval.core.interval_ends import t_quantile
 
 

@@ -21,7 +21,8 @@ from activeeval.core.estimation import (
     rank_ranges,
     simultaneous_confidence,
 )
-from activeeval.core.simulation import repetition_seeds, simulate_contrasts
+from activeeval.core.simulation import simulate_contrasts
+from activeeval.core.simulation.replications import repetition_seeds
 
 TRIO = [(0, 1), (0, 2), (1, 2)]
 

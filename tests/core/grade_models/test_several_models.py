@@ -12,7 +12,8 @@ from scipy.optimize import minimize
 
 from activeeval import ERR, METHODS, NDCG, Additive, Campaign, InputError, Target, replicate
 from activeeval.core.estimation import evidence_of
-from activeeval.core.grade_models import average_probabilities, expected_grade, learned_weights, worth_fitting
+from activeeval.core.grade_models import average_probabilities, expected_grade, learned_weights
+from activeeval.core.grade_models.mixture import worth_fitting
 from activeeval.formats.sample_file import from_arrays, to_arrays
 
 GAINS = [0.5, 1.0, 3.0]

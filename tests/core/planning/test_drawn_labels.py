@@ -7,9 +7,9 @@ import pytest
 
 from activeeval import DCG, METHODS, Rankings, Target
 from activeeval.core.design import GradeProbs
-from activeeval.core.planning import Planner, Scale
+from activeeval.core.planning import Planner
 from activeeval.core.planning.drawn_labels import drawn_labels, n_taught, skewed, spread_above
-from activeeval.core.planning.scales import UNREHEARSED, rehearsed_scale
+from activeeval.core.planning.scales import UNREHEARSED, Scale, rehearsed_scale
 from activeeval.core.pool.generated import generate_pool
 from activeeval.inputs.modelling import GradeBeliefs, uniform_beliefs
 

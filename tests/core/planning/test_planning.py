@@ -14,21 +14,12 @@ from activeeval.core.design import RatePlan
 from activeeval.core.errors import InputError
 from activeeval.core.estimation import joint_degrees
 from activeeval.core.grade_models import QueryFactor
-from activeeval.core.planning import (
-    Forecast,
-    Goal,
-    HeldOut,
-    Lesson,
-    Noise,
-    Planner,
-    Prospect,
-    Ratio,
-    Scale,
-    learned_scale,
-)
+from activeeval.core.planning import Forecast, Goal, HeldOut, Lesson, Planner, Prospect
 from activeeval.core.planning.curves import Curve
 from activeeval.core.planning.drawn_labels import drawn_labels
-from activeeval.core.planning.pilots import PRIOR
+from activeeval.core.planning.pilots import PRIOR, Ratio
+from activeeval.core.planning.rehearsals import Noise
+from activeeval.core.planning.scales import Scale, learned_scale
 from activeeval.core.pool.generated import WEIGHTS, generate_pool
 from activeeval.core.simulation import replicate
 

@@ -30,7 +30,8 @@ from activeeval.core.design import Replacement
 from activeeval.core.design.replacement import DRAWS_PER_QUERY
 from activeeval.core.estimation import find_interval
 from activeeval.core.kernels import replication
-from activeeval.core.simulation import repetition_seeds, replications
+from activeeval.core.simulation import replications
+from activeeval.core.simulation.replications import repetition_seeds
 from activeeval.core.simulation.summaries import labels_saved_at, saved_above, saved_at
 
 LEVELS = [name for name in METHODS if name not in PAPER]

@@ -1,0 +1,1 @@
+from activeeval.graders.prompts import Prompt as Prompt
