@@ -288,9 +288,8 @@ def made(tmp_path_factory):
         sheet = judged(sample.sheet("pandas"))
         sheet.assign(judge="ann").to_csv("a.csv", index=False)
         sheet.assign(judge="bob").to_csv("b.csv", index=False)
-        looking = ae.sample([NEW, OLD], measure="nDCG@3", budget=60, max_grade=3, seed=1, adaptive_depth="1").save(
-            "l.sample"
-        )
+        followed = {"measure": "nDCG@3", "budget": 60, "max_grade": 3, "seed": 1, "adaptive_depth": "1"}
+        looking = ae.sample([NEW, OLD], **followed).save("l.sample")
         judged(looking.sheet("pandas")).to_csv("l.csv", index=False)
         ranked = ae.sample(NEW, measure="kNDCG(k=4)@3", budget="50%", max_grade=3, seed=1)
         ranked.save("k.sample", "k.csv")
