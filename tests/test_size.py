@@ -28,10 +28,10 @@ from benchmarks.house import (
 )
 
 LIMITS: dict[str, int] = {
-    "code lines: package": 56_658,
-    "code lines: core": 16_839,
-    "code lines: tests": 49_522,
-    "code lines: benchmarks": 17_034,
+    "code lines: package": 57_507,
+    "code lines: core": 16_842,
+    "code lines: tests": 50_058,
+    "code lines: benchmarks": 17_038,
     "classes that hold a value and its interval": 5,
     "commands": 55,
     "options": 821,
@@ -41,8 +41,8 @@ LIMITS: dict[str, int] = {
     "commands that call more than two functions of other rooms": 0,
     "class names twice": 0,
     "module names more than twice": 0,
-    "docstrings that begin with Return what, how, whether, who": 651,
-    "whoever, so many, is told": 217,
+    "docstrings that begin with Return what, how, whether, who": 647,
+    "whoever, so many, is told": 216,
     "modules above 370 lines": 0,
     "functions above 45 code lines": 0,
     "functions of more than 8 arguments": 2,
