@@ -72,9 +72,6 @@ VERBS = {
     "simulate": verb(
         "sampling.simulate.simulate_for", "--qrels qrels --run new.run", "simulate", lambda m: ae.simulate(NEW, GRADES)
     ),
-    "methods": verb(
-        "core.design.methods.Method.row", "", "METHODS", lambda m: [method.row() for method in ae.METHODS.values()]
-    ),
     "calibration": verb(
         "sampling.model_calibration.calibrated",
         "--qrels qrels --run new.run",
@@ -138,12 +135,6 @@ VERBS = {
     ),
     "campaign top-up": verb(
         "campaigns.draw.topped_up", "w --budget 10", "StoredCampaign.top_up", lambda m: m.campaign.top_up(10)
-    ),
-    "campaign redraw": verb(
-        "campaigns.draw.CampaignDrawing.further_round",
-        f"w {RUNS} --budget 40",
-        "StoredCampaign.redraw",
-        lambda m: m.campaign.redraw([NEW, OLD], budget=40, max_grade=3),
     ),
     "campaign close": verb("campaigns.closing.close", "w", "StoredCampaign.stop", lambda m: m.campaign.stop()),
     "campaign list": verb(
@@ -235,7 +226,6 @@ VERBS = {
     "gains learn": verb("gains.learn.learn_gains", "prefs.jsonl --max-grade 3 --out g.json"),
     "gains show": verb("formats.gains.read_gains", "g.json"),
     "gains next": verb("gains.learn.next_pairs", "prefs.jsonl"),
-    "gains test": verb("gains.rank_one.rank_one_test", "prefs.jsonl", "rank_one_test"),
     "coherence": verb("gains.measure_agreement.coherence", "DCG P@3 --grades 3,2,1,0", "coherence"),
     "adapt": verb("adaptation.adapt.adapted", "a.txt prefs.csv --out t.ranker"),
     "rank": verb("adaptation.adapt.scored", "a.txt --ranker t.ranker --out t.score"),

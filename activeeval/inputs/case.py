@@ -123,6 +123,9 @@ class Case:
         pairs = [(q, pair) for q in questions or [self.question] for pair in asked_of(q, len(lists), self.contrasts)]
         if judging_of(asked).has_grades:
             asked = on_one_scale(asked, self.max_grade, self.stated_grade, "`max_grade` says")
+        elif self.max_grade > (top := asked[0].max_grade or self.max_grade):
+            problem = f"the {top} best of a query have the grades 0 to {top}: `max_grade` {self.max_grade} is above"
+            raise InputError(problem, field="max_grade")
         return [
             asked_among(ending_at(measure, self.depth), question, pair, lists, self.systems)
             for measure in asked

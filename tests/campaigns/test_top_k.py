@@ -447,6 +447,7 @@ def test_ranks_say_nothing_of_a_sample_of_grades(folder, call):
         ("--measure kERR(k=3) --measure DCG", 1, "one judging is of grades, or of the top k"),
         ("--measure kERR(k=3) --method depth", 1, "method 'depth' is for measures of grades"),
         ("--measure kERR(k=3) --cost costs.csv", 2, "--cost is of grades"),
+        ("--measure kERR(k=1)", 1, "the 1 best of a query have the grades 0 to 1: --max-grade 2 is above"),
     ],
 )
 def test_grades_and_ranks_are_not_mixed(call, folder, options, code, problem):

@@ -1,4 +1,4 @@
-"""The tables of a store: of one version, made once, and refused where they are of another."""
+"""The tables that the migration makes are those that the store knows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,20 @@ from sqlalchemy import text
 from store_cases import complaint, make_campaign, make_units
 
 from activeeval.campaigns.store import open_store, schema
+from activeeval.campaigns.store.tables import metadata_with_partial_indexes
 from activeeval.core.errors import InputError
+
+
+def test_the_migration_makes_the_tables_of_this_release(database_url):
+    from alembic.autogenerate import compare_metadata
+    from alembic.migration import MigrationContext
+
+    def differences(connection):
+        options = {"compare_type": True, "version_table": schema.VERSION_TABLE}
+        return compare_metadata(MigrationContext.configure(connection, opts=options), metadata_with_partial_indexes())
+
+    with open_store(database_url, create=True) as store:
+        assert store._database.read(differences) == []
 
 
 def test_there_is_one_migration_of_this_version():
