@@ -28,14 +28,14 @@ from benchmarks.house import (
 )
 
 LIMITS: dict[str, int] = {
-    "code lines: package": 56_657,
+    "code lines: package": 56_650,
     "code lines: core": 16_830,
     "code lines: tests": 49_519,
     "code lines: benchmarks": 17_032,
     "classes that hold a value and its interval": 5,
     "commands": 52,
-    "options": 680,
-    "options of one command": 60,
+    "options": 679,
+    "options of one command": 59,
     "option names typed in three places or more": 13,
     "public names": 45,
     "commands that call more than two functions of other rooms": 0,
