@@ -145,10 +145,7 @@ def top_up(
     """
     state = state_of(store, name)
     if len(state.rounds) > 1:
-        raise StateError(
-            f"campaign {name}: what was drawn in rounds is not topped up: "
-            "`campaign create` draws one more round, with redraw"
-        )
+        raise StateError(f"campaign {name}: what was drawn in rounds is not topped up: draw a further round")
     topped_up = state.as_drawn.topped_up(budget, state.sample_id)
     texts = {} if texts_of is None else texts_of(topped_up)
     return topped_up, grow(store, name, topped_up, "topped up", texts, version=state.version + 1)

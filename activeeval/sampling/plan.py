@@ -203,8 +203,8 @@ def plan(
     if "scope" in asked:
         check_scope(asked["scope"])
     budgets = budget if isinstance(budget, (list, tuple)) else [budget]
-    said = [(isinstance(each, str) and money_of(each)) or budget_of(each) for each in budgets]
-    asked["budget"] = [paid_budget(each, price) for each in said if each]
+    budgets = [(isinstance(each, str) and money_of(each)) or budget_of(each) for each in budgets]
+    asked["budget"] = [paid_budget(each, price) for each in budgets if each]
     choices = choices_of(runs, names, judged, max_grade, seed, of_pool)
     request = PlanRequest(measures=measures_of(measure)[0], half_width=half_width, **asked)
     made = plan_for(choices, request)

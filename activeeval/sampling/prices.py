@@ -31,8 +31,8 @@ def money_of(text: str) -> Money | None:
     >>> print(money_of("400EUR"), money_of("400"))
     400 EUR None
     """
-    found = _AMOUNT.fullmatch(text)
-    return Money(float(found[1]), found[2]) if found and found[2] else None
+    match = _AMOUNT.fullmatch(text)
+    return Money(float(match[1]), match[2]) if match and match[2] else None
 
 
 def price_of(value: Any) -> Price | None:
@@ -51,13 +51,13 @@ def price_of(value: Any) -> Price | None:
     if value is None or isinstance(value, Price):
         return value
     text = str(value)
-    if found := _AMOUNT.fullmatch(text):
-        return Price(per_judgment=float(found[1]), currency=found[2] or "EUR")
+    if match := _AMOUNT.fullmatch(text):
+        return Price(per_judgment=float(match[1]), currency=match[2] or "EUR")
     parts: dict[str, Any] = {}
     for part in text.split(","):
-        key, _, said = map(str.strip, part.partition("="))
+        key, _, number = map(str.strip, part.partition("="))
         try:
-            parts |= {"currency": said} if key == "currency" and said else {KEYS[key]: float(said)}
+            parts |= {"currency": number} if key == "currency" and number else {KEYS[key]: float(number)}
         except (KeyError, ValueError):
             problem = f"{part.strip()!r:.80} in {text!r:.80} is no part of a price: {_EXPECTED}"
             raise InputError(problem, field="price") from None
@@ -94,7 +94,7 @@ def priced(price: Price | None, n_judgments: int, what: str = "judgments") -> st
     return f"{n_judgments:,} {what}: {words}" if words and n_judgments else ""
 
 
-def paid_budget(asked: Budget | Money, price: Price | None) -> Budget:
+def paid_budget(budget: Budget | Money, price: Price | None) -> Budget:
     """Return a budget as it is, and of an amount of money the budget that it pays for.
 
     Raises
@@ -102,11 +102,11 @@ def paid_budget(asked: Budget | Money, price: Price | None) -> Budget:
     InputError
         Where no price says what it pays for.
     """
-    if isinstance(asked, Budget):
-        return asked
+    if isinstance(budget, Budget):
+        return budget
     if price is None:
         raise ChoiceError("an amount of money needs `price`, as 0.40", field="budget")
-    if asked.currency != price.currency:
-        problem = f"`budget` is in {asked.currency} and `price` in {price.currency}: give both in one currency"
+    if budget.currency != price.currency:
+        problem = f"`budget` is in {budget.currency} and `price` in {price.currency}: give both in one currency"
         raise ChoiceError(problem, field="budget")
-    return Budget(float(price.judgments_for(asked.amount)))
+    return Budget(float(price.judgments_for(budget.amount)))

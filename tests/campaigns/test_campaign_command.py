@@ -319,7 +319,7 @@ def test_rounds_are_read_together_and_ask_nothing_twice(call, campaign, oracle):
     told = campaign("estimate", "-o", "jsonl")
     assert "2 rounds, planned weights" in told.err
     assert campaign("verify").code == 0
-    assert "`create --redraw` draws one more round" in campaign("top-up", "--budget", 10).err
+    assert "draw a further round" in campaign("top-up", "--budget", 10).err
 
 
 def test_known_grades_of_another_campaign_cost_nothing(call, campaign, oracle):

@@ -415,7 +415,7 @@ OPTIONS = [
      r"Invalid value for '--interval': 'asympcs' is not one of 't', 'skewed', 'logit', 'group-sequential'\."),
     ("an expected budget of levels", {}, SAMPLE + " --budget 17% --out x.sample --sheet x.csv --expected --method items", 2,
      r"--expected is for draws with replacement: passive, active, active_uniC, active_uniD"),
-    ("an argument to methods", {}, "warm-up items", 2, r"Got unexpected extra argument \(items\)"),
+    ("an argument to warm-up", {}, "warm-up items", 2, r"Got unexpected extra argument \(items\)"),
     ("no scale", {}, "design --run a.run --out x.csv", 2,
      r"--max-grade is needed: no label of the pool is looked at, and nothing else tells the largest grade"),
     *((f"index update {value}", {}, f"{LETOR} --index-update {value}", 2, rf"Invalid value for '--index-update': {expected}")

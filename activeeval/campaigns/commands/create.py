@@ -123,15 +123,15 @@ def create(
 
 def _further_round(name: str, db: str | None, form: str, options: dict[str, Any], **texts: Any) -> None:
     """Draw a further round of a campaign, by the rules that it was made with."""
-    source, given = click.get_current_context().get_parameter_source, click.core.ParameterSource.COMMANDLINE
+    source, typed = click.get_current_context().get_parameter_source, click.core.ParameterSource.COMMANDLINE
     for option in (*_OF_NEW, *_GOALS):
-        if source(option) is given:
+        if source(option) is typed:
             raise click.UsageError(f"--redraw takes a --budget and the rules of the campaign: no {option_here(option)}")
     if options["budget"] is None:
         raise click.UsageError("--redraw needs a --budget")
     choices, request = sampling_options.requested(options, texts["queries"])
     with worded():
-        by_clock = given not in (source("cost"), source("overhead"))
+        by_clock = typed not in (source("cost"), source("overhead"))
         _, made = _drawing(name, db, **texts).further_round(choices, request, by_clock=by_clock)
     say(f"seed {made.seed}: a further round of campaign {name}, as of event {made.as_of}")
     _say_next(name, db)

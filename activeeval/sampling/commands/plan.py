@@ -89,13 +89,13 @@ def plan(plot: str | None, form: str, **options: Any) -> None:
         output.say(f"wrote {plot}")
 
 
-def _paid(asked: Budget | Money, price: Price | None) -> Budget:
+def _paid(amount: Budget | Money, price: Price | None) -> Budget:
     """Return a budget, of an amount of money the one that it pays for."""
     from activeeval.sampling.prices import paid_budget
 
-    budget = paid_budget(asked, price)
-    if budget is not asked:
-        output.say(f"{asked} pay for {budget.amount:,g} judgments")
+    budget = paid_budget(amount, price)
+    if budget is not amount:
+        output.say(f"{amount} pay for {budget.amount:,g} judgments")
     return budget
 
 
