@@ -108,8 +108,7 @@ class Method:
         Parameters
         ----------
         looks : {"each", "3", "1", "off"}
-            When labels are looked at: after each, after the first, the third and those of all ranked items, after these
-            alone, never.
+            When labels are looked at: `activeeval.core.design.histories.LOOKS`.
 
         Raises
         ------
