@@ -14,7 +14,7 @@ WEIGHTS = ("equal", "sum", "minimax")
 DEPTHS = ("each", "3", "1", "off")
 """As `activeeval.core.design.histories.LOOKS`: help does not wait for it."""
 MEASURES_HELP = (
-    "DCG, ERR, RBP, P, Success, RR, nDCG, R or AP, as DCG@10; kNDCG(k=5)@10, by comparing documents; @FILE: learned gains"
+    "DCG, ERR, RBP, P, Success, RR, nDCG, R or AP, as DCG@10; kNDCG(k=5)@10, by comparing two; @FILE: learned gains"
 )
 QUESTIONS_HELP = "The first run less the second, the first alone, or the second"
 DEFAULT_BUDGETS = ("5%", "10%", "20%")
