@@ -30,7 +30,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from activeeval import Campaign
-from activeeval.campaigns.making import create
+from activeeval.campaigns.create_and_grow import create
 from activeeval.campaigns.scripted_judge import judge_all
 from activeeval.campaigns.state import answered, state_of
 from activeeval.campaigns.store import Claimed, JudgeAnswer, Store, open_store

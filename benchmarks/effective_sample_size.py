@@ -31,11 +31,11 @@ from activeeval.core.estimation.effective import value_variance
 from activeeval.core.measures.ranking_checks import checked_grades
 from activeeval.core.pool import key_of, known_digest, pool_hashes
 from activeeval.core.simulation.replications import repetition_seeds
-from activeeval.inputs.case import prepare
 from activeeval.inputs.choices import Choices
 from activeeval.inputs.chosen_inputs import from_letor
 from activeeval.inputs.loading import Inputs
 from activeeval.inputs.modelling import believe
+from activeeval.inputs.prepared_case import prepare
 from benchmarks.coverage import MODELS
 from benchmarks.machine import ROOT, data_folder, describe, store
 from benchmarks.pools import SEED, JudgedPool, load, ranked_by_model

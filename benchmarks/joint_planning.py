@@ -17,9 +17,9 @@ from activeeval.core.errors import ActiveEvalError
 from activeeval.core.planning import Forecast, Lesson, Planner
 from activeeval.core.simulation import replicate
 from activeeval.formats.loading import load_qrels, load_run
-from activeeval.inputs.case import target_weights
 from activeeval.inputs.loading import from_tables
 from activeeval.inputs.modelling import GradeBeliefs, believe, uniform_beliefs
+from activeeval.inputs.prepared_case import target_weights
 from benchmarks.few_topics import lightgbm_test, robust03
 from benchmarks.machine import data_folder, figure
 from benchmarks.pools import SEED, JudgedPool, generated, load

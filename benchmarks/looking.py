@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from activeeval import DCG, METHODS, Campaign, QueryPool, Rankings, Target
-from activeeval.campaigns.making import create
+from activeeval.campaigns.create_and_grow import create
 from activeeval.campaigns.report.collect import summary
 from activeeval.campaigns.state import CampaignState, answered
 from activeeval.campaigns.status import progress_of

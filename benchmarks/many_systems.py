@@ -22,8 +22,8 @@ import numpy as np
 
 from activeeval.core.design.methods import default_method
 from activeeval.inputs.budgets import Budget
-from activeeval.inputs.case import Case, prepare
 from activeeval.inputs.choices import Choices
+from activeeval.inputs.prepared_case import Case, prepare
 from activeeval.sampling.contests import Contest
 from benchmarks.machine import ROOT, data_folder, describe, figure, section_tables, show, store
 

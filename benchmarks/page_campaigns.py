@@ -27,7 +27,7 @@ import numpy as np
 
 from activeeval import DCG, ERR, METHODS, Campaign
 from activeeval.campaigns.at_pairs import page_desk
-from activeeval.campaigns.making import create
+from activeeval.campaigns.create_and_grow import create
 from activeeval.campaigns.state import answered, state_of
 from activeeval.campaigns.store import Store, open_store
 from activeeval.core.campaign import Rules

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from activeeval import DCG, METHODS, Campaign, QueryPool, Rankings, Target
-from activeeval.campaigns.making import create
+from activeeval.campaigns.create_and_grow import create
 from activeeval.campaigns.store import JudgeAnswer, Store, open_store
 from activeeval.core.campaign import Rules
 from activeeval.core.measures import Measure

@@ -32,10 +32,10 @@ from activeeval.formats.arrays import read_arrays
 from activeeval.formats.sample_file import digest_of
 from activeeval.formats.text.trec import Run, write_run
 from activeeval.inputs.budgets import Budget
-from activeeval.inputs.case import Case, prepare
 from activeeval.inputs.choices import Choices
 from activeeval.inputs.loading import Inputs
 from activeeval.inputs.modelling import GradeBeliefs
+from activeeval.inputs.prepared_case import Case, prepare
 from activeeval.sampling.draw_case import draw
 from activeeval.sampling.read_samples import read_sample
 from benchmarks.kernels import MAX_GRADE, MSLR_QUERIES, mslr_sized

@@ -25,9 +25,9 @@ from activeeval import DCG, ERR, METHODS, Rankings, Target
 from activeeval.core.grade_models import ForestGradeModel, QueryFactor, cross_fitted_probs
 from activeeval.core.simulation import simulate
 from activeeval.formats.text.letor import read_letor
-from activeeval.inputs.case import prepare
 from activeeval.inputs.choices import Choices
 from activeeval.inputs.modelling import GradeBeliefs
+from activeeval.inputs.prepared_case import prepare
 from benchmarks.machine import ROOT, data_folder, describe, figure, show, store
 
 MODULE = "benchmarks.sampling"

@@ -21,8 +21,8 @@ import numpy as np
 from activeeval.cli import cli, run
 from activeeval.core.design.methods import METHODS
 from activeeval.inputs.budgets import Budget
-from activeeval.inputs.case import prepare
 from activeeval.inputs.choices import Choices
+from activeeval.inputs.prepared_case import prepare
 from benchmarks.machine import ROOT, data_folder, describe, store
 
 BUDGETS = {"mq2008": ("3%", "6%", "10%", "20%", "30%"), "robust03": ("16%", "33%", "50%")}

@@ -35,7 +35,7 @@ from activeeval.inputs.chosen_inputs import given_columns
 from activeeval.inputs.grader_values import model_names, read_graders, with_graders
 from activeeval.inputs.loading import Inputs, from_tables
 from activeeval.inputs.modelling import GradeBeliefs, believe
-from activeeval.report.words import text_of
+from activeeval.report.message_lookup import text_of
 from benchmarks.machine import ROOT, data_folder, describe, figure, figures_table, show, store
 from benchmarks.pools import SEED, JudgedPool, load
 

@@ -6,7 +6,7 @@ import numpy as np
 from naive import pool_of, rankings_of
 
 from activeeval import DCG, METHODS, Campaign, Target
-from activeeval.campaigns.making import create
+from activeeval.campaigns.create_and_grow import create
 from activeeval.campaigns.store import JudgeAnswer, open_store
 from activeeval.core.campaign import Rules
 from activeeval.sampling.drawn_sample import DrawnSample

@@ -6,8 +6,8 @@ from cli_files import csv_rows, write_csv
 
 from activeeval import Campaign
 from activeeval.inputs.budgets import Budget
-from activeeval.inputs.case import prepare
 from activeeval.inputs.choices import Choices
+from activeeval.inputs.prepared_case import prepare
 
 RUN = ("--run", "a.run", "--max-grade", 3)
 LETOR = ("--letor", "a.txt", "--scores", "a.score", "--train", "t.txt")

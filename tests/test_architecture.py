@@ -29,7 +29,7 @@ ALLOWED = {
     "core/errors": set(),
     "core/types": set(),
     "core/lazily": set(),
-    "core/secrets": set(),
+    "core/masked_addresses": set(),
     "core/kernels": {"core/types"},
     "core/checks": {"core/errors", "core/types"},
     "core/interval_ends": {"core/checks", "core/errors", "core/types"},

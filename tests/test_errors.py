@@ -7,7 +7,7 @@ import pickle
 import click
 import pytest
 
-from activeeval.cli.wording import complaint, in_options, option_of
+from activeeval.cli.option_names import complaint, in_options, option_of
 from activeeval.core.errors import BudgetError, ChoiceError, FormatError, InputError, SolverError, StateError
 
 KINDS = [

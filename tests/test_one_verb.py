@@ -128,7 +128,7 @@ VERBS = {
         lambda m: ae.ask_grader(NEW, model="m", documents="docs.csv", queries="texts.csv", out="batch.jsonl"),
     ),
     "campaign create": verb(
-        "campaigns.making.create",
+        "campaigns.create_and_grow.create",
         f"n {RUNS} --budget 40",
         "create_campaign",
         lambda m: ae.create_campaign(m.sample, "n.activeeval", "n"),

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from activeeval.core.answers import FINE, OPEN, WORSE, Answer, Needed, exit_code, verdict_of, wanted_half_width
 from activeeval.core.results import Estimate
-from activeeval.report.findings import headline, sentence, table_of
+from activeeval.report.answer_sentences import headline, sentence, table_of
 
 RANK = {"worse": 0, "undecided": 1, "not worse": 2, "equivalent": 2, "equal": 2, "better": 3}
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.adaptation.cleaning import CleaningRules, RowFate
-from activeeval.adaptation.proportions import Strata, exact_p_value
+from activeeval.adaptation.proportion_tests import Strata, exact_p_value
 from activeeval.core.types import Bools, Floats, Ints
 from activeeval.formats.tables.clicks import ClickLog
 

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from activeeval.campaigns.assignments import draw_further
-from activeeval.campaigns.over_time import date_of
+from activeeval.campaigns.estimates_over_time import date_of
 from activeeval.campaigns.state import CampaignState, state_of
 from activeeval.campaigns.store import Chosen, OnSheet, OpenPlace, PlaceRow, Store, UnitRow
 from activeeval.core.errors import InputError

@@ -9,10 +9,10 @@ from typing import Any, Unpack
 
 from activeeval.campaigns import closing
 from activeeval.campaigns.batches import Lease, WrittenSheet, write_batches
+from activeeval.campaigns.create_and_grow import Made
 from activeeval.campaigns.draw import CampaignDrawing, topped_up
 from activeeval.campaigns.exporting import FORMATS, Exported, exported
 from activeeval.campaigns.import_judgments import TakenFiles, take_files
-from activeeval.campaigns.making import Made
 from activeeval.campaigns.scripted_judge import judge_all, script_of
 from activeeval.campaigns.seconds import Clocked, clocked
 from activeeval.campaigns.store import Store, file_url, open_store
@@ -21,7 +21,7 @@ from activeeval.core.checks import one_of
 from activeeval.core.errors import InputError
 from activeeval.core.judgments.judge_names import judge_name
 from activeeval.core.judgments.log import Event
-from activeeval.core.secrets import masked
+from activeeval.core.masked_addresses import masked
 from activeeval.inputs.arguments import budget_of, checked, columns_of, is_path, sources_of
 from activeeval.sampling.sample import SampleOptions, requested
 from activeeval.sampling.sheets import SheetOptions, check_free, sheet_plan

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from activeeval.campaigns.create_and_grow import Made, check_judged, check_rules, create, grow, redraw, top_up
 from activeeval.campaigns.known_labels import labels_of
-from activeeval.campaigns.making import Made, check_judged, check_rules, create, grow, redraw, top_up
 from activeeval.campaigns.seconds import clocked, is_timed
 from activeeval.campaigns.state import CampaignState, Pair, check_next_round, state_of
 from activeeval.campaigns.store import Store

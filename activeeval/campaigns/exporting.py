@@ -34,9 +34,9 @@ from activeeval.formats.suffixes import TABLES, PathLike, bare_suffix
 from activeeval.formats.tables.export import write_columns
 from activeeval.formats.text.trec import Prels, write_prels, write_qrels
 from activeeval.formats.writing import write_atomically
+from activeeval.report.message_lookup import text_of
 from activeeval.report.rendering import Cell
 from activeeval.report.shown import PrintableResult
-from activeeval.report.words import text_of
 
 _TEXTS = ("query_id", "doc_id", "query", "docid", "judge", "judge_kind", "note")
 _NOTHING_COMPLETE = "no block is complete: with which probability the items so far came is not known yet"

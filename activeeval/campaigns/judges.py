@@ -10,8 +10,8 @@ from itertools import combinations
 
 import numpy as np
 
+from activeeval.campaigns.estimates_over_time import date_of
 from activeeval.campaigns.known_labels import grades_of
-from activeeval.campaigns.over_time import date_of
 from activeeval.campaigns.report.content import finite
 from activeeval.campaigns.report.judges_content import (
     Day,

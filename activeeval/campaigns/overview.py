@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from activeeval.campaigns.control_items import checked
+from activeeval.campaigns.estimates_over_time import date_of, readings_of
 from activeeval.campaigns.judges import agreement_of, work_of
-from activeeval.campaigns.over_time import date_of, readings_of
 from activeeval.campaigns.report.content import CampaignReading
 from activeeval.campaigns.report.judges_content import Checked, JudgeAgreement, Work
 from activeeval.campaigns.report.next_steps import aside_sentence, expected_sentence, next_sentence, reached_sentence
@@ -16,7 +16,7 @@ from activeeval.campaigns.state import CampaignState
 from activeeval.campaigns.status import estimates_of, reached, status, step_of
 from activeeval.campaigns.store import Store
 from activeeval.core.judgments.log import Event
-from activeeval.report.words import text_of
+from activeeval.report.message_lookup import text_of
 
 _MOST_REMARKS = 100
 

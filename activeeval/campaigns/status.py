@@ -16,8 +16,8 @@ from activeeval.core.judgments.log import Event
 from activeeval.core.judgments.state import State
 from activeeval.core.results import Caution, Note
 from activeeval.inputs.systems import direction
+from activeeval.report.answer_sentences import sentence
 from activeeval.report.cautions import marked
-from activeeval.report.findings import sentence
 from activeeval.report.numbers import agreeing, counted
 from activeeval.report.rendering import Cell
 from activeeval.report.shown import PrintableResult

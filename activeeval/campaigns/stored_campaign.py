@@ -12,10 +12,10 @@ from typing import Any, Self, TypedDict, Unpack
 
 from activeeval.campaigns.assignments import desk_of
 from activeeval.campaigns.campaign_work import CampaignWork, judge_of, store_url
+from activeeval.campaigns.create_and_grow import check_rules, create
 from activeeval.campaigns.draw import rules_for
+from activeeval.campaigns.estimates_over_time import readings_of
 from activeeval.campaigns.grader_audit import audit_of
-from activeeval.campaigns.making import check_rules, create
-from activeeval.campaigns.over_time import readings_of
 from activeeval.campaigns.report.collect import summary
 from activeeval.campaigns.report.page import SUFFIXES, campaign_text
 from activeeval.campaigns.state import CampaignState, state_of
@@ -31,8 +31,8 @@ from activeeval.graders.audit_result import Audited, audited_of
 from activeeval.inputs.arguments import checked, graders_of, measures_of, warn_of
 from activeeval.inputs.systems import direction
 from activeeval.inputs.texts import texts_of as words_of
+from activeeval.report.message_lookup import text_of
 from activeeval.report.result_pictures import EarlyReading
-from activeeval.report.words import text_of
 from activeeval.sampling.answers import SampleAnswer
 from activeeval.sampling.results import Result, Results, results_of
 from activeeval.sampling.sample_result import Sample, check_sample, file_of

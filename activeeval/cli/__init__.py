@@ -17,9 +17,9 @@ import click
 
 from activeeval import __version__
 from activeeval.cli.help import WIDTH, group, width_of_help
+from activeeval.cli.option_names import complaints
 from activeeval.cli.small import IS_ALL
 from activeeval.cli.waiting import keep_told
-from activeeval.cli.wording import complaints
 from activeeval.core.errors import ActiveEvalError, visible
 
 _GARBAGE = 100_000
@@ -157,7 +157,7 @@ def _without_secrets(problem: str, words: Sequence[str]) -> str:
     """Return a complaint without the password of an address that was given in the place of something else."""
     for word in words:
         if word in problem and any(mark in word for mark in ("://", "@", "pass")) and not _MEASURE.fullmatch(word):
-            from activeeval.core.secrets import masked
+            from activeeval.core.masked_addresses import masked
 
             problem = problem.replace(word, masked(word))
     return problem

@@ -18,7 +18,7 @@ from typing import Any
 
 import click
 
-from activeeval.cli.wording import renamed
+from activeeval.cli.option_names import renamed
 
 WIDTH = 100
 RARELY = "Rarely"

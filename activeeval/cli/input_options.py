@@ -105,7 +105,7 @@ def scope_option(default: str) -> Callable[[Any], Any]:
 @contextmanager
 def worded() -> Iterator[None]:
     """Let choices that are refused be an error of usage, in the words of the command."""
-    from activeeval.cli.wording import complaint
+    from activeeval.cli.option_names import complaint
 
     try:
         yield

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from activeeval.cli.option_names import option_here
 from activeeval.cli.waiting import settle
-from activeeval.cli.wording import option_here
 from activeeval.core.errors import InputError, visible
 from activeeval.report.numbers import agreeing, counted
 from activeeval.report.rendering import FORMATS
@@ -171,7 +171,7 @@ def say(message: str) -> None:
 
 def say_notes(notes: Iterable[Note | Caution], before: str = "") -> None:
     """Print notes of the library, each a line on stderr, with options in the place of its parameters."""
-    from activeeval.report.words import text_of
+    from activeeval.report.message_lookup import text_of
 
     for note in notes:
         say(before + text_of(note, option_here))
@@ -184,7 +184,7 @@ def say_note(note: Note | Caution) -> None:
 
 def show_notes(notes: Iterable[Note | Caution]) -> None:
     """Print what a command answers first, each note a sentence on stdout, and a blank line."""
-    from activeeval.report.words import text_of
+    from activeeval.report.message_lookup import text_of
 
     for note in notes:
         show_text(visible(text_of(note, option_here)))

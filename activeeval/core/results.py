@@ -79,7 +79,7 @@ Told = float | int | str | None | tuple["Told", ...]
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What a caller should know of a step, as data: `activeeval.report.words` makes the sentence.
+    """What a caller should know of a step, as data: `activeeval.report.message_lookup` makes the sentence.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Caution:
-    """What a reader should be told of an estimate, as data: `activeeval.report.words` makes the sentence.
+    """What a reader should be told of an estimate, as data: `activeeval.report.message_lookup` makes the sentence.
 
     Attributes
     ----------

@@ -28,7 +28,7 @@ class UndeterminedWarning(UserWarning):
     Parameters
     ----------
     caution : Caution
-        What they leave open; `activeeval.report.words` has the sentence.
+        What they leave open; `activeeval.report.message_lookup` has the sentence.
     """
 
     def __init__(self, caution: Caution) -> None:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.gains.learned import LearnedGains
+from activeeval.report.message_lookup import text_of
 from activeeval.report.rendering import Cell, Row
-from activeeval.report.words import text_of
 
 
 def gains_record(learned: LearnedGains) -> Mapping[str, object]:

@@ -14,7 +14,7 @@ from activeeval.core.errors import InputError
 from activeeval.core.measures import Additive, shown_name
 from activeeval.core.pool import QueryPool, whole_grades
 from activeeval.core.types import Floats, Ints
-from activeeval.gains.lists import grade_matrix, namer
+from activeeval.gains.graded_lists import grade_matrix, namer
 
 # discounts, or gains, that count as the same: above rounding, below the six digits that learned measures are kept with
 _EQUAL = 1e-9

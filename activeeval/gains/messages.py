@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from activeeval.report.words import Words
+    from activeeval.report.message_lookup import Words
 
 
 def _places(numbers: Mapping[str, Any]) -> str:

@@ -17,7 +17,7 @@ from activeeval.core.measures.ranking_checks import check_pool
 from activeeval.core.pool import QueryPool, Rankings, whole_grades
 from activeeval.core.pool.id_checks import as_ids
 from activeeval.core.types import Bools, Ints, frozen, sealed_here
-from activeeval.gains.lists import grade_matrix, namer, one_each, plain, top_lists
+from activeeval.gains.graded_lists import grade_matrix, namer, one_each, plain, top_lists
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from activeeval.graders.audit_summary import AGREES, DIFFERS, OPEN, AuditRow, Drift, GraderAudit, Measured, SystemOrder
 from activeeval.inputs.systems import direction
-from activeeval.report.findings import ABOUT, WIDTH, fitting, short_name
+from activeeval.report.answer_sentences import ABOUT, WIDTH, fitting, short_name
 from activeeval.report.numbers import counted, number, places_of
 
 _SIGNS = {DIFFERS: "differs", OPEN: "may differ", AGREES: "the same", "": ""}

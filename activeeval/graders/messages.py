@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from activeeval.report.numbers import all_of, counted
 
 if TYPE_CHECKING:
-    from activeeval.report.words import Words
+    from activeeval.report.message_lookup import Words
 
 
 _MOST_OTHERS = 3

@@ -21,7 +21,7 @@ from activeeval.core.interval_ends import t_quantile
 from activeeval.core.measures import Target
 from activeeval.core.types import Floats
 from activeeval.formats.text.trec import Run
-from activeeval.inputs.case import Case
+from activeeval.inputs.prepared_case import Case
 from activeeval.monitoring.cases import case_of
 from activeeval.monitoring.judged_labels import labels_so_far
 from activeeval.monitoring.night_outputs import NightRecord, in_hand

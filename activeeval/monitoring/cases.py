@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from activeeval.formats.text.trec import Run
-from activeeval.inputs.case import Case, prepare
 from activeeval.inputs.choices import Choices
 from activeeval.inputs.known_grades import KnownGrades
+from activeeval.inputs.prepared_case import Case, prepare
 from activeeval.monitoring.judged_labels import certain_grades
 from activeeval.monitoring.night_outputs import Pair, pairs_in
 from activeeval.monitoring.settings import Settings

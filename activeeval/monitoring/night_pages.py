@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from activeeval.core.answers import FINE, Answer
-from activeeval.report.cautions import caution_lines
-from activeeval.report.findings import (
+from activeeval.report.answer_sentences import (
     ABOUT,
     WIDTH,
     definitions,
@@ -18,6 +17,7 @@ from activeeval.report.findings import (
     sentence,
     table_of,
 )
+from activeeval.report.cautions import caution_lines
 from activeeval.report.numbers import counted, number, places_of
 from activeeval.report.pictures import plain_figure
 from activeeval.report.rendering import render

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from activeeval.campaigns.create_and_grow import create
 from activeeval.campaigns.draw import kept_texts
-from activeeval.campaigns.making import create
 from activeeval.campaigns.store import NightRow, Store, WatchRow
 from activeeval.core.campaign import Campaign
 from activeeval.core.design import Design
@@ -26,7 +26,7 @@ from activeeval.formats.files import Stamp
 from activeeval.formats.loading import load_run
 from activeeval.formats.sample_file import lists_of
 from activeeval.formats.text.trec import Run
-from activeeval.inputs.case import Case
+from activeeval.inputs.prepared_case import Case
 from activeeval.inputs.systems import Asked
 from activeeval.monitoring.cases import case_of
 from activeeval.monitoring.judged_labels import by_night, n_waiting

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from activeeval.campaigns.over_time import answer_of
+from activeeval.campaigns.estimates_over_time import answer_of
 from activeeval.campaigns.report.content import finite
 from activeeval.campaigns.state import CampaignState, answered, state_of
 from activeeval.campaigns.store import NightRow, Store

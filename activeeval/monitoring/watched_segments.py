@@ -18,7 +18,7 @@ from activeeval.core.measures import Target
 from activeeval.core.planning import LeastLabels, Prospect, least_labels
 from activeeval.core.results import Caution, Note, Told, rounded_up
 from activeeval.formats.tables.segments import Segments
-from activeeval.inputs.case import Case
+from activeeval.inputs.prepared_case import Case
 from activeeval.inputs.systems import Asked
 from activeeval.monitoring.settings import Settings
 from activeeval.sampling.answers import FEWEST, SampleAnswer, by_segment

@@ -19,8 +19,8 @@ from activeeval.core.types import Floats, Ints
 from activeeval.formats.text.trec import Run, write_qrels, write_run
 from activeeval.formats.writing import write_atomically
 from activeeval.inputs.budgets import Budget
-from activeeval.inputs.case import prepare
 from activeeval.inputs.choices import Choices
+from activeeval.inputs.prepared_case import prepare
 from activeeval.sampling.draw_case import draw
 
 N_QUERIES, N_JUDGED, DEPTH, MAX_GRADE = 150, 60, 20, 4

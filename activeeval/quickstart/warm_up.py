@@ -14,8 +14,8 @@ from activeeval.core.pool.generated import generate_pool, ranked_by_expected_gra
 from activeeval.core.simulation import simulate
 from activeeval.formats.text.trec import Run, write_run
 from activeeval.inputs.budgets import Budget
-from activeeval.inputs.case import prepare
 from activeeval.inputs.choices import Choices
+from activeeval.inputs.prepared_case import prepare
 from activeeval.sampling.draw_case import draw
 from activeeval.sampling.judged_samples import judged
 

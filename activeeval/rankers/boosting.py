@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from activeeval.core.checks import LARGEST_GRADE, whole_number
 from activeeval.core.errors import InputError
 from activeeval.core.types import Floats
+from activeeval.rankers.judged_lists import JudgedLists, Part, Spans
 from activeeval.rankers.linear import StagedRanker, within_queries
-from activeeval.rankers.lists import JudgedLists, Part, Spans
 from activeeval.rankers.losses import PairExponential, Term
 
 # a perfect weak ranker would weigh infinitely much; this one weighs 14

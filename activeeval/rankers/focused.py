@@ -12,7 +12,7 @@ from activeeval.core.checks import closed_share
 from activeeval.core.types import Floats
 from activeeval.rankers.boosting import BoostedRanker, Edges, ListEdges, PairEdges
 from activeeval.rankers.gradients import GradientRanker
-from activeeval.rankers.lists import JudgedLists
+from activeeval.rankers.judged_lists import JudgedLists
 from activeeval.rankers.losses import Focused, ListwiseAP, Loss, PairHinge, PairLogistic, PermutationCrossEntropy
 from activeeval.rankers.margins import MarginRanker
 

@@ -7,8 +7,8 @@ from scipy.optimize import minimize
 
 from activeeval.core.checks import whole_number
 from activeeval.core.types import Floats, Ints
+from activeeval.rankers.judged_lists import JudgedLists
 from activeeval.rankers.linear import StagedRanker, within_queries
-from activeeval.rankers.lists import JudgedLists
 from activeeval.rankers.losses import Loss, PairLogistic, TopKLikelihood, TopOneCrossEntropy
 
 

@@ -18,7 +18,7 @@ from activeeval.core.errors import InputError
 from activeeval.core.grade_models.base import fitted_columns
 from activeeval.core.types import Floats, Ints
 from activeeval.rankers.input_checks import grouped_items, refuse_missing
-from activeeval.rankers.lists import JudgedLists
+from activeeval.rankers.judged_lists import JudgedLists
 
 BLOCK_ROWS = 8192
 

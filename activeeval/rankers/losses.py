@@ -29,7 +29,7 @@ import numpy as np
 
 from activeeval.core.errors import InputError
 from activeeval.core.types import Floats, Ints
-from activeeval.rankers.lists import JudgedLists, Part
+from activeeval.rankers.judged_lists import JudgedLists, Part
 from activeeval.rankers.pairs import WeightedPairs
 
 MOST_PERMUTED = 15

@@ -9,8 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 from activeeval.core.checks import positive, whole_number
 from activeeval.core.types import Floats
 from activeeval.rankers.bundle import least_regularised
+from activeeval.rankers.judged_lists import JudgedLists
 from activeeval.rankers.linear import ListRanker, within_queries
-from activeeval.rankers.lists import JudgedLists
 from activeeval.rankers.losses import ListwiseAP, Loss, PairHinge
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from activeeval.core.results import LEVELS, Caution, Note
-from activeeval.report.words import Worded, in_backticks, text_of, worded
+from activeeval.report.message_lookup import Worded, in_backticks, text_of, worded
 
 MACHINE_IS_TRUTH = "machine is truth"
 """The code of what every output says of a machine's judgments that are taken for people's."""

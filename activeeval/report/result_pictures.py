@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from activeeval.core.answers import Answer
-from activeeval.report.findings import short_name
+from activeeval.report.answer_sentences import short_name
 
 _BLUE, _GREY, _ORANGE = "#0072b2", "#4d4d4d", "#d55e00"
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.core.results import rounded_up
-from activeeval.report.findings import WIDTH, table_width, without
+from activeeval.report.answer_sentences import WIDTH, table_width, without
 from activeeval.report.numbers import FOUR_IN_FIVE, spanned
 from activeeval.report.rendering import Cell
 

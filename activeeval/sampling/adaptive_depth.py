@@ -8,7 +8,7 @@ from typing import TypedDict
 from activeeval.core.design.methods import Method
 from activeeval.core.errors import InputError
 from activeeval.core.measures import NDCG, Measure, Target
-from activeeval.inputs.case import Case
+from activeeval.inputs.prepared_case import Case
 
 FOLLOWING = (NDCG,)
 """Measures whose depths follow labels unless somebody says otherwise: in no cell of benchmarks/results/history.json

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from activeeval.core.errors import ChoiceError
 from activeeval.core.results import Caution, Note
 from activeeval.inputs.arguments import in_python
-from activeeval.inputs.case import Case, prepare
 from activeeval.inputs.choices import Choices
 from activeeval.inputs.judging_choice import check_graded
+from activeeval.inputs.prepared_case import Case, prepare
+from activeeval.report.message_lookup import text_of
 from activeeval.report.shown import PrintableResult
-from activeeval.report.words import text_of
 
 Say = Callable[[Note | Caution], object]
 Progress = Callable[[str], object]
@@ -36,7 +36,7 @@ def case_for(
     Raises
     ------
     ChoiceError
-        Where there are more systems than the question is of, and as `activeeval.inputs.case.prepare`.
+        Where there are more systems than the question is of, and as `activeeval.inputs.prepared_case.prepare`.
     """
     check_graded(measures)
     if most_systems is not None and len(choices.systems) > most_systems:

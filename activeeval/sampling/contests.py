@@ -9,7 +9,7 @@ from typing import Any, Self
 from activeeval.core.design import Design
 from activeeval.core.measures import Target
 from activeeval.core.simulation import AtOnce, Summary, simulate_contrasts
-from activeeval.inputs.case import Case
+from activeeval.inputs.prepared_case import Case
 from activeeval.inputs.systems import Asked, check_differ, contrasts_of
 
 Pair = tuple[int, int]

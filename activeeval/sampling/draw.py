@@ -15,9 +15,9 @@ from activeeval.core.planning import Goal
 from activeeval.core.results import Caution, Note, Told
 from activeeval.formats.arrays import is_arrays
 from activeeval.inputs.budgets import Budget
-from activeeval.inputs.case import Case, check_fits, prepare
 from activeeval.inputs.choices import Choices
 from activeeval.inputs.judging_choice import judging_for
+from activeeval.inputs.prepared_case import Case, check_fits, prepare
 from activeeval.inputs.texts import SheetTexts, recalled, texts_of
 from activeeval.sampling.adaptive_depth import OF_SHEETS
 from activeeval.sampling.draw_case import draw

@@ -12,7 +12,7 @@ from activeeval.core.errors import BudgetError, InputError
 from activeeval.core.measures import Target
 from activeeval.formats.sample_file import lists_of
 from activeeval.inputs.budgets import Budget, check_open
-from activeeval.inputs.case import Case
+from activeeval.inputs.prepared_case import Case
 from activeeval.inputs.systems import check_differ
 from activeeval.sampling.adaptive_depth import OF_SHEETS, DrawOptions, adaptive_depth_in
 from activeeval.sampling.drawn_sample import DrawnSample

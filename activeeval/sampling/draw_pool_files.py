@@ -268,7 +268,7 @@ def _amount(budget: Budget, design: ChunkedDesign) -> float:
 
 
 def _campaign(design: ChunkedDesign, asked: FilesAsked, seed: int, budget: float, how: dict[str, Any]) -> Campaign:
-    """Return the campaign of a seed, as `activeeval.inputs.case.prepare` spawns it."""
+    """Return the campaign of a seed, as `activeeval.inputs.prepared_case.prepare` spawns it."""
     rng = np.random.SeedSequence(seed).spawn(4)[-1]
     try:
         return design.campaign(budget, asked.pool, rng=rng, **how)

@@ -13,8 +13,7 @@ from activeeval.core.results import Estimate, Interval, Note
 from activeeval.formats.tables.segments import Segments
 from activeeval.inputs.choices import GRADER
 from activeeval.inputs.systems import direction
-from activeeval.report.cautions import missing_fields, missing_lists
-from activeeval.report.findings import (
+from activeeval.report.answer_sentences import (
     contest_sentence,
     definitions,
     headline,
@@ -22,6 +21,7 @@ from activeeval.report.findings import (
     scope_in_words,
     sentence,
 )
+from activeeval.report.cautions import missing_fields, missing_lists
 from activeeval.report.rendering import Cell
 from activeeval.sampling.answers import SampleAnswer, answers, missing_lists_of
 from activeeval.sampling.drawn_sample import DrawnSample

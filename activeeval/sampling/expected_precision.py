@@ -11,7 +11,7 @@ from activeeval.core.errors import BudgetError
 from activeeval.core.measures import Target, shown_name
 from activeeval.core.planning import MOST_ITEMS, Prospect
 from activeeval.core.results import Caution, Note, Told, rounded_up
-from activeeval.inputs.case import Case
+from activeeval.inputs.prepared_case import Case
 from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.sampling.plan_case import name_of, planner_of
 

@@ -26,9 +26,9 @@ from activeeval.core.planning import Forecast, SamplePlan
 from activeeval.core.results import Note, Told
 from activeeval.core.types import Bools, Floats
 from activeeval.formats.graders.grader_grades import Grades
-from activeeval.inputs.case import Case
 from activeeval.inputs.grader_values import asked_about, model_names, probs_at
 from activeeval.inputs.modelling import GradeBeliefs, believe
+from activeeval.inputs.prepared_case import Case
 from activeeval.sampling.plan_case import planner_of
 
 PERSON = 1.0

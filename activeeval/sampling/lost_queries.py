@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from activeeval.report.findings import short_name
+from activeeval.report.answer_sentences import short_name
 from activeeval.report.numbers import number
 
 MOST_SHOWN = 10

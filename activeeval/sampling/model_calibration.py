@@ -9,8 +9,8 @@ from typing import Any, Unpack
 
 from activeeval.core.grade_models import CalibrationReport, calibration_report
 from activeeval.inputs.arguments import checked, judgments_in, measure_of
-from activeeval.inputs.case import check_fits
 from activeeval.inputs.choices import Choices
+from activeeval.inputs.prepared_case import check_fits
 from activeeval.report.numbers import agreeing, counted
 from activeeval.report.rendering import Cell
 from activeeval.sampling.arguments import LabelledOptions, choices_of, frame_kind_of

@@ -11,9 +11,9 @@ from activeeval.core.errors import ChoiceError
 from activeeval.core.estimation import check_scope
 from activeeval.core.results import Caution, Note
 from activeeval.inputs.arguments import budget_of, checked, measures_of
-from activeeval.inputs.case import Case, check_fits, prepare
 from activeeval.inputs.choices import Choices
 from activeeval.inputs.judging_choice import judging_for
+from activeeval.inputs.prepared_case import Case, check_fits, prepare
 from activeeval.sampling.arguments import AskedOptions, asked_of, choices_of, frame_kind_of
 from activeeval.sampling.grader_price import about_to_ask, asking_notes
 from activeeval.sampling.judged_samples import judged_pilots
@@ -51,7 +51,7 @@ def plan_for(
     ChoiceError
         Where choices contradict each other or one is missing.
     ActiveEvalError
-        As `activeeval.inputs.case.prepare` and `activeeval.sampling.plan_case.plan_sample`.
+        As `activeeval.inputs.prepared_case.prepare` and `activeeval.sampling.plan_case.plan_sample`.
     """
     if request.segments is not None or request.segment_half_widths:
         return _by_segment(choices, request, say, progress)

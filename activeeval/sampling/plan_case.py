@@ -22,7 +22,7 @@ from activeeval.core.planning import (
 )
 from activeeval.core.results import rounded_up
 from activeeval.inputs.budgets import Budget, whole_cost
-from activeeval.inputs.case import Case, target_weights
+from activeeval.inputs.prepared_case import Case, target_weights
 from activeeval.inputs.systems import Asked, check_differ
 from activeeval.report.numbers import counted
 from activeeval.sampling.adaptive_depth import OF_SHEETS, DrawOptions, adaptive_depth_in

@@ -15,10 +15,10 @@ from activeeval.inputs.arguments import in_python
 from activeeval.inputs.budgets import Budget
 from activeeval.inputs.choices import Choices
 from activeeval.inputs.systems import direction
+from activeeval.report.message_lookup import text_of
 from activeeval.report.numbers import counted, spanned
 from activeeval.report.rendering import Cell
 from activeeval.report.shown import PrintableResult
-from activeeval.report.words import text_of
 from activeeval.sampling.draw_pool_files import FilesAsked, check_open, designed
 from activeeval.sampling.plan_case import CURVE
 from activeeval.sampling.plan_request import PlanRequest

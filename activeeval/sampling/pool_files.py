@@ -18,8 +18,8 @@ from activeeval.core.pool import QueryPool, Rankings
 from activeeval.core.results import Caution, Note
 from activeeval.core.types import Ints
 from activeeval.inputs.arguments import checked
-from activeeval.inputs.case import Case, prepare
 from activeeval.inputs.choices import Choices
+from activeeval.inputs.prepared_case import Case, prepare
 from activeeval.report.numbers import counted
 from activeeval.report.shown import PrintableResult
 from activeeval.sampling.arguments import PoolOptions, asked_of, choices_of

@@ -9,8 +9,8 @@ from typing import Any, Unpack
 from activeeval.core.design import Design
 from activeeval.inputs.arguments import budget_of, checked, measure_of
 from activeeval.inputs.budgets import Budget
-from activeeval.inputs.case import check_fits
 from activeeval.inputs.choices import Choices
+from activeeval.inputs.prepared_case import check_fits
 from activeeval.report.numbers import counted
 from activeeval.report.rendering import Cell
 from activeeval.report.rows import design_columns

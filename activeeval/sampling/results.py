@@ -11,8 +11,8 @@ from activeeval.core.answers import Answer
 from activeeval.core.campaign.labels import Progress
 from activeeval.core.results import Caution, Estimate, Interval
 from activeeval.formats.tables.frames import frame_of
+from activeeval.report.answer_sentences import headline, table_of
 from activeeval.report.cautions import missing_lists
-from activeeval.report.findings import headline, table_of
 from activeeval.report.numbers import agreeing, counted
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import EarlyReading, draw_findings, draw_readings

@@ -25,7 +25,7 @@ from activeeval.core.results import Caution, Note, Told, rounded_up
 from activeeval.core.types import Bools
 from activeeval.formats.tables.segments import Segments, read_segments
 from activeeval.inputs.budgets import Budget, check_open
-from activeeval.inputs.case import Case
+from activeeval.inputs.prepared_case import Case
 from activeeval.inputs.systems import Asked, check_differ
 from activeeval.sampling.answers import FEWEST
 from activeeval.sampling.plan_case import name_of, planner_of

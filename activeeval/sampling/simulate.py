@@ -9,9 +9,9 @@ from typing import Any, Unpack
 
 from activeeval.core.estimation import find_interval
 from activeeval.inputs.arguments import budget_of, checked, judgments_in, measures_of
-from activeeval.inputs.case import check_fits
 from activeeval.inputs.choices import Choices
-from activeeval.report.findings import definitions
+from activeeval.inputs.prepared_case import check_fits
+from activeeval.report.answer_sentences import definitions
 from activeeval.report.rendering import Cell
 from activeeval.sampling.arguments import LabelledOptions, asked_of, choices_of, frame_kind_of
 from activeeval.sampling.asked_case import Progress, ResultOfCase, Say, case_for, unsaid

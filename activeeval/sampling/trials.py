@@ -12,9 +12,9 @@ from activeeval.core.errors import BudgetError, InputError
 from activeeval.core.measures import Target
 from activeeval.core.simulation import AtOnce, Summary, simulate as simulated
 from activeeval.inputs.budgets import Budget, check_open
-from activeeval.inputs.case import Case
+from activeeval.inputs.prepared_case import Case
 from activeeval.inputs.systems import Asked, direction
-from activeeval.report.findings import short_name
+from activeeval.report.answer_sentences import short_name
 from activeeval.report.rendering import Cell
 from activeeval.sampling.adaptive_depth import adaptive_depth_in
 from activeeval.sampling.contests import Contest

@@ -8,8 +8,8 @@ from activeeval.core.answers import Answer
 from activeeval.core.campaign.deciding import needed_of_queries
 from activeeval.core.measures import Target
 from activeeval.core.results import Estimate
+from activeeval.report.answer_sentences import sentence, table_of
 from activeeval.report.cautions import counting_lines, missing_fields, missing_lists, no_relevant_fields
-from activeeval.report.findings import sentence, table_of
 from activeeval.report.rendering import Cell
 from activeeval.sampling.answers import other_scope
 from activeeval.sampling.estimate import asked_row, estimate_row

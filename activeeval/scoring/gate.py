@@ -17,8 +17,8 @@ from activeeval.formats.judgments.from_files import labels_of
 from activeeval.formats.loading import load_run, pool_from_tables
 from activeeval.inputs.loading import sampled_measure
 from activeeval.inputs.systems import Asked, system_names
+from activeeval.report.answer_sentences import sentence
 from activeeval.report.cautions import missing_fields, no_relevant_fields
-from activeeval.report.findings import sentence
 from activeeval.report.numbers import counted
 from activeeval.report.rendering import Cell
 from activeeval.sampling.answers import cut_notes, missing_lists_of, other_scope

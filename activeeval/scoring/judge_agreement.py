@@ -12,7 +12,7 @@ from activeeval.core.judgments import Agreements
 from activeeval.formats.judgments.from_files import read_all
 from activeeval.formats.tables.frames import kind_of_frame
 from activeeval.inputs.arguments import by_judge, checked, listed
-from activeeval.report.findings import short_name
+from activeeval.report.answer_sentences import short_name
 from activeeval.report.numbers import counted, number
 from activeeval.report.rendering import Cell
 from activeeval.report.shown import PrintableResult

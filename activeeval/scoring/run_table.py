@@ -22,8 +22,8 @@ from activeeval.core.measures import Measure
 from activeeval.core.pool import QueryPool
 from activeeval.core.results import Caution, Note
 from activeeval.formats.loading import TablePool
+from activeeval.report.answer_sentences import missing_lists_sentence, sentence
 from activeeval.report.cautions import no_relevant_fields
-from activeeval.report.findings import missing_lists_sentence, sentence
 from activeeval.report.numbers import agreeing, counted
 from activeeval.report.rendering import Cell
 from activeeval.scoring.run_scores import NO_DIFFERENCE, RunScores, compare_runs, score_run

@@ -17,12 +17,12 @@ from activeeval.formats.tables.frames import frame_of, kind_of_frame
 from activeeval.inputs.arguments import checked, in_python, is_path, judgments_in, listed, measures_of, runs_of, warn_of
 from activeeval.inputs.file_names import asked_measure
 from activeeval.inputs.systems import checked_names, system_names
+from activeeval.report.answer_sentences import definitions, headline, table_of
 from activeeval.report.cautions import counting_lines
-from activeeval.report.findings import definitions, headline, table_of
+from activeeval.report.message_lookup import text_of
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import draw_findings
 from activeeval.report.shown import PrintableResult, WithEnds
-from activeeval.report.words import text_of
 from activeeval.scoring.run_scores import for_log, input_notes, read_tables
 from activeeval.scoring.run_table import RunRow, RunTable, run_table
 from activeeval.traffic.queries import drawn_of

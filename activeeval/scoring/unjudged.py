@@ -23,9 +23,9 @@ from activeeval.core.types import Floats, Ints
 from activeeval.formats.loading import TablePool, load_run
 from activeeval.formats.text.trec import Run
 from activeeval.inputs.budgets import Budget
-from activeeval.inputs.case import Case, prepare
 from activeeval.inputs.choices import Choices
 from activeeval.inputs.known_grades import KnownGrades
+from activeeval.inputs.prepared_case import Case, prepare
 from activeeval.sampling.plan_case import plan_sample
 
 SHARES = (0.1, 0.25, 0.5)

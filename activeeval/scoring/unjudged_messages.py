@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from activeeval.report.findings import definitions, short_name
+from activeeval.report.answer_sentences import definitions, short_name
 from activeeval.report.numbers import agreeing, counted, number, places_of
 
 

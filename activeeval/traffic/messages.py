@@ -19,4 +19,4 @@ WORDS: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "fewer queries": "{n_wanted:query} {n_wanted:was|were} asked for, the log has {n}: all are taken",
     "queries kept": "{n_kept:,} of the {n_last:query} of {source} {n_kept:is|are} kept",
 }
-"""Templates by codes, as `activeeval.report.words` has them."""
+"""Templates by codes, as `activeeval.report.message_lookup` has them."""

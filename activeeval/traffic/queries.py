@@ -12,9 +12,9 @@ from activeeval.core.checks import file_name
 from activeeval.formats.tables.drawn_queries import DrawnQueries, read_drawn_queries
 from activeeval.formats.tables.frames import kind_of_frame
 from activeeval.inputs.arguments import checked, in_python, is_path
+from activeeval.report.message_lookup import text_of
 from activeeval.report.rendering import Cell
 from activeeval.report.shown import PrintableResult
-from activeeval.report.words import text_of
 from activeeval.traffic import query_draws as task
 
 

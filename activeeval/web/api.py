@@ -12,8 +12,8 @@ from activeeval.campaigns.assignments import desk_of
 from activeeval.campaigns.program_lines import acknowledged_line, claimed_line
 from activeeval.campaigns.store import JudgeAnswer
 from activeeval.web.desks import owned
+from activeeval.web.error_responses import RefusedError
 from activeeval.web.openapi import ClaimedItem, NothingLeft, Progress, Stored, refusals
-from activeeval.web.refusals import RefusedError
 from activeeval.web.roles import Here, Who, for_role
 from activeeval.web.settings import Served
 

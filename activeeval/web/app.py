@@ -26,9 +26,9 @@ from activeeval.web import (
     text_pages,
     training,
 )
+from activeeval.web.error_responses import RefusedError, answer_to
 from activeeval.web.middleware import Shield
 from activeeval.web.openapi import described
-from activeeval.web.refusals import RefusedError, answer_to
 from activeeval.web.roles import for_role, guard
 from activeeval.web.settings import Served
 

@@ -10,8 +10,8 @@ from starlette.responses import RedirectResponse
 from activeeval.campaigns.at_pairs import PairsDesk
 from activeeval.core.errors import InputError
 from activeeval.web import desks
+from activeeval.web.error_responses import RefusedError
 from activeeval.web.forms import Fields
-from activeeval.web.refusals import RefusedError
 from activeeval.web.roles import Here, Number, Who, for_role
 from activeeval.web.settings import Served
 

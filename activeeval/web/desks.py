@@ -13,8 +13,8 @@ from activeeval.campaigns.desk_views import ItemView, Reply
 from activeeval.campaigns.store import Person
 from activeeval.core.errors import InputError
 from activeeval.core.judgments.log import Event
+from activeeval.web.error_responses import RefusedError
 from activeeval.web.forms import Fields, reply_in
-from activeeval.web.refusals import RefusedError
 from activeeval.web.rendering import rendered
 from activeeval.web.roles import Here, Who, for_role, served_in
 from activeeval.web.settings import Served

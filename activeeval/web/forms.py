@@ -10,7 +10,7 @@ from fastapi import Depends, Request
 
 from activeeval.campaigns.desk_views import Clocks, Reply
 from activeeval.campaigns.store import JudgeAnswer
-from activeeval.web.refusals import RefusedError
+from activeeval.web.error_responses import RefusedError
 
 _MOST_FIELDS = 30
 MOST_OF_A_NOTE = 4000

@@ -11,8 +11,8 @@ from activeeval.campaigns.at_desk import JudgesDesk
 from activeeval.campaigns.training import training_of
 from activeeval.core.errors import InputError
 from activeeval.web import desks
+from activeeval.web.error_responses import RefusedError
 from activeeval.web.forms import Fields
-from activeeval.web.refusals import RefusedError
 from activeeval.web.roles import Here, Number, Who, for_role
 
 router = APIRouter(prefix="/judge")

@@ -6,10 +6,10 @@ from fastapi import APIRouter, Response
 from starlette.responses import RedirectResponse
 
 from activeeval.campaigns.closing import close, reopen
+from activeeval.web.error_responses import RefusedError
 from activeeval.web.forms import Fields, text_of
 from activeeval.web.lead_pages import SCOPES, people_page
 from activeeval.web.people import invited
-from activeeval.web.refusals import RefusedError
 from activeeval.web.roles import Here, Number, Who, for_role
 
 router = APIRouter(prefix="/lead")

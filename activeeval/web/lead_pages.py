@@ -13,8 +13,8 @@ from fastapi import APIRouter, Response
 from activeeval.campaigns.judging_messages import named_grade
 from activeeval.campaigns.store import Person
 from activeeval.web.desks import page_of
+from activeeval.web.error_responses import RefusedError
 from activeeval.web.passwords import LEAST, MOST
-from activeeval.web.refusals import RefusedError
 from activeeval.web.roles import Here, NumberAsked, Who, for_role
 from activeeval.web.settings import Served
 
@@ -97,7 +97,7 @@ def people(served: Here, who: Who) -> Response:
 @for_role("lead")
 def log(served: Here, who: Who, before: NumberAsked = None) -> Response:
     """Show what happened, the newest first, and what can be taken along."""
-    from activeeval.campaigns.over_time import date_of
+    from activeeval.campaigns.estimates_over_time import date_of
 
     last = served.store.last_seq(served.name) if before is None else before - 1
     events = served.store.last_events(served.name, last, _EVENTS)
@@ -127,7 +127,7 @@ def exported(served: Here, form: str) -> Response:
 
 def people_page(served: Served, who: Person, link: str = "", invited_name: str = "", token: str = "") -> Response:
     """Return the page of people, with a link or a token that is shown this once where somebody was let in."""
-    from activeeval.campaigns.over_time import date_of
+    from activeeval.campaigns.estimates_over_time import date_of
 
     access = served.store.access(served.name)
     values = {

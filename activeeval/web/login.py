@@ -10,9 +10,9 @@ from fastapi import APIRouter, Request, Response
 from starlette.responses import RedirectResponse
 
 from activeeval.campaigns.store.sign_ins import LASTS_S
+from activeeval.web.error_responses import RETRY_S, RefusedError
 from activeeval.web.people import HOME, set_cookie, set_session
 from activeeval.web.provider import Provider, derived
-from activeeval.web.refusals import RETRY_S, RefusedError
 from activeeval.web.roles import Here, for_role
 from activeeval.web.settings import Served
 from activeeval.web.signing_in import sign_in_page

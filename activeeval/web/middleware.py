@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from activeeval.web.refusals import refused
+from activeeval.web.error_responses import refused
 from activeeval.web.settings import Door
 
 MOST_BYTES = 64 * 1024

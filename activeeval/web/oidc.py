@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 from activeeval.campaigns.store import Person
 from activeeval.core.errors import InputError, visible
 from activeeval.core.judgments.judge_names import judge_name
+from activeeval.web.error_responses import RefusedError
 from activeeval.web.http_client import check_address
-from activeeval.web.refusals import RefusedError
 
 CLAIMS = ("email", "sub")
 """By what people are known: an address that the site has verified, or the site's own number of an account."""

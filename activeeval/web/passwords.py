@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 
-from activeeval.web.refusals import RefusedError
+from activeeval.web.error_responses import RefusedError
 
 if TYPE_CHECKING:
     from argon2 import PasswordHasher

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 from starlette.responses import HTMLResponse, RedirectResponse
 
-from activeeval.web.refusals import RefusedError
+from activeeval.web.error_responses import RefusedError
 from activeeval.web.rendering import rendered
 from activeeval.web.roles import Here, for_role
 from activeeval.web.settings import Served

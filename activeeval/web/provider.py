@@ -16,9 +16,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from activeeval.core.errors import visible
+from activeeval.web.error_responses import RefusedError
 from activeeval.web.http_client import UnreachableError, answer_of, check_address
 from activeeval.web.oidc import Oidc
-from activeeval.web.refusals import RefusedError
 
 if TYPE_CHECKING:
     from joserfc.jwk import KeySet

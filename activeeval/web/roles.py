@@ -9,7 +9,7 @@ from fastapi import Depends, Path, Query, Request
 
 from activeeval.campaigns.store import Person
 from activeeval.core.judgments.judge_names import judge_name
-from activeeval.web.refusals import RefusedError
+from activeeval.web.error_responses import RefusedError
 from activeeval.web.settings import Served
 
 Role = Literal["anyone", "judge", "lead", "token", "any token"]

@@ -8,10 +8,10 @@ from fastapi import APIRouter, Request, Response
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from activeeval.report.numbers import counted
+from activeeval.web.error_responses import RefusedError
 from activeeval.web.forms import Fields
 from activeeval.web.passwords import MOST, hashed_password, is_right
 from activeeval.web.people import HOME, set_session
-from activeeval.web.refusals import RefusedError
 from activeeval.web.rendering import rendered
 from activeeval.web.roles import Here, Who, for_role
 from activeeval.web.settings import Served

@@ -11,7 +11,7 @@ from activeeval.campaigns.lead_texts import document_of, texts_of
 from activeeval.campaigns.store import ItemPosition, Wanted
 from activeeval.core.errors import InputError
 from activeeval.web.desks import framed, page_of
-from activeeval.web.refusals import RefusedError
+from activeeval.web.error_responses import RefusedError
 from activeeval.web.rendering import safe_markdown
 from activeeval.web.roles import Here, Who, for_role
 from activeeval.web.settings import Served
@@ -33,7 +33,7 @@ def texts(
     position: Annotated[int, Query(ge=0, le=_LARGEST)] = 0,
 ) -> Response:
     """Show a page of what judges read."""
-    from activeeval.campaigns.over_time import date_of  # late: the first page of a judge does not wait for it
+    from activeeval.campaigns.estimates_over_time import date_of  # late: the first page of a judge does not wait for it
 
     after = None if unit is None else ItemPosition(unit, position)
     version = served.guidelines.version if served.guidelines else ""

@@ -9,8 +9,8 @@ from activeeval.campaigns.desk_views import ItemView
 from activeeval.campaigns.training import TrainingView, trained_on, training_of
 from activeeval.core.errors import InputError
 from activeeval.web import desks
+from activeeval.web.error_responses import RefusedError
 from activeeval.web.forms import Fields
-from activeeval.web.refusals import RefusedError
 from activeeval.web.roles import Here, Number, Who, for_role
 from activeeval.web.settings import Served
 

@@ -12,7 +12,7 @@ from activeeval.adaptation.cleaning import CleaningRules, RowFate
 from activeeval.adaptation.clicks import PairFate, preferences_from_clicks
 from activeeval.adaptation.messages import click_lines
 from activeeval.adaptation.positions import Pairwise, ShownQuery
-from activeeval.adaptation.proportions import Strata, exact_p_value
+from activeeval.adaptation.proportion_tests import Strata, exact_p_value
 from activeeval.core.errors import InputError
 from activeeval.formats.comparisons import write_comparisons
 from activeeval.formats.judgments.from_files import read as read_judgments

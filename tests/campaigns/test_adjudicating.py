@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from activeeval.campaigns.create_and_grow import create
 from activeeval.campaigns.known_labels import grades_of
-from activeeval.campaigns.making import create
 from activeeval.campaigns.state import state_of
 from activeeval.campaigns.status import status
 from activeeval.campaigns.store import JudgeAnswer, open_store

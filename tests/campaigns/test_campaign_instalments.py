@@ -14,10 +14,10 @@ from naive import pool_of, random_lists, random_probs, rankings_of
 from activeeval import METHODS, NDCG, Campaign, InputError, StateError, Target
 from activeeval.campaigns import assignments, draw
 from activeeval.campaigns.batches import Lease, write_batches
+from activeeval.campaigns.create_and_grow import create, grow, redraw, top_up
 from activeeval.campaigns.exporting import FORMATS, export
 from activeeval.campaigns.import_judgments import take_files
 from activeeval.campaigns.known_labels import labels_of
-from activeeval.campaigns.making import create, grow, redraw, top_up
 from activeeval.campaigns.overview import overview
 from activeeval.campaigns.report.collect import summary
 from activeeval.campaigns.report.next_steps import reached_sentence
@@ -32,7 +32,7 @@ from activeeval.core.results import Note
 from activeeval.core.simulation.replications import replicate_with
 from activeeval.inputs.budgets import Budget
 from activeeval.inputs.texts import TextFile
-from activeeval.report.words import text_of
+from activeeval.report.message_lookup import text_of
 from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.sampling.estimate import estimate_judged
 from activeeval.sampling.sheets import SheetPlan

@@ -12,7 +12,7 @@ from campaign_cases import Case, Clock
 from naive import dcg, pool_of, rankings_of
 
 from activeeval import METHODS, Campaign, QueryPool, Target
-from activeeval.campaigns.making import create, redraw
+from activeeval.campaigns.create_and_grow import create, redraw
 from activeeval.campaigns.report.collect import summary
 from activeeval.campaigns.report.page import campaign_text
 from activeeval.campaigns.store import JudgeAnswer, open_store

@@ -15,8 +15,8 @@ import pytest
 from campaign_cases import Case, Clock
 from scipy import stats
 
+from activeeval.campaigns.create_and_grow import redraw, top_up
 from activeeval.campaigns.known_labels import labels_of
-from activeeval.campaigns.making import redraw, top_up
 from activeeval.campaigns.report.collect import summary
 from activeeval.campaigns.report.page import campaign_text
 from activeeval.campaigns.state import state_of

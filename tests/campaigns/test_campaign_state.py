@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from campaign_cases import Case
 
+from activeeval.campaigns.create_and_grow import redraw
 from activeeval.campaigns.known_labels import labels_of
-from activeeval.campaigns.making import redraw
 from activeeval.campaigns.state import CampaignState, answered, state_of
 from activeeval.campaigns.status import progress_of
 from activeeval.campaigns.store import JudgeAnswer

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from activeeval.campaigns.batches import Lease, write_batches
+from activeeval.campaigns.create_and_grow import create
 from activeeval.campaigns.import_judgments import take_files
-from activeeval.campaigns.making import create
 from activeeval.campaigns.state import state_of
 from activeeval.campaigns.store import open_store
 from activeeval.core.campaign import Rules

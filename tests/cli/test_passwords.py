@@ -11,7 +11,7 @@ from cli_files import write_lines
 from activeeval.campaigns.commands import campaign
 from activeeval.campaigns.store import address_of, open_store
 from activeeval.core.errors import InputError
-from activeeval.core.secrets import masked
+from activeeval.core.masked_addresses import masked
 
 MADE = (*RUN, "--versus-run", "b.run", "--measure", "DCG@5", "--budget", "60", "--seed", 3)
 SECRET, WRITTEN = "S3cr@t/word", "S3cr%40t%2Fword"

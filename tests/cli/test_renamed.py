@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from activeeval.cli.wording import RENAMED
+from activeeval.cli.option_names import RENAMED
 
 
 @pytest.mark.parametrize("old", RENAMED)

@@ -10,8 +10,8 @@ import pytest
 
 from activeeval.core.errors import InputError
 from activeeval.formats.graders import from_files, lines as fast_lines
+from activeeval.formats.graders.grade_in_text import grade_in, grade_shares
 from activeeval.formats.graders.grader_grades import Grades
-from activeeval.formats.graders.wording import grade_in, grade_shares
 from activeeval.formats.judgments.from_files import read as read_judgments
 from activeeval.formats.tables.records import Records
 from activeeval.formats.tables.text_tables import DOCUMENTS as DOCUMENT_WORDS, read_texts

@@ -26,7 +26,7 @@ from activeeval.formats.loading import (
     read_costs,
 )
 from activeeval.formats.text.trec import Run, read_qrels, read_run
-from activeeval.report.words import text_of
+from activeeval.report.message_lookup import text_of
 
 VOCABULARIES = [("query_id", "doc_id", "relevance"), ("q_id", "doc_id", "score"), ("qid", "docno", "label")]
 ROWS = [("7", "007", 1), ("7", "1e5", 0), ("b", 'x,"y"', 2)]

@@ -16,7 +16,7 @@ from activeeval.core.errors import InputError
 from activeeval.gains import GainDiscountLearner, PreferenceData, bootstrap_gains, gain_intervals
 from activeeval.gains.likelihood import Likelihood
 from activeeval.gains.profile_intervals import _room, farthest_agreeing, one_agreeing
-from activeeval.report.words import text_of
+from activeeval.report.message_lookup import text_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::activeeval.gains.UndeterminedWarning")
 

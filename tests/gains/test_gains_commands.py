@@ -15,7 +15,7 @@ from activeeval import GainDiscountLearner, PreferenceData, compare, evaluate, l
 from activeeval.formats.sample_file import digest_of
 from activeeval.gains import UndeterminedWarning, bootstrap_gains, gain_intervals, read_out
 from activeeval.inputs.file_names import asked_measure
-from activeeval.report.words import text_of
+from activeeval.report.message_lookup import text_of
 
 K, GAINS, DISCOUNTS = 4, np.array([0, 1, 2, 5.0]), np.array([1, 0.7, 0.5, 0.4])
 LEARN = ["gains", "learn", "prefs.jsonl", "--out", "gains.json"]

@@ -18,7 +18,7 @@ from activeeval.gains import (
     read_out,
     similarity,
 )
-from activeeval.report.words import text_of
+from activeeval.report.message_lookup import text_of
 
 RANDOM = np.random.default_rng(0)
 MULTISET = "both lists of every pair that tells anything hold the same grades, so the discounts are known only up to"

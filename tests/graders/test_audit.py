@@ -19,8 +19,8 @@ from activeeval.graders.audit_orders import orders_of
 from activeeval.graders.audit_report import audit_headline, audit_table
 from activeeval.graders.audit_values import JudgedItems, OnScale, by_labels, value_rows
 from activeeval.inputs.budgets import Budget
-from activeeval.inputs.case import prepare
 from activeeval.inputs.choices import Choices
+from activeeval.inputs.prepared_case import prepare
 from activeeval.report.rendering import render
 from activeeval.sampling.draw_case import draw
 from activeeval.sampling.estimate import EstimateRequest, estimate

@@ -8,10 +8,10 @@ import pytest
 from activeeval import Rankings, generate_pool
 from activeeval.core.pool.texts import Texts
 from activeeval.formats.graders.grader_grades import Grades
-from activeeval.inputs.case import _models
 from activeeval.inputs.choices import Choices
 from activeeval.inputs.grader_values import distrusted, model_names, with_graders
 from activeeval.inputs.loading import Inputs
+from activeeval.inputs.prepared_case import _models
 
 N_QUERIES = 60
 

@@ -21,7 +21,7 @@ from activeeval.monitoring.night_pages import (
 )
 from activeeval.monitoring.series import NightSays, NightValue
 from activeeval.monitoring.settings import Settings
-from activeeval.report.findings import sentence
+from activeeval.report.answer_sentences import sentence
 
 FIRST, SECOND = "2026-11-02", "2026-11-03"
 CHANGE = Answer(system=SECOND, versus=FIRST, measure="P@5", value=-0.14, low=-0.25, high=-0.03, n_queries=20,

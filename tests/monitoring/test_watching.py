@@ -30,7 +30,7 @@ from activeeval.monitoring.night_inputs import Tonight, last_night
 from activeeval.monitoring.nights import draw_more, draw_night
 from activeeval.monitoring.settings import checked_policy, set_up
 from activeeval.monitoring.spans import change_between
-from activeeval.report.findings import sentence
+from activeeval.report.answer_sentences import sentence
 
 
 def complaint(kind, call):

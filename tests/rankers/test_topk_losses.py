@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from activeeval.core.errors import InputError
 from activeeval.core.kernels.learning import losses as kernels
-from activeeval.rankers.lists import JudgedLists
+from activeeval.rankers.judged_lists import JudgedLists
 from activeeval.rankers.losses import (
     Focused,
     ListwiseAP,

@@ -24,7 +24,7 @@ from activeeval.rankers import (
     RankSVM,
 )
 from activeeval.rankers.bundle import Objective
-from activeeval.rankers.lists import JudgedLists
+from activeeval.rankers.judged_lists import JudgedLists
 from activeeval.rankers.losses import ListwiseAP, PairHinge, PermutationCrossEntropy
 from tests import naive_rankers as naive
 

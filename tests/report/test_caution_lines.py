@@ -8,7 +8,7 @@ import pytest
 from activeeval.cli.output import explain_option, say_cautions
 from activeeval.core.results import LEVELS, Caution, Estimate
 from activeeval.report.cautions import caution_lines
-from activeeval.report.words import line_of
+from activeeval.report.message_lookup import line_of
 
 UNBOUNDED = Caution("do not use", "unbounded")
 CAREFUL = Caution("careful", "more spread", {"std_error": 0.1, "planned": 0.4})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from activeeval.report.comments import comment, escaped
+from activeeval.report.markdown_comment import comment, escaped
 
 
 def test_what_names_hold_is_no_markdown():

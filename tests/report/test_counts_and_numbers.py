@@ -9,10 +9,10 @@ from hypothesis import given, settings, strategies as st
 
 from activeeval.core.answers import Answer
 from activeeval.core.results import Note
-from activeeval.report.findings import figures, sentence, table_of
+from activeeval.report.answer_sentences import figures, sentence, table_of
+from activeeval.report.message_lookup import text_of
 from activeeval.report.numbers import agreeing, counted, number, places_of
 from activeeval.report.rendering import format_cell, render
-from activeeval.report.words import text_of
 
 SIGNED_ZERO = re.compile(r"[-−+]0(?:\.0+)?(?![\d.e])")
 VALUES = st.floats(-2000, 2000) | st.floats(-1e-3, 1e-3) | st.sampled_from([0.0, -0.0, -1e-300, -0.004999, -0.0005])

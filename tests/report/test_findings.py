@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from activeeval.core.answers import Answer, Needed, about
-from activeeval.report.findings import (
+from activeeval.report.answer_sentences import (
     WIDTH,
     contest_sentence,
     figures,

@@ -14,8 +14,8 @@ import pytest
 
 import activeeval
 from activeeval.core.results import Caution, Estimate, Note
-from activeeval.report import words
-from activeeval.report.words import line_of, text_of, worded
+from activeeval.report import message_lookup as words
+from activeeval.report.message_lookup import line_of, text_of, worded
 
 HOUSE = Path(activeeval.__file__).parent
 CORPUS = [json.loads(line) for line in Path(__file__).with_name("wording.jsonl").read_text().splitlines()]

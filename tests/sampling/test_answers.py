@@ -9,7 +9,7 @@ import pytest
 from cli_cases import RUN, both, files, grade_of, judge_file
 from cli_files import write_lines
 
-from activeeval.report.words import text_of
+from activeeval.report.message_lookup import text_of
 
 COMPARED = (*RUN, "--versus-run", "b.run", "--measure", "DCG@5")
 

@@ -11,8 +11,8 @@ from activeeval.core.errors import ChoiceError, InputError
 from activeeval.core.grade_models.values import PLANNED_RHO, ValueTable, default_shares
 from activeeval.formats.graders.grader_grades import Grades
 from activeeval.inputs.budgets import Budget
-from activeeval.inputs.case import prepare
 from activeeval.inputs.choices import Choices
+from activeeval.inputs.prepared_case import prepare
 from activeeval.sampling.draw_case import draw
 from activeeval.sampling.grader_price import about_to_ask, asking_notes
 from activeeval.sampling.plan_case import plan_sample, planner_of

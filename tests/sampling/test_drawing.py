@@ -19,8 +19,8 @@ from activeeval.core.campaign import Campaign, Rules
 from activeeval.core.grade_models import ValueRefit
 from activeeval.core.results import rounded_up
 from activeeval.inputs.budgets import Budget
-from activeeval.inputs.case import prepare
 from activeeval.inputs.choices import Choices
+from activeeval.inputs.prepared_case import prepare
 from activeeval.sampling.draw import SampleRequest, draw_for
 from activeeval.sampling.plan_case import plan_sample
 

@@ -14,8 +14,8 @@ from activeeval.campaigns.store import JudgeAnswer, open_store
 from activeeval.core.campaign import Rules
 from activeeval.core.design.methods import default_method
 from activeeval.inputs.budgets import Budget
-from activeeval.inputs.case import prepare
 from activeeval.inputs.choices import Choices
+from activeeval.inputs.prepared_case import prepare
 from activeeval.sampling.adaptive_depth import adaptive_depth_of
 from activeeval.sampling.draw import SampleRequest, draw_for
 from activeeval.sampling.plan_case import plan_sample

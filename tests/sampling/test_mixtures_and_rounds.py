@@ -12,7 +12,7 @@ from cli_files import csv_rows, write_csv, write_lines
 from activeeval import METHODS
 from activeeval.core.campaign.joint_estimates import planned_weights, read_together
 from activeeval.core.grade_models import average_probabilities
-from activeeval.report.words import text_of
+from activeeval.report.message_lookup import text_of
 from activeeval.sampling.judged_samples import judged
 
 SMALL = ("--measure", "DCG@5", "--budget", "30%", "--repetitions", 20, "-o", "jsonl")

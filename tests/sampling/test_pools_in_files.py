@@ -12,8 +12,8 @@ from activeeval.core.design.methods import find_method
 from activeeval.core.errors import ActiveEvalError
 from activeeval.core.planning import UNTRAINED
 from activeeval.inputs.budgets import Budget
-from activeeval.inputs.case import prepare
 from activeeval.inputs.choices import Choices
+from activeeval.inputs.prepared_case import prepare
 from activeeval.sampling.draw import SampleRequest, draw_for
 from activeeval.sampling.plan import plan_for
 from activeeval.sampling.plan_case import planner_of

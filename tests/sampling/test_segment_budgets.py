@@ -12,9 +12,9 @@ from activeeval import ActiveEvalError, InputError
 from activeeval.core.errors import ChoiceError
 from activeeval.core.simulation import replicate
 from activeeval.inputs.budgets import Budget
-from activeeval.inputs.case import prepare
 from activeeval.inputs.choices import Choices
-from activeeval.report.words import text_of
+from activeeval.inputs.prepared_case import prepare
+from activeeval.report.message_lookup import text_of
 from activeeval.sampling.answers import answers
 from activeeval.sampling.draw import SampleRequest, draw_for
 from activeeval.sampling.plan_case import planner_of

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from activeeval import DCG, METHODS, StateError, evaluate
-from activeeval.campaigns.making import create
+from activeeval.campaigns.create_and_grow import create
 from activeeval.campaigns.scripted_judge import judge_all
 from activeeval.campaigns.state import answered, state_of
 from activeeval.campaigns.store import open_store
 from activeeval.campaigns.verifying import verify
 from activeeval.core.campaign import Rules
 from activeeval.inputs.budgets import Budget
-from activeeval.inputs.case import prepare
 from activeeval.inputs.choices import Choices
+from activeeval.inputs.prepared_case import prepare
 from activeeval.sampling.answers import answers
 from activeeval.sampling.draw_case import draw
 from activeeval.sampling.judged_samples import judged

@@ -38,7 +38,7 @@ from activeeval import (
     replicate,
 )
 from activeeval.formats.sample_file import from_arrays, to_arrays
-from activeeval.report.words import line_of
+from activeeval.report.message_lookup import line_of
 
 N_QUERIES = 60
 EDGES = [1, 3, 9, 10, 31, 33]

@@ -17,8 +17,8 @@ from activeeval.core.answers import Needed, about, exit_code
 from activeeval.core.estimation.significance import holm, holm_confidences
 from activeeval.core.measures import DCG
 from activeeval.core.results import Cannot, Estimate, Interval
-from activeeval.report.findings import sentence
-from activeeval.report.words import text_of
+from activeeval.report.answer_sentences import sentence
+from activeeval.report.message_lookup import text_of
 from activeeval.sampling.judged_samples import judged
 from activeeval.scoring.gate import Decision, _with_queries
 

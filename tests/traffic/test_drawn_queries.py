@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from activeeval.core.errors import ActiveEvalError
-from activeeval.report.words import text_of
+from activeeval.report.message_lookup import text_of
 from activeeval.traffic.query_draws import draw_queries
 
 LOG = {f"query {k}": float(c) for k, c in enumerate(np.ceil(3000 / np.arange(1, 1501)))}

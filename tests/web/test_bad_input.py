@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 from web.conftest import BASE, SECOND, answer, come_in, item_of
 
 from activeeval.campaigns.at_pairs import page_desk
-from activeeval.campaigns.making import redraw
+from activeeval.campaigns.create_and_grow import redraw
 from activeeval.campaigns.store import PlaceRow, UnitRow, open_store
 from activeeval.web.app import make_app
 from activeeval.web.people import invited

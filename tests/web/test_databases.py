@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 from web.conftest import BASE, answer, come_in, item_of, texts_for
 
 from activeeval.campaigns.at_pairs import page_desk
-from activeeval.campaigns.making import create
+from activeeval.campaigns.create_and_grow import create
 from activeeval.campaigns.store import open_store
 from activeeval.core.campaign import Rules
 from activeeval.web.app import make_app

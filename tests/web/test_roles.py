@@ -14,7 +14,7 @@ from web.test_comparing_page import Compares, pair_of, prefer
 from web.test_elsewhere import AtSite, elsewhere, shared  # noqa: F401
 
 from activeeval.campaigns.at_pairs import page_desk
-from activeeval.campaigns.making import create
+from activeeval.campaigns.create_and_grow import create
 from activeeval.core.campaign import Rules
 from activeeval.web.app import make_app
 from activeeval.web.desks import FRAME_POLICY

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from campaign_cases import Case
 
-from activeeval.campaigns.making import create
+from activeeval.campaigns.create_and_grow import create
 from activeeval.campaigns.store import open_store
 
 

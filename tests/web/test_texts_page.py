@@ -12,8 +12,8 @@ from web.conftest import Site, answer, come_in
 from web.test_comparing_page import Compares
 from web.test_in_browser import PAYLOADS
 
+from activeeval.campaigns.create_and_grow import create
 from activeeval.campaigns.lead_texts import ON_A_PAGE, texts_of
-from activeeval.campaigns.making import create
 from activeeval.campaigns.store import ItemPosition, Wanted, open_store
 from activeeval.core.campaign import Rules
 from activeeval.web.desks import FRAME_POLICY

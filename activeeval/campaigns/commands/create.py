@@ -12,9 +12,9 @@ import click
 from activeeval.campaigns.commands.options import any_db_option, check_free, of_campaign, opened, place_of
 from activeeval.cli.help import command
 from activeeval.cli.input_options import any_policy_option, budget_option, worded
+from activeeval.cli.option_names import option_here
 from activeeval.cli.output import emit, emit_done, output_option, say, say_note, warn_of_weights
 from activeeval.cli.waiting import tell
-from activeeval.cli.wording import option_here
 from activeeval.report.numbers import counted
 from activeeval.sampling.commands import sampling_options
 from activeeval.sampling.options import BUDGET_HELP
@@ -164,7 +164,7 @@ def _say_next(name: str, db: str | None) -> None:
 def _labels(other: str, db: str | None) -> tuple[KnownGrades, TextFiles]:
     """Return what another campaign has judged and knew, and where its texts are."""
     from activeeval.campaigns.draw import kept_texts, known_of
-    from activeeval.core.secrets import masked
+    from activeeval.core.masked_addresses import masked
 
     place, mark, name = other.rpartition("#")
     with opened(name, place or db) as store:
@@ -186,8 +186,8 @@ def top_up(name: str, db: str | None, budget: Budget, documents: str | None, que
     \b
     activeeval campaign top-up week1 --budget 100
     """
+    from activeeval.campaigns.create_and_grow import Made
     from activeeval.campaigns.draw import topped_up
-    from activeeval.campaigns.making import Made
 
     tell("topping up")
     with opened(name, db) as store:

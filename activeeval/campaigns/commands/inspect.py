@@ -10,8 +10,8 @@ from activeeval.campaigns.commands.options import as_of_option, of_campaign, ope
 from activeeval.cli import output
 from activeeval.cli.help import command
 from activeeval.cli.input_options import confidence_option, scope_option
+from activeeval.cli.option_names import complaint
 from activeeval.cli.waiting import settle, tell
-from activeeval.cli.wording import complaint
 from activeeval.core.errors import ActiveEvalError, StateError, visible
 from activeeval.report.numbers import counted
 from activeeval.sampling.commands.answer_table import Steps, show_estimates, show_findings
@@ -86,7 +86,7 @@ def _show_status(state: CampaignState, far: Status, estimates: Estimates | None,
         reached_sentence,
     )
     from activeeval.campaigns.status import reached, step_of
-    from activeeval.report.words import text_of
+    from activeeval.report.message_lookup import text_of
     from activeeval.sampling.estimate import beyond
 
     progress, answers = far.progress, estimates.answers if estimates else []

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from activeeval.campaigns.commands.options import place_of
-from activeeval.cli.wording import option_of
+from activeeval.cli.option_names import option_of
 
 if TYPE_CHECKING:
     from activeeval.campaigns.report.judges_content import Step

@@ -60,7 +60,7 @@ def lasting(seconds: int) -> str:
 def url_of(name: str, db: str | None) -> str:
     """Return the address of a campaign's store."""
     from activeeval.campaigns.store import address_of, checked_name, file_url
-    from activeeval.core.secrets import masked
+    from activeeval.core.masked_addresses import masked
 
     if db is None:
         return file_url(f"{checked_name(name)}.activeeval")
@@ -74,14 +74,14 @@ def url_of(name: str, db: str | None) -> str:
 
 def place_of(name: str, db: str | None) -> str:
     """Return the address of a campaign's store as anybody may read it."""
-    from activeeval.core.secrets import masked
+    from activeeval.core.masked_addresses import masked
 
     return masked(url_of(name, db))
 
 
 def named_again(db: str | None) -> str:
     """Return what names a store in a command that is printed, without its password; nothing for the usual one."""
-    from activeeval.core.secrets import masked
+    from activeeval.core.masked_addresses import masked
 
     return f" --db {masked(db)}" if db else ""
 

@@ -8,9 +8,9 @@ from activeeval.campaigns.report.content import CampaignReport
 from activeeval.graders.audit_report import audit_footnotes, audit_headline, audit_table, skill_sentences, value_table
 from activeeval.graders.audit_summary import GraderAudit
 from activeeval.report.cautions import caution_lines
+from activeeval.report.message_lookup import text_of
 from activeeval.report.numbers import counted
 from activeeval.report.pages import Block, Heading, Lines, Paragraph, Table
-from activeeval.report.words import text_of
 
 _WIDTH = 160
 """Letters that a table of a page has room for."""

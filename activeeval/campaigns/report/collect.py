@@ -14,10 +14,10 @@ import numpy as np
 
 from activeeval.campaigns.calibrating import calibrations
 from activeeval.campaigns.control_items import checked
+from activeeval.campaigns.estimates_over_time import date_of, queries_that_matter, readings_of
 from activeeval.campaigns.grader_audit import audit_of
 from activeeval.campaigns.judges import agreement_of, cost_model_of, days_of, seconds_of, skipped_by, work_of
 from activeeval.campaigns.losing_queries import losses_of
-from activeeval.campaigns.over_time import date_of, queries_that_matter, readings_of
 from activeeval.campaigns.report.content import (
     CampaignEstimate,
     CampaignReading,
@@ -46,8 +46,8 @@ from activeeval.campaigns.store import Store, UnitRow
 from activeeval.core.campaign import Unit
 from activeeval.core.campaign.probabilities import item_probabilities
 from activeeval.core.judgments.log import Event
-from activeeval.report.findings import sentence
-from activeeval.report.words import text_of, worded
+from activeeval.report.answer_sentences import sentence
+from activeeval.report.message_lookup import text_of, worded
 from activeeval.sampling.answers import SampleAnswer
 from activeeval.sampling.drawn_sample import DrawnSample
 

@@ -11,7 +11,7 @@ from activeeval.campaigns.report.judges_content import Calibration, Checked, Cos
 from activeeval.campaigns.report.next_steps import Reached
 from activeeval.core.answers import Answer
 from activeeval.graders.audit_summary import GraderAudit
-from activeeval.report.words import Worded
+from activeeval.report.message_lookup import Worded
 from activeeval.sampling.lost_queries import Losses
 
 

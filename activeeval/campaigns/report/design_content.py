@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from activeeval.report.words import Worded
+    from activeeval.report.message_lookup import Worded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

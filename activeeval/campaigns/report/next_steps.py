@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from activeeval.campaigns.report.judges_content import Step, StepKind
 from activeeval.campaigns.report.phrases import amount_of
 from activeeval.core.answers import Answer
-from activeeval.report.findings import some_names
+from activeeval.report.answer_sentences import some_names
 from activeeval.report.numbers import agreeing, counted
 
 _STEPS: dict[StepKind, tuple[str, str]] = {

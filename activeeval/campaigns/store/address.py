@@ -13,7 +13,7 @@ from sqlalchemy import exc, make_url
 from sqlalchemy.engine import URL
 
 from activeeval.core.errors import InputError, shown
-from activeeval.core.secrets import PLAIN_OPTIONS, masked
+from activeeval.core.masked_addresses import PLAIN_OPTIONS, masked
 
 _POSTGRESQL = {"postgres", "postgresql", "postgresql+psycopg"}
 _SQLITE = {"sqlite", "sqlite+pysqlite"}

@@ -22,9 +22,9 @@ from functools import cached_property
 import numpy as np
 
 from activeeval.core.design import Design, DrawnUnits, Levels, Selection
-from activeeval.core.design.left_open import wanted_of
 from activeeval.core.design.query_paths import Paths
 from activeeval.core.design.schemes import ROUNDING
+from activeeval.core.design.unresolved_variance import wanted_of
 from activeeval.core.errors import StateError
 from activeeval.core.types import Bools, Floats, Ints
 

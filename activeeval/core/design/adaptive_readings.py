@@ -10,11 +10,11 @@ import numpy as np
 
 from activeeval.core.design.expectations import expectations_of
 from activeeval.core.design.histories import tails_of
-from activeeval.core.design.left_open import wanted_of
 from activeeval.core.design.orders import Order
 from activeeval.core.design.planned import Planned
 from activeeval.core.design.prefix_readings import PrefixJudge, PrefixReading, RefittedJudge
 from activeeval.core.design.readings import ReadingJudge, Rows
+from activeeval.core.design.unresolved_variance import wanted_of
 from activeeval.core.design.value_sums import JudgedTotals
 from activeeval.core.measures import LabelsLike, SoftLabels
 from activeeval.core.types import Floats, Ints

@@ -10,13 +10,13 @@ import numpy as np
 from activeeval.core.design.adaptive_readings import FollowedReading
 from activeeval.core.design.beliefs import GradeProbs
 from activeeval.core.design.histories import History, along
-from activeeval.core.design.left_open import LabelsSoFar, wanted_of
 from activeeval.core.design.orders import LargerPool, Order
 from activeeval.core.design.prefix_readings import PrefixReading
 from activeeval.core.design.query_paths import Paths
 from activeeval.core.design.readings import Reading
 from activeeval.core.design.schemes import Scheme, check_budget
 from activeeval.core.design.stages import Stage
+from activeeval.core.design.unresolved_variance import LabelsSoFar, wanted_of
 from activeeval.core.design.value_sums import PoolSums
 from activeeval.core.errors import InputError
 from activeeval.core.measures import LabelsLike, SoftLabels, Target

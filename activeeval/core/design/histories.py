@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from activeeval.core.checks import one_of
 from activeeval.core.design.beliefs import GradeProbs
-from activeeval.core.design.left_open import LabelsSoFar, left_of, made_of, planned_of, wanted_of
 from activeeval.core.design.orders import Order, rounded
 from activeeval.core.design.planned import Planned
+from activeeval.core.design.unresolved_variance import LabelsSoFar, left_of, made_of, planned_of, wanted_of
 from activeeval.core.kernels import rates
 from activeeval.core.measures import Target
 from activeeval.core.measures.ranking_checks import mean_over_nodes

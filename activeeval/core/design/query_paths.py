@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.core.design.histories import History
-from activeeval.core.design.left_open import LabelsSoFar, wanted_of
 from activeeval.core.design.orders import Order
+from activeeval.core.design.unresolved_variance import LabelsSoFar, wanted_of
 from activeeval.core.types import Bools, Floats, Ints
 
 

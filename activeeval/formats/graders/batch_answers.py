@@ -15,8 +15,8 @@ from activeeval.core.checks import LARGEST_GRADE
 from activeeval.core.errors import InputError, shown
 from activeeval.core.pool.texts import Texts
 from activeeval.core.types import Floats
+from activeeval.formats.graders.grade_in_text import grade_in, grade_shares
 from activeeval.formats.graders.replies import Replies, few_names
-from activeeval.formats.graders.wording import grade_in, grade_shares
 from activeeval.formats.suffixes import PathLike
 from activeeval.formats.tables.sheets import Sheet, read_sheet
 

@@ -19,12 +19,12 @@ from activeeval.core.pool.keys import positions_in
 from activeeval.core.pool.texts import Texts
 from activeeval.core.results import Note, Told
 from activeeval.core.types import Bools, Floats, Ints
+from activeeval.formats.graders.file_options import Stated
 from activeeval.formats.graders.from_files import HowToRead, frame_replies, read_replies
 from activeeval.formats.graders.joining import TextsOfIds
 from activeeval.formats.graders.judge_replies import judge_replies, judged_replies
 from activeeval.formats.graders.repeated import one_a_pair
 from activeeval.formats.graders.replies import Names, Replies
-from activeeval.formats.graders.stated import Stated
 from activeeval.formats.suffixes import PathLike
 from activeeval.formats.tables.text_tables import DOCUMENTS, QUERIES, Vocabulary, read_texts
 

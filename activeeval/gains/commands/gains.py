@@ -176,7 +176,7 @@ def _learner(options: dict[str, Any], **more: Any) -> GainDiscountLearner:
 
 def _tell(learned: LearnedGains) -> None:
     from activeeval.gains.learner import GRID
-    from activeeval.report.words import text_of
+    from activeeval.report.message_lookup import text_of
 
     held_out, pairs = learned.held_out_precision, learned.pairs
     chosen = "" if held_out is None else f"; C = {learned.C:g} orders {held_out:.1%} of held-out preferences rightly"

@@ -10,8 +10,8 @@ import click
 
 from activeeval.cli import input_options, output
 from activeeval.cli.help import command
+from activeeval.cli.option_names import option_here
 from activeeval.cli.waiting import tell
-from activeeval.cli.wording import option_here
 from activeeval.sampling.options import QUESTIONS_HELP, AskedFields
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def show_audit(audited: Audit, form: str) -> None:
 def _whole_row(row: AuditRow, grader: GraderAudit) -> dict[str, Any]:
     """Return a row with its sentence, and with all that is known of its machine."""
     from activeeval.graders.audit_report import audit_sentence
-    from activeeval.report.words import worded
+    from activeeval.report.message_lookup import worded
 
     about = asdict(grader)
     beside = {name: about[name] for name in about if name not in ("rows", "cautions", "notes", "grader")}

@@ -12,8 +12,8 @@ from activeeval.campaigns.commands.options import db_option, name_argument, name
 from activeeval.cli import output
 from activeeval.cli.help import command
 from activeeval.cli.input_options import worded
+from activeeval.cli.option_names import option_here
 from activeeval.cli.waiting import tell
-from activeeval.cli.wording import option_here
 from activeeval.report.numbers import counted
 from activeeval.sampling.commands.price_options import price_option, say_costs
 from activeeval.scoring.commands.unjudged_bounds import check_holes, holes_options, show_holes
@@ -232,7 +232,7 @@ def _show_holes(store: Store, name: str, budgets: Sequence[int], cautions: Seque
 def _show(night: NightSays) -> None:
     """Print a night for a reader: sentences, a table, what the words mean."""
     from activeeval.monitoring.night_pages import meaning, night_sentences, night_table, waiting_sentence
-    from activeeval.report.findings import table_of
+    from activeeval.report.answer_sentences import table_of
 
     for line in night_sentences(night):
         output.show_text(line)
@@ -252,7 +252,7 @@ def _show_comment(name: str, night: NightSays) -> None:
     """Print a night as a comment."""
     from activeeval.monitoring.night_pages import alarm_title, meaning, night_sentences, night_table, waiting_sentence
     from activeeval.report.cautions import caution_lines
-    from activeeval.report.comments import WIDTH, comment
+    from activeeval.report.markdown_comment import WIDTH, comment
 
     title = f"{name}, {night.date}: {alarm_title(night)}"
     sentences = night_sentences(night)

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from activeeval.cli.help import command
+from activeeval.cli.option_names import complaint
 from activeeval.cli.waiting import settle
-from activeeval.cli.wording import complaint
 from activeeval.core.errors import ActiveEvalError, InputError, did_you_mean
 from activeeval.quickstart.commands.init_lines import ME, NOBODY, NONE, SCRIPT, Start, free_name, lines_of
 
 if TYPE_CHECKING:
     from activeeval.core.pool import QueryPool
-    from activeeval.inputs.case import Case
+    from activeeval.inputs.prepared_case import Case
 
 USUAL_GRADE = 3
 """Largest grade of TREC's usual scale, which is proposed."""
@@ -104,8 +104,8 @@ def _file(path: str) -> str:
 
 def _runs(text: str) -> tuple[tuple[str, ...], QueryPool]:
     """Read the names of runs; with the pool of what they list."""
-    from activeeval.inputs.case import prepare
     from activeeval.inputs.choices import Choices
+    from activeeval.inputs.prepared_case import prepare
 
     names = tuple(map(_file, _words(text)))
     if not names or len(set(names)) < len(names):

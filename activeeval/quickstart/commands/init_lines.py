@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from activeeval.cli.help import WIDTH
-from activeeval.cli.wording import option_of
+from activeeval.cli.option_names import option_of
 from activeeval.core.errors import ActiveEvalError
 
 if TYPE_CHECKING:
-    from activeeval.inputs.case import Case
+    from activeeval.inputs.prepared_case import Case
 
 NONE, ME, NOBODY, SCRIPT = "none", "me", "nobody", "script"
 _INDENT = "    "
@@ -43,8 +43,8 @@ class Start:
             Where files do not go together, nobody tells the largest grade, or no label can change the measure.
         """
         from activeeval.inputs.budgets import is_all_known, whole_cost
-        from activeeval.inputs.case import prepare
         from activeeval.inputs.choices import Choices
+        from activeeval.inputs.prepared_case import prepare
         from activeeval.inputs.systems import check_differ
 
         by_all = self.judges == (NOBODY,)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from activeeval.cli.option_names import option_here
 from activeeval.cli.output import (
     TRACKED,
     emit,
@@ -22,7 +23,6 @@ from activeeval.cli.output import (
     show_first,
     show_text,
 )
-from activeeval.cli.wording import option_here
 from activeeval.report.numbers import agreeing, counted
 
 FEWEST_AT_ONCE = 100
@@ -106,7 +106,7 @@ def _log(rows: list[dict[str, Any]], files: Sequence[str]) -> None:
 def _rows(estimates: Estimates, form: str, beside: Mapping[str, Cell] | None) -> list[dict[str, Any]]:
     """Return rows for machines; as JSON each with its cautions."""
     from activeeval.report.cautions import marked
-    from activeeval.report.words import worded
+    from activeeval.report.message_lookup import worded
 
     concerns = [concern for answer in estimates.answers for concern in answer.estimate.cautions]
     rows = marked(estimates.rows(beside), concerns)
@@ -153,7 +153,7 @@ def _growing(estimates: Estimates, grow: str) -> str:
 
 def show_findings(estimates: Estimates, form: str) -> None:
     """Print the table of what is estimated; of more than two systems those of each measure."""
-    from activeeval.report.findings import table_of
+    from activeeval.report.answer_sentences import table_of
 
     if estimates.places:
         _show_systems(estimates, form)
@@ -174,7 +174,7 @@ def _say_if_few(answers: Sequence[SampleAnswer]) -> None:
 
 def _show_systems(estimates: Estimates, form: str) -> None:
     """Print for each measure, and segment, a table of its systems and one of their differences, and what they mean."""
-    from activeeval.report.findings import fitting, table_of
+    from activeeval.report.answer_sentences import fitting, table_of
     from activeeval.report.rendering import note_text
 
     most = 0
@@ -200,13 +200,13 @@ def _show_systems(estimates: Estimates, form: str) -> None:
 
 
 def _place_rows(title: str, systems: Sequence[Place], longest: int) -> list[dict[str, str]]:
-    from activeeval.report.findings import short_name
+    from activeeval.report.answer_sentences import short_name
 
     return [{title: short_name(place.system, longest)} | _place_cells(place, longest) for place in systems]
 
 
 def _place_cells(place: Place, longest: int) -> dict[str, str]:
-    from activeeval.report.findings import figures, some_names
+    from activeeval.report.answer_sentences import figures, some_names
 
     first, last = place.ranks
     cells = {"rank": f"{first}" if first == last else f"{first} to {last}"}

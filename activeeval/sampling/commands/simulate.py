@@ -11,8 +11,8 @@ import click
 from activeeval.cli import output
 from activeeval.cli.help import command
 from activeeval.cli.input_options import options_of, pool_options, worded
+from activeeval.cli.option_names import complaint
 from activeeval.cli.waiting import progress, tell
-from activeeval.cli.wording import complaint
 from activeeval.core.errors import InputError
 from activeeval.report.numbers import counted, number
 from activeeval.sampling.options import SimulateFields
@@ -110,8 +110,8 @@ def _warn_of_short_intervals(measure: str, summaries: Sequence[Summary]) -> None
 
 def _show(made: Simulation, form: str) -> None:
     """Print a sentence and a table of each measure; of several systems one of all differences, and of all at once."""
+    from activeeval.report.answer_sentences import definitions
     from activeeval.report.cautions import marked
-    from activeeval.report.findings import definitions
     from activeeval.sampling.simulation_tables import LEGEND, no_spread
 
     if form != "text":

@@ -13,7 +13,7 @@ from activeeval import __version__
 from activeeval.campaigns.commands.options import db_option
 from activeeval.cli import input_options, option_types, output
 from activeeval.cli.help import command
-from activeeval.cli.wording import option_here
+from activeeval.cli.option_names import option_here
 from activeeval.core.errors import InputError
 from activeeval.sampling.commands import sampling_options
 from activeeval.sampling.options import BUDGET_HELP, MEASURES_HELP, AskedFields
@@ -149,7 +149,7 @@ def compare(
 
 def _show(decisions: Sequence[Decision], missing: Sequence[str], scope: str) -> None:
     """Print for a reader: the verdict of each measure as a sentence, a table, and what the intervals are."""
-    from activeeval.report.findings import WIDTH, headline
+    from activeeval.report.answer_sentences import WIDTH, headline
 
     for line in [*missing, *headline([decision.finding for decision in decisions])]:
         output.show_text(line)
@@ -163,9 +163,9 @@ def _show(decisions: Sequence[Decision], missing: Sequence[str], scope: str) -> 
 def _show_comment(decisions: Sequence[Decision], missing: Sequence[str], scope: str) -> None:
     """Print a comment for a pull request."""
     from activeeval.core.answers import OPEN, WORSE, exit_code
+    from activeeval.report.answer_sentences import sentence
     from activeeval.report.cautions import caution_lines
-    from activeeval.report.comments import WIDTH, comment
-    from activeeval.report.findings import sentence
+    from activeeval.report.markdown_comment import WIDTH, comment
 
     title = {WORSE: "worse", OPEN: "undecided"}.get(exit_code(each.finding for each in decisions), "not worse")
     careful = caution_lines([(each.name, each.estimate.cautions) for each in decisions], option_here)
@@ -176,7 +176,7 @@ def _show_comment(decisions: Sequence[Decision], missing: Sequence[str], scope: 
 
 def _table(decisions: Sequence[Decision], width: int) -> list[dict[str, str]]:
     """Return a row for each measure with its verdict."""
-    from activeeval.report.findings import table_of
+    from activeeval.report.answer_sentences import table_of
 
     rows = table_of([decision.finding for decision in decisions], width=width - len("  equivalent"))
     return [row | {"verdict": decision.verdict} for row, decision in zip(rows, decisions, strict=True)]
@@ -184,8 +184,8 @@ def _table(decisions: Sequence[Decision], width: int) -> list[dict[str, str]]:
 
 def _meaning(decisions: Sequence[Decision], scope: str) -> str:
     """Return what the measures and intervals are."""
+    from activeeval.report.answer_sentences import definitions, intervals_in_words, scope_in_words
     from activeeval.report.cautions import counting_lines
-    from activeeval.report.findings import definitions, intervals_in_words, scope_in_words
 
     notes = definitions((decision.name, str(decision.measure)) for decision in decisions)
     confidence = f"{100 * decisions[0].interval.confidence:g} %" if len(decisions) == 1 else "Simultaneous"
@@ -208,7 +208,7 @@ def _rows(
 ) -> list[dict[str, Any]]:
     """Return rows of decisions: for machines with all that they rest on, else without columns that are empty."""
     from activeeval.report.cautions import marked
-    from activeeval.report.words import worded
+    from activeeval.report.message_lookup import worded
     from activeeval.scoring.gate import rows_of
 
     rows = marked(rows_of(decisions, notes), [caution for each in decisions for caution in each.estimate.cautions])

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from activeeval.cli.option_names import option_here
 from activeeval.cli.output import emit, show_text
-from activeeval.cli.wording import option_here
 from activeeval.report.numbers import number
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def show_run_table(scored: RunTable, form: str, *, versus: bool = False) -> None
     if versus:
         emit(_versus_rows(scored), form)
     elif len(scored.by_measure[0]) == 1:
-        from activeeval.report.findings import table_of
+        from activeeval.report.answer_sentences import table_of
 
         emit(table_of([finding for (finding,) in scored.findings], _PLACES), form)
     else:
@@ -46,7 +46,7 @@ def show_run_table(scored: RunTable, form: str, *, versus: bool = False) -> None
 
 
 def _show_sentences(scored: RunTable, versus: bool) -> None:
-    from activeeval.report.findings import headline
+    from activeeval.report.answer_sentences import headline
 
     findings = [of_measure[0] for of_measure in scored.findings]
     if not versus and len(scored.by_measure[0]) > 1:
@@ -63,7 +63,7 @@ def _best(findings: Sequence[Answer], baseline: int) -> Answer:
 
 
 def _show_runs(scored: RunTable, form: str) -> None:
-    from activeeval.report.findings import fitting
+    from activeeval.report.answer_sentences import fitting
 
     alpha, measures = 1 - scored.confidence, scored.by_measure
     blocks = [[_cells(run, runs[scored.baseline].run, alpha) for run in runs] for runs in measures]
@@ -78,7 +78,7 @@ def _show_runs(scored: RunTable, form: str) -> None:
 
 def _named(runs: Sequence[RunRow], cells: Sequence[dict[str, str]], longest: int) -> list[dict[str, str]]:
     """Return the cells of runs behind their names."""
-    from activeeval.report.findings import short_name
+    from activeeval.report.answer_sentences import short_name
 
     title = runs[0].scores.measure
     return [{title: short_name(run.run, longest)} | row for run, row in zip(runs, cells, strict=True)]
@@ -87,8 +87,8 @@ def _named(runs: Sequence[RunRow], cells: Sequence[dict[str, str]], longest: int
 def _note(scored: RunTable, versus: bool) -> str:
     """Return what marks, intervals and p values are, and measures in full; of ``versus`` nothing is marked."""
     from activeeval.core.estimation.significance import TESTS
+    from activeeval.report.answer_sentences import definitions, scope_in_words
     from activeeval.report.cautions import counting_lines
-    from activeeval.report.findings import definitions, scope_in_words
 
     measures = scored.by_measure
     note = definitions((runs[0].scores.measure, runs[0].scores.definition) for runs in measures)
@@ -104,14 +104,14 @@ def _note(scored: RunTable, versus: bool) -> str:
 
 
 def _versus_rows(scored: RunTable) -> list[dict[str, str]]:
-    from activeeval.report.findings import fitting
+    from activeeval.report.answer_sentences import fitting
 
     return fitting(lambda longest: [_versus_row(runs, scored.baseline, longest) for runs in scored.by_measure])
 
 
 def _versus_row(runs: Sequence[RunRow], baseline: int, longest: int) -> dict[str, str]:
     """Return what is shown of two runs by one measure."""
-    from activeeval.report.findings import short_name, table_of
+    from activeeval.report.answer_sentences import short_name, table_of
 
     first, other = runs[1 - baseline], runs[baseline]
     (row,) = table_of([first.finding(other.run)], _PLACES)
@@ -133,7 +133,7 @@ def _joined(measures: Sequence[Sequence[RunRow]], blocks: Sequence[Sequence[dict
 
 def _cells(run: RunRow, baseline: str, alpha: float) -> dict[str, str]:
     """Return what is shown of a run by one measure; the baseline has no difference."""
-    from activeeval.report.findings import figures
+    from activeeval.report.answer_sentences import figures
     from activeeval.report.numbers import short_p
 
     pair, difference = run.comparison, dict.fromkeys(("difference", "p", "w/t/l"), "")

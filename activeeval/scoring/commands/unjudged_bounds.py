@@ -43,7 +43,7 @@ def score_holes(
     form: str,
 ) -> None:
     """Print what the holes of each run may be worth."""
-    from activeeval.report.findings import missing_lists_sentence
+    from activeeval.report.answer_sentences import missing_lists_sentence
     from activeeval.scoring.unjudged import holes_of
 
     held: list[Holes] = []

@@ -29,7 +29,7 @@ from activeeval.core.estimation.significance import mean_interval
 from activeeval.core.pool import PoolGrades
 from activeeval.core.simulation.replications import repetition_seeds
 from activeeval.formats.sample_file import from_arrays, to_arrays
-from activeeval.report.words import line_of, text_of
+from activeeval.report.message_lookup import line_of, text_of
 
 pytestmark = pytest.mark.kernel
 

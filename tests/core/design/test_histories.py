@@ -12,7 +12,7 @@ from naive import fixed_samples, over_thresholds, pool_of, prefix_value, query_l
 from activeeval import AP, ERR, METHODS, NDCG, RR, Additive, Campaign, Cascade, InputError, Recall, Success, Target
 from activeeval.core.design import Levels
 from activeeval.core.design.histories import LOOKS
-from activeeval.core.design.left_open import wanted_of
+from activeeval.core.design.unresolved_variance import wanted_of
 from activeeval.core.estimation import evaluate, evidence_of
 from activeeval.core.measures import SoftLabels
 from activeeval.core.simulation import replicate

@@ -33,7 +33,7 @@ from scipy.stats import chi2
 from activeeval import AP, DCG, ERR, METHODS, NDCG, RBP, BudgetError, InputError, Target
 from activeeval.core.design import Levels, levels
 from activeeval.core.pool import key_of
-from activeeval.report.words import text_of
+from activeeval.report.message_lookup import text_of
 
 pytestmark = pytest.mark.kernel
 

@@ -14,7 +14,7 @@ from activeeval.core.design.planned import Planned
 from activeeval.core.estimation import evaluate, evidence_of, supported
 from activeeval.core.results import MORE_SPREAD, Estimate
 from activeeval.core.simulation import replicate
-from activeeval.report.words import line_of
+from activeeval.report.message_lookup import line_of
 
 
 def target_of(measure, n=40, compare=True, seed=0, **costs):

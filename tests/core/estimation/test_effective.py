@@ -14,7 +14,7 @@ from activeeval.cli.output import say_sizes
 from activeeval.core.estimation import effective, effective_sample_size, evaluate, evidence_of
 from activeeval.core.estimation.effective import value_variance
 from activeeval.core.pool.generated import generate_pool, ranked_by_expected_grade
-from activeeval.report.words import text_of
+from activeeval.report.message_lookup import text_of
 
 pytestmark = pytest.mark.kernel
 GAINS = [0.0, 1.0, 3.0, 7.0, 15.0]

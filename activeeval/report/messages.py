@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from activeeval.report.findings import missing_lists_sentence
+from activeeval.report.answer_sentences import missing_lists_sentence
 from activeeval.report.numbers import agreeing, counted
 
 if TYPE_CHECKING:
-    from activeeval.report.words import Words
+    from activeeval.report.message_lookup import Words
 
 _LOOKED_AT = "by the interval that may be looked at after every block it is ± {widest:.3g}"
 _MEAN_GAIN = "lower median (estimates take the mean gain)"

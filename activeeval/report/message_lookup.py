@@ -23,7 +23,7 @@ Plain = float | int | str | None | list["Plain"]
 Words = str | Callable[[Mapping[str, Any]], str]
 """A template, or what chooses or makes one of the numbers."""
 MODULES = (
-    "activeeval.report.note_words",
+    "activeeval.report.messages",
     "activeeval.gains.messages",
     "activeeval.graders.messages",
     "activeeval.traffic.messages",
