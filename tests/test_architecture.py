@@ -18,7 +18,8 @@ from activeeval.core.lazily import homes_of
 HOUSE = Path(activeeval.__file__).parent
 
 BASE = {
-    f"core/{name}" for name in ("errors", "checks", "types", "lazily", "interval_ends", "results", "secrets", "options")
+    f"core/{name}"
+    for name in ("errors", "checks", "types", "lazily", "interval_ends", "results", "masked_addresses", "options")
 }
 NOUNS = BASE | {"core/kernels", "core/pool", "core/measures", "core/judgments"}
 SCIENCE = NOUNS | {"core/design", "core/estimation", "core/grade_models", "core/answers"}

@@ -78,8 +78,8 @@ def declared(owner: Any) -> dict[str, Option]:
 
 
 def _option_of(each: Any) -> Option:
-    given = {"choices": (), "is_many": False, "metavar": None, **each.metadata[KEY]}
-    name = each.name.removesuffix("s") if given["is_many"] else each.name
+    settings = {"choices": (), "is_many": False, "metavar": None, **each.metadata[KEY]}
+    name = each.name.removesuffix("s") if settings["is_many"] else each.name
     default = None if each.default is MISSING else each.default
-    flag = f"--{given.pop('flag', name).replace('_', '-')}"
-    return Option(**{"name": each.name, "default": default, "flag": flag, **given})
+    flag = f"--{settings.pop('flag', name).replace('_', '-')}"
+    return Option(**{"name": each.name, "default": default, "flag": flag, **settings})
