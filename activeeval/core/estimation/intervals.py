@@ -220,8 +220,8 @@ def _timetable(looks: Sequence[Look]) -> tuple[tuple[float, ...], tuple[float, .
 
 INTERVALS: dict[str, type[IntervalKind]] = {kind.name: kind for kind in (Student, GroupSequential)}
 RETIRED = ("skewed", "logit")
-"""Kinds that there were. Skewed ones of a difference were 1.35 times as wide and nearer .95 in 11 of 658 cells, farther in
-17; logit ones were the default without `activeeval.core.interval_ends.STRETCH`."""
+"""Kinds that there were. Skewed ones of a difference were 1.35 times as wide, nearer .95 in 11 of 658 cells and farther
+in 17; logit ones were the default without `activeeval.core.interval_ends.STRETCH`."""
 
 
 def find_interval(name: str) -> type[IntervalKind]:

@@ -24,13 +24,12 @@ from activeeval import (
     Success,
     Target,
     replicate,
-    simulate,
 )
 from activeeval.core.design import Replacement
 from activeeval.core.design.replacement import DRAWS_PER_QUERY
 from activeeval.core.estimation import INTERVALS, GroupSequential
 from activeeval.core.kernels import replication
-from activeeval.core.simulation import replications
+from activeeval.core.simulation import replications, simulate
 from activeeval.core.simulation.replications import repetition_seeds
 from activeeval.core.simulation.summaries import labels_saved_at, saved_above, saved_at
 
