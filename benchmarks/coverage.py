@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from activeeval import Target
 from activeeval.core.design.methods import default_method
 from activeeval.core.errors import BudgetError
-from activeeval.core.estimation import half_widths
+from activeeval.core.estimation import INTERVALS, half_widths
 from activeeval.core.results import MORE_SPREAD
 from activeeval.core.simulation import Replications, replicate
 from activeeval.inputs.modelling import GradeBeliefs, uniform_beliefs
@@ -206,7 +206,7 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--case", choices=CASES)
-    parser.add_argument("--interval", default="t", help="logit needs --case 'one ranking'")
+    parser.add_argument("--interval", default="t", choices=INTERVALS)
     parser.add_argument("--dry", action="store_true", help="print the summary, store nothing")
     parser.add_argument("--table", action="store_true", help="nothing is run: the table of what is stored, made again")
     parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "coverage.json")

@@ -50,14 +50,10 @@ class JudgedPool:
         return Target(parse_measure(measure).bound_to(self.max_grade), inputs.ranking, versus)
 
 
-def _from_files(
-    name: str, paths: list[Path], ranker: Callable[[str], list[Path]], train: list[Path], fold: int
-) -> JudgedPool:
-    """Return a pool of LETOR files; the rankers' scores of the part to train on are of a fold."""
+def _from_files(name: str, paths: list[Path], ranker: Callable[[str], list[Path]], train: list[Path]) -> JudgedPool:
+    """Return a pool of LETOR files."""
     scores = [[str(path) for path in ranker(which)] for which in RANKERS]
-    rankers = paths[0].parent / "rankers"
-    of_training = [[str(next((rankers / which).glob(f"Fold{fold}.*")))] for which in RANKERS]
-    inputs = from_letor([str(path) for path in paths], scores, [str(path) for path in train], of_training)
+    inputs = from_letor([str(path) for path in paths], scores, [str(path) for path in train])
     top = inputs.max_grade
     beliefs = believe(inputs, "forest", top, np.random.default_rng(SEED), n_jobs=-1)
     assert inputs.versus is not None
@@ -71,7 +67,7 @@ def mq2008(folder: Path) -> JudgedPool:
     def ranker(which: str) -> list[Path]:
         return [next((home / "rankers" / which).glob(f"Fold{fold}.*")) for fold in (3, 4, 5, 1)]
 
-    return _from_files("MQ2008", [home / f"S{i}.txt.gz" for i in (2, 3, 4, 5)], ranker, [home / "S1.txt.gz"], 2)
+    return _from_files("MQ2008", [home / f"S{i}.txt.gz" for i in (2, 3, 4, 5)], ranker, [home / "S1.txt.gz"])
 
 
 def mq2007(folder: Path) -> JudgedPool:
@@ -82,7 +78,6 @@ def mq2007(folder: Path) -> JudgedPool:
         [home / "A2.txt.gz"],
         lambda which: [next((home / "rankers" / which).glob("Fold3.*"))],
         [home / "A1.txt.gz"],
-        2,
     )
 
 
@@ -94,7 +89,7 @@ def ohsumed(folder: Path) -> JudgedPool:
         return [next((home / "rankers" / which).glob(f"Fold{fold}.*")) for fold in (2, 3)]
 
     parts = [home / f"Fold{fold}.test.txt.gz" for fold in (2, 3)]
-    return _from_files("OHSUMED", parts, ranker, [home / "Fold1.test.txt.gz"], 1)
+    return _from_files("OHSUMED", parts, ranker, [home / "Fold1.test.txt.gz"])
 
 
 def lightgbm_inputs(folder: Path) -> Inputs:

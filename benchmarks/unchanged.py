@@ -140,9 +140,7 @@ def cases() -> dict[str, list[str]]:
 
 def asked(name: str) -> list[list[str]]:
     """Return the options of the questions that a sample is asked."""
-    found = [["--scope", scope, "--interval", kind] for scope in ("pool", "population") for kind in ("t", "skewed")]
-    if name.startswith("one"):
-        found.append(["--interval", "logit"])
+    found = [["--scope", scope, "--interval", "t"] for scope in ("pool", "population")]
     if "passive" not in name and "active" not in name:
         found.append(["--interval", "group-sequential"])
         found.append(["--by", "parts.txt"])

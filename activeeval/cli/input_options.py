@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from activeeval.cli.option_types import BUDGET, SCALE, SEED, SHARE, TYPES, FiniteRange
+from activeeval.cli.option_types import BUDGET, SCALE, SEED, SHARE, TYPES, FiniteRange, Words
 from activeeval.core.errors import ChoiceError
 from activeeval.core.options import Option, declared
 from activeeval.inputs.options import FILES, PoolFields
@@ -65,6 +65,13 @@ def _click_option(made: Option, changes: dict[str, Any], flags: Mapping[str, str
 
 SCOPES = ("pool", "population")
 confidence_option = click.option("--confidence", type=SHARE, default=0.95, help="Confidence of the intervals.")
+interval_option = click.option(
+    "--interval",
+    "kind",
+    type=Words(("t", "group-sequential")),
+    default="t",
+    help="group-sequential: valid at the end of every block, for those who look again.",
+)
 # what commands declare with a help of their own: the name, the metavar and the type are the same in each
 qrels_option = partial(click.option, "--qrels", metavar="FILE")
 run_option = partial(click.option, "--run", metavar="FILE")

@@ -43,8 +43,10 @@ RENAMED = {
     "adapt --click-level": "preferences_from_clicks of Python",
     "campaign create --use-labels": "--judged FILE, with that of --letor or --qrels",
     "campaign redraw": "campaign create NAME --redraw",
+    "--interval skewed": "--interval t, the default",
+    "--interval logit": "--interval t, the default",
 }
-"""Options, some behind their command, and commands behind their groups, that are spelled otherwise now."""
+"""Options, some behind their command or with a word, and commands behind their groups, that are spelled otherwise."""
 _PARAMETER = re.compile("`([A-Za-z]\\w*)`")
 
 

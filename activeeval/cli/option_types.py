@@ -24,6 +24,20 @@ class FiniteRange(click.FloatRange):
         return number
 
 
+class Words(click.Choice):  # type: ignore[type-arg]  # older releases are not generic
+    """One of some words; one that there was is refused with what to use."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the word."""
+        from activeeval.cli.wording import renamed
+
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as problem:
+            gone = renamed(f"{param.opts[0]} {value}", ctx) if param and ctx else None
+            raise gone or problem from None
+
+
 class BudgetType(click.ParamType):  # type: ignore[type-arg]  # older releases are not generic
     """A number of judgments, as 200, or a share of judging everything, as 10%."""
 

@@ -150,6 +150,6 @@ class SimulateFields(AskedFields):
     budgets: Sequence[Any] = option(DEFAULT_BUDGETS, f"{BUDGET_HELP}; repeatable.", "budget", is_many=True)
     repetitions: int = option(2000, "Replays of each method.", "several")
     interval: str = option(
-        "t", "Intervals to measure: t, skewed, logit, or group-sequential (the budgets are its looks).", metavar="KIND"
+        "t", "Intervals to measure: t or group-sequential (the budgets are its looks).", metavar="KIND"
     )
     expected: bool = option(False, "Draws with replacement meet budgets in expectation, by n* draws.", "flag")

@@ -40,7 +40,7 @@ class EstimateOptions(TypedDict, total=False):
         By default those that the sample was made for.
     contrasts : {"all", "first"}
         Of several runs: which are compared.
-    interval : {"t", "skewed", "logit", "group-sequential"}
+    interval : {"t", "group-sequential"}
         By default t.
     segments : path, data frame or dict
         A table of query_id and segment, or a dict of queries to segments: a result for each segment of each question.

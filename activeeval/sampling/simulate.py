@@ -107,7 +107,7 @@ class SimulateOptions(LabelledOptions, total=False):
     ----------
     methods : str or list of str
         By default passive and the best for the measure; ``all``: all that fit.
-    interval : {"t", "skewed", "logit", "group-sequential"}
+    interval : {"t", "group-sequential"}
         By default t; of group-sequential the budgets are the looks.
     expected : bool
         Draws with replacement meet budgets in expectation.

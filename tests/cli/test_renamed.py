@@ -9,10 +9,11 @@ from activeeval.cli.option_names import RENAMED
 
 @pytest.mark.parametrize("old", RENAMED)
 def test_an_old_spelling_is_refused_with_the_new_one(call, old):
-    words = ["plan", old] if old.startswith("-") else old.split()
-    done = call(*words, "1")
+    word = old if old.startswith("-") else old.split()[-1]
+    verb = ["estimate", "x.csv"] if old.startswith("--interval") else ["plan"]
+    done = call(*verb, *old.split(), "1") if old.startswith("-") else call(*old.split(), "1")
     assert (done.code, done.out) == (2, "")
-    assert done.err.splitlines()[-1] == f"Error: {words[-1]} is gone: use {RENAMED[old]}"
+    assert done.err.splitlines()[-1] == f"Error: {word} is gone: use {RENAMED[old]}"
 
 
 def test_what_never_was_is_refused_as_ever(call):

@@ -127,7 +127,7 @@ def test_rounds_in_no_order_or_with_an_open_one_are_refused(call, rounds):
     ):
         done = call("estimate", *arguments)
         assert (done.code, message in done.err) == (1, True), done.err
-    done = call("estimate", *rounds, "--interval", "skewed")
+    done = call("estimate", *rounds, "--interval", "group-sequential")
     assert (done.code, "several rounds are read with t intervals and without --by" in done.err) == (2, True)
     judge_file("r2.csv")
     rows = csv_rows("r2.csv")

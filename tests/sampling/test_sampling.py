@@ -399,9 +399,7 @@ def test_what_cannot_be_judged_is_counted_and_bounded(drawn, call, measure, meth
     assert [float(bound) for bound in bounds] == pytest.approx([expected.cannot.low, expected.cannot.high], rel=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("kind", "versus"), [*((kind, "b.run") for kind in INTERVALS if kind != "logit"), ("t", None), ("logit", None)]
-)
+@pytest.mark.parametrize(("kind", "versus"), [*((kind, "b.run") for kind in INTERVALS), ("t", None)])
 @pytest.mark.parametrize("scope", ["pool", "population"])
 def test_intervals_and_scopes(drawn, estimated, kind, versus, scope):
     compared = () if versus is None else ("--versus-run", versus)
@@ -414,14 +412,6 @@ def test_intervals_and_scopes(drawn, estimated, kind, versus, scope):
     assert (row["value"], row["std_error"]) == (expected.value, expected.std_error)
     assert (row["low"], row["high"]) == (interval.low, interval.high)
     assert row["low"] < row["value"] < row["high"]
-
-
-def test_a_difference_has_no_logit_interval(drawn, call):
-    drawn(*RUN, "--versus-run", "b.run", "--measure", "ERR@5", "--budget", "67%", "--seed", 3)
-    judge_file("d.csv")
-    done = call("estimate", *both("d.csv"), "--interval", "logit")
-    refused = "activeeval: logit intervals are for one ranking, a difference has no such ends: ask for another kind"
-    assert (done.code, done.out, done.err.splitlines()[-1]) == (1, "", refused)
 
 
 @pytest.mark.parametrize("method", ["active", "items"])

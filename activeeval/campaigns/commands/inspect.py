@@ -9,7 +9,7 @@ import click
 from activeeval.campaigns.commands.options import as_of_option, of_campaign, opened
 from activeeval.cli import output
 from activeeval.cli.help import command
-from activeeval.cli.input_options import confidence_option, scope_option
+from activeeval.cli.input_options import confidence_option, interval_option, scope_option
 from activeeval.cli.option_names import complaint
 from activeeval.cli.waiting import settle, tell
 from activeeval.core.errors import ActiveEvalError, StateError, visible
@@ -142,13 +142,7 @@ def _command(step: Step, state: CampaignState, db: str | None) -> str:
 @as_of_option
 @asked_options
 @scope_option("pool")
-@click.option(
-    "--interval",
-    "kind",
-    type=click.Choice(("t", "skewed", "logit", "group-sequential")),
-    default="t",
-    help="group-sequential: valid at the end of every block, for those who look again.",
-)
+@interval_option
 @confidence_option
 @output.explain_option
 @click.option(

@@ -130,10 +130,6 @@ class Evidence:
         lifted = np.divide(contributions, e, out=self.importance_weights.copy(), where=e != 0)  # g ω
         return np.asarray(np.maximum(keep * contributions**2 + (1 - keep) * lifted**2 * s, 0.0))
 
-    def centred(self, contributions: Floats) -> Floats:
-        """Return contributions as they vary about what they have in common."""
-        return contributions
-
     def variance_errors(self, contributions: Floats, variance: float) -> Floats | None:
         """Return what each row adds to the error of V̂, as a share of it; None where degrees of freedom alone tell."""
         return None
@@ -157,10 +153,6 @@ class DrawnEvidence(Evidence):
     def variance_shares(self, contributions: Floats) -> Floats:
         """Return the square of what each draw adds to the error."""
         return np.asarray(contributions**2)
-
-    def centred(self, contributions: Floats) -> Floats:
-        """Return contributions without their mean."""
-        return np.asarray(contributions - contributions.mean())
 
     def variance_errors(self, contributions: Floats, variance: float) -> Floats | None:
         """Return how the square of each draw differs from their mean: where all weigh alike n is their number."""

@@ -28,14 +28,7 @@ if TYPE_CHECKING:
 @input_options.policy_option
 @input_options.machine_is_truth_option
 @input_options.scope_option("pool")
-@click.option(
-    "--interval",
-    "kind",
-    type=click.Choice(("t", "skewed", "logit", "group-sequential")),
-    default="t",
-    help="skewed: a comparison that hangs on few queries; logit: one ranking, within what the measure can be; "
-    "group-sequential: for those who look again, at the end of a block.",
-)
+@input_options.interval_option
 @click.option(
     "--by",
     "segments",

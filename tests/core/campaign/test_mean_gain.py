@@ -13,7 +13,6 @@ from activeeval import AP, DCG, ERR, METHODS, NDCG, RBP, RR, Additive, Campaign,
 from activeeval.core.design import GradeProbs
 from activeeval.core.design.expectations import expectations_of
 from activeeval.core.grade_models import QueryFactor
-from activeeval.core.interval_ends import t_quantile
 from activeeval.core.kernels import items as item_kernel
 from activeeval.core.measures import SoftLabels
 from activeeval.core.planning import Planner
@@ -189,22 +188,6 @@ def test_items_on_their_own_learn_nothing_where_judges_differ():
     spread = np.ptp(word, axis=1)
     assert not spread[is_soft].any()
     assert spread[is_judged & ~is_soft].all()
-
-
-@pytest.mark.parametrize("method", ["passive", "whole", "depth"])
-def test_the_ends_of_a_value_are_those_of_the_scale_whatever_judges_say(method):
-    """Logit intervals by their formula, between everything at grade 0 and everything at the largest."""
-    one, _, probs, ann, bob = case_of(17)
-    target = Target(ERR(TOP, cutoff=2), one)
-    beliefs = () if method == "passive" else (probs,)
-    campaign = read(METHODS[method].design(target, *beliefs, max_grade=TOP, budget=40), {"ann": ann, "bob": bob})
-    lowest, highest = (target.values(np.full(ann.size, grade)).mean() for grade in (0, TOP))
-    estimate, logit = campaign.estimate(), campaign.interval("logit")
-    above, below = estimate.value - lowest, highest - estimate.value
-    t_half = estimate.std_error * t_quantile(0.95, estimate.degrees_of_freedom)
-    half = np.exp(t_half * (1 / above + 1 / below))
-    odds = [(end - lowest) / (highest - end) for end in (logit.low, logit.high)]
-    assert odds == pytest.approx([above / below / half, above / below * half], rel=1e-9)
 
 
 @pytest.mark.parametrize("compare", [False, True])

@@ -101,7 +101,7 @@ def test_what_a_method_asks_before_there_is_an_order(method):
     assert scheme.questions(targets) == ([["a"], ["b"], ["c"]] if is_drawn else [targets])
     assert scheme.takes_known is scheme.is_planned is scheme.can_be_topped_up is not is_drawn
     design = design_of(method)
-    assert design.scheme.interval("skewed") == ("t" if is_drawn else "skewed")
+    assert design.scheme.interval("group-sequential") == ("t" if is_drawn else "group-sequential")
     assert [design.scheme.on_average(asked) for asked in (False, True)] == [False, is_drawn]
     assert design.scheme.cost(design.order) == pytest.approx(design.cost)
 

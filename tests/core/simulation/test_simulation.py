@@ -24,13 +24,12 @@ from activeeval import (
     Success,
     Target,
     replicate,
-    simulate,
 )
 from activeeval.core.design import Replacement
 from activeeval.core.design.replacement import DRAWS_PER_QUERY
-from activeeval.core.estimation import find_interval
+from activeeval.core.estimation import INTERVALS, GroupSequential
 from activeeval.core.kernels import replication
-from activeeval.core.simulation import replications
+from activeeval.core.simulation import replications, simulate
 from activeeval.core.simulation.replications import repetition_seeds
 from activeeval.core.simulation.summaries import labels_saved_at, saved_above, saved_at
 
@@ -164,20 +163,19 @@ def test_another_question_of_the_same_sample_is_the_campaigns_answer_too(method)
             assert_is(campaign.estimate(asked, scope=scope), run, r, k)
 
 
-@pytest.mark.parametrize("interval", ["skewed", "logit", "group-sequential"])
 @pytest.mark.parametrize("method", ["random", "depth", "items_plain"])
-def test_intervals_of_a_repetition_are_the_campaigns(method, interval):
-    """Budgets are the blocks: the one that may look again looks at their ends."""
+def test_intervals_of_a_repetition_are_the_campaigns(method):
+    """Budgets are the blocks, at whose ends the one that may look again looks."""
     target, model, labels = case("DCG", False, n_queries=40)
     design = METHODS[method].design(target, **model)
     budgets = [share * design.cost for share in (0.3, 0.5, 0.8)]
-    run = replicate(design, labels, budgets, 2, rng=5, interval=interval)
+    run = replicate(design, labels, budgets, 2, rng=5, interval="group-sequential")
     for r, seed in enumerate(repetition_seeds(5, 2)):
         for k in range(3):
             campaign = Campaign(design, budgets[-1], rng=seed, blocks=budgets[:-1])
             while (unit := campaign.ask()) is not None and unit.block <= k + 1:
                 campaign.tell(unit, labels[list(unit.items)].tolist())
-            found = campaign.interval(find_interval(interval)())
+            found = campaign.interval(GroupSequential())
             assert (found.low, found.high) == (run.lows[r, k], run.highs[r, k])
             early = campaign.estimate()
             assert (early.value, early.cost) == (run.values[r, k], run.spent[r, k])
@@ -677,14 +675,14 @@ def test_each_design_may_have_intervals_of_its_own_kind():
     target, model, labels = case("DCG", False)
     designs = {name: METHODS[name].design(target, **model) for name in ("passive", "random", "items")}
     budgets = [0.5 * designs["passive"].cost]
-    mixed = simulate(designs, labels, budgets, 30, 5, interval={"random": "skewed"})
-    assert [summary.interval for summary in mixed] == ["t", "skewed", "t"]
-    plain, skewed = (simulate(designs, labels, budgets, 30, 5, interval=kind) for kind in ("t", "skewed"))
-    assert [summary.interval for summary in skewed] == ["t", "skewed", "skewed"]
-    assert mixed == [plain[0], skewed[1], plain[2]]
+    mixed = simulate(designs, labels, budgets, 30, 5, interval={"random": "group-sequential"})
+    assert [summary.interval for summary in mixed] == ["t", "group-sequential", "t"]
+    plain, other = (simulate(designs, labels, budgets, 30, 5, interval=kind) for kind in INTERVALS)
+    assert [summary.interval for summary in other] == ["t", "group-sequential", "group-sequential"]
+    assert mixed == [plain[0], other[1], plain[2]]
     half = replicate(designs["random"], labels, budgets, 30, 5).half_widths()
-    assert skewed[1].width.value > 1.9 * half.mean()
-    assert skewed[1].width.value != plain[1].width.value
+    assert other[1].width.value > 1.9 * half.mean()
+    assert other[1].width.value != plain[1].width.value
 
 
 def test_those_who_wait_are_told_of_every_design():
@@ -721,7 +719,7 @@ def test_wrong_runs_are_refused():
         replicate(passive, labels, [0.1], 10, expected=True)
     with pytest.raises(InputError, match="is above the measure's largest, 4"):
         replicate(passive, labels + 4, [60], 10)
-    for choice in ({"interval": "skewed"}, {"scope": "population"}):
+    for choice in ({"interval": "group-sequential"}, {"scope": "population"}):
         with pytest.raises(InputError, match="draws with replacement are replayed for t intervals of the pool"):
             replicate(passive, labels, [60], 10, **choice)
     levels = METHODS["random"].design(passive.target)
