@@ -29,7 +29,7 @@ class Words(click.Choice):  # type: ignore[type-arg]  # older releases are not g
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the word."""
-        from activeeval.cli.wording import renamed
+        from activeeval.cli.option_names import renamed
 
         try:
             return super().convert(value, param, ctx)
