@@ -53,7 +53,7 @@ def test_simulate_calibration_and_agreement_are_those_of_the_command_line(call):
     for given in (files, frames):
         assert plain(ae.simulate(**given, measure="DCG@3", budget=40, repetitions=40).rows()) == rows
     _, rows = call(f"calibration {words} --model scores --train 50% -o jsonl")
-    made = ae.calibration(**frames, measure="DCG@3", model="scores", train_fraction=0.5)
+    made = ae.calibration(**frames, measure="DCG@3", model="scores", train=0.5)
     assert plain(made.rows()) == rows
     table_of(GRADES, judge="ann").to_csv("ann.csv", index=False)
     other = {query: docs | {"d0": 0} for query, docs in GRADES.items()}
@@ -161,7 +161,7 @@ OLD_GRADES = {query: docs | {"d1": 0} for query, docs in GRADES.items()}
 
 
 def test_next_is_none_where_nothing_comes():
-    whole = drawn(budget="100%", measure="nDCG@3", looks="1")
+    whole = drawn(budget="100%", measure="nDCG@3", adaptive_depth="1")
     sheets, last = [judged(whole.sheet("pandas"))], whole
     while (following := last.next(sheets)) is not None:
         last = following
@@ -180,7 +180,7 @@ def test_segments_may_be_frames_and_dicts(tmp_path):
     for result in results[1:]:
         pd.testing.assert_frame_equal(result, results[0])
     assert set(results[0]["segment"]) == {"even", "odd"}
-    asked = {"measure": "DCG@3", "max_grade": 3, "segment_half_widths": {"even": 2.0, "odd": 2.5}}
+    asked = {"measure": "DCG@3", "max_grade": 3, "half_width": {"even": 2.0, "odd": 2.5}}
     budgets = [ae.plan([NEW, OLD], segments=segments, **asked).budget for segments in given]
     assert budgets == [budgets[0]] * 3
     with pytest.raises(ae.FormatError, match="no segment column"):

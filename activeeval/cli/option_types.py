@@ -65,14 +65,14 @@ class NamedNumber(click.ParamType):  # type: ignore[type-arg]  # older releases 
         if isinstance(value, tuple):
             return value
         name, mark, number = str(value).rpartition("=")
-        if not mark:
-            return None, POSITIVE.convert(number, param, ctx)
         try:
             held = float(number)
         except ValueError:
-            name = ""
+            name, mark, held = "", "=", 0.0
+        if not mark:
+            return None, POSITIVE.convert(number, param, ctx)
         if not name:
-            self.fail(f"expected a segment and its half-width, as mobile=0.05, got {value!r}", param, ctx)
+            self.fail(f"expected a half-width, as 0.1, or that of a segment, as mobile=0.05, got {value!r}", param, ctx)
         return name, held
 
 

@@ -398,7 +398,7 @@ def test_what_cannot_hold_is_refused_in_a_line():
     plain = Following(looks="off")
     plain.judge("ann")
     plain.looks = "each"
-    with pytest.raises(InputError, match="was made without `looks`"):
+    with pytest.raises(InputError, match="was made without `adaptive_depth`"):
         redraw(plain.store, "week", plain.drawn(np.random.SeedSequence(9), 60.0))
 
 

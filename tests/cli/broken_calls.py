@@ -453,7 +453,7 @@ OPTIONS = [
     ("no budget", {}, SAMPLE + " --out x.sample --sheet x.csv", 2,
      r"give one of --budget, --half-width and --difference"),
     ("a segment without a half-width", {}, SAMPLE + " --half-width mobile --out x.sample --sheet x.csv", 2,
-     r"Invalid value for '--half-width': expected a segment and its half-width, as mobile=0.05, got 'mobile'"),
+     r"Invalid value for '--half-width': expected a half-width, as 0\.1, or that of a segment, as mobile=0\.05, got 'mobile'"),
     ("no segments", {}, SAMPLE + " --half-width mobile=.1 --out x.sample --sheet x.csv", 2,
      r"--half-width of a segment needs --segments: a table of query_id and segment"),
     ("no out", {}, SAMPLE + " --budget 17%", 2, r"Missing option '--out'\."),

@@ -79,7 +79,6 @@ def test_a_goal_comes_to_the_budget_that_is_said_and_drawn_for():
         ({"half_width": 0.1}, "budget"),
         ({"expected": True}, "expected"),
         ({"expected": True, "method": "items"}, "expected"),
-        ({"judging": "top-k"}, "judging"),
     ],
 )
 def test_a_request_that_contradicts_itself_names_its_field(changes, field):

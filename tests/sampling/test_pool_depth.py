@@ -76,8 +76,8 @@ def test_a_deeper_measure_is_refused_and_so_is_an_index_update(call, folder):
     done = call("--quiet", "sample", *RUN, "--pool-depth", 3, "--measure", "DCG@5", "--budget", 20, *files("d.csv"))
     assert (done.code, done.out) == (1, "")
     assert "DCG@5 counts deeper than the lists, which end at rank 3: draw with --pool-depth 5" in done.err
-    given = ("--index-update", 0.2, "--budget", 20)
-    done = call("--quiet", "sample", *RUN, "--pool-depth", 3, *given, *files("d.csv"))
+    given = ("--qrels", "q.qrels", "--index-update", 0.2, "--budget", 20)
+    done = call("--quiet", "simulate", *RUN, "--pool-depth", 3, *given)
     assert done.code == 2
     assert "--pool-depth would cut the lists that --index-update fills up again" in done.err
     assert case_of(runs=("a.run",), max_grade=3, index_update=0.2).depth is None

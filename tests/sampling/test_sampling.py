@@ -230,12 +230,7 @@ def test_a_query_that_the_run_lacks_counts_as_zero(drawn, estimated):
 )
 @pytest.mark.parametrize(
     "options",
-    [
-        (*LETOR, "--cost", "log-length:3"),
-        (*LETOR, "--model", "logit", "--index-update", 0.1),
-        (*LETOR[:4], "--max-grade", 3),
-        ("--qrels", "q.qrels", *RUN),
-    ],
+    [(*LETOR, "--cost", "log-length:3"), (*LETOR[:4], "--max-grade", 3), ("--qrels", "q.qrels", *RUN)],
     ids=lambda options: " ".join(map(str, options[4:])),
 )
 def test_no_label_of_the_pool_is_looked_at(call, folder, command, options):
@@ -717,7 +712,6 @@ SHUFFLED = {
     "probabilities": ("--run", "a.run", "--model", "probs=q.all.csv"),
     "a forest": ("--qrels", "q.qrels", *RUN, "--train", 0.4),
     "a logit": ("--run", "a.run", "--train", "old.qrels", "--model", "logit"),
-    "an index update": (*RUN, "--index-update", 0.2),
 }
 
 
@@ -1014,8 +1008,8 @@ def test_the_query_factor_can_be_left_out(call, folder):
         assert call("design", *LETOR, *options, "--out", "x.csv", "--force").code == 0
         return (folder / "x.csv").read_bytes()
 
-    assert designed() == designed("--model", "uniform") != designed("--model", "uniform:no-factor")
+    assert designed() == designed("--model", "forest") != designed("--model", "forest:no-factor")
     active = ("--method", "active")
-    assert designed(*active) == designed(*active, "--model", "uniform:no-factor")
+    assert designed(*active) == designed(*active, "--model", "forest:no-factor")
     untrained = ("--run", "a.run", "--max-grade", 3, "--out", "y.csv")
     assert call("design", *untrained, "--model", "uniform:no-factor").code == 0

@@ -131,7 +131,7 @@ def _alone(start: Start, name: str) -> Iterator[str]:
 
 
 def _in_one(start: Start) -> str:
-    in_one = ", in one sheet (without --adaptive-depth off in several, with fewer labels)"
+    in_one = ", in one sheet (without --adaptive-depth off: several, fewer labels)"
     return in_one if _follows_labels(start.measure) else ""
 
 

@@ -63,8 +63,8 @@ def open_at(campaign, share, scope="pool"):
 
 @pytest.mark.parametrize(
     ("name", "overhead", "looks"),
-    [("items", 0.0, "none"), ("items", 7.0, "none"), ("depth", 0.0, "none"), ("depth", 4.0, "none"),
-     ("random", 3.0, "none"), ("depth", 0.0, "3")],
+    [("items", 0.0, "off"), ("items", 7.0, "off"), ("depth", 0.0, "off"), ("depth", 4.0, "off"),
+     ("random", 3.0, "off"), ("depth", 0.0, "3")],
 )  # fmt: skip
 def test_every_top_up_that_is_advised_adds_something_and_is_there(made, name, overhead, looks):
     """Advice of one more judgment was refused, and 16,000 labels were advised where 4,714 pairs exist."""
