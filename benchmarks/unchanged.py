@@ -109,7 +109,7 @@ def judge(sheet: str, grades: dict[tuple[str, str], int], *, n_cannot: int = 0) 
 
 
 def cases() -> dict[str, list[str]]:
-    """Return the options of 30 samples by name."""
+    """Return the options of 28 samples by name."""
     models = {"uniform": ["--model", "uniform"], "forest": ["--train", "train.qrels"]}
     pairs = ["--run", "new.run", "--versus-run", "old.run"]
     one = ["--run", "new60.run", "--model", "uniform"]
@@ -131,8 +131,6 @@ def cases() -> dict[str, list[str]]:
         found[f"three, {measure}, {weights}"] = [*systems, "--measure", measure, "--weights", weights]
     for measure in ("DCG@10", "nDCG@10", "P@5"):
         found[f"traffic, {measure}"] = [*one, "--traffic", "traffic.txt", "--measure", measure]
-    for share in ("0.05", "0.2"):
-        found[f"index update {share}"] = [*one, "--index-update", share, "--measure", "DCG@10"]
     found["two measures"] = [*pairs, *models["forest"], "--measure", "DCG@10", "--measure", "nDCG@10"]
     found["two models"] = [*pairs, *models["forest"], "--model", "forest", "--model", "uniform", "--measure", "DCG@10"]
     return found

@@ -28,10 +28,10 @@ from benchmarks.house import (
 )
 
 LIMITS: dict[str, int] = {
-    "code lines: package": 57_213,
+    "code lines: package": 57_162,
     "code lines: core": 17_000,
-    "code lines: tests": 50_119,
-    "code lines: benchmarks": 17_038,
+    "code lines: tests": 50_007,
+    "code lines: benchmarks": 17_029,
     "classes that hold a value and its interval": 5,
     "commands": 52,
     "options": 610,
@@ -41,7 +41,7 @@ LIMITS: dict[str, int] = {
     "commands that call more than two functions of other rooms": 0,
     "class names twice": 0,
     "module names more than twice": 0,
-    "docstrings that begin with Return what, how, whether, who": 644,
+    "docstrings that begin with Return what, how, whether, who": 643,
     "whoever, so many, is told": 215,
     "modules above 370 lines": 0,
     "functions above 45 code lines": 0,
