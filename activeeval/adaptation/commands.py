@@ -75,7 +75,7 @@ def adapt(
 
     _check_base(context, base)
     read = (letor, *more, *pairs, *options["pairs_letor"], *([base] if base else []))
-    output.check_apart({"--out": out, "--plot": plot}, read)
+    output.check_apart({"out": out, "plot": plot}, read)
     output.check_new(out, (), force)
     if plot:
         output.check_new(plot, PICTURES, force)
@@ -110,7 +110,7 @@ def rank(letor: str, ranker: str, of_base: bool, out: str, force: bool) -> None:
     from activeeval.adaptation.adapt import scored
     from activeeval.formats.text.scores import write_scores
 
-    output.check_apart({"--out": out}, (letor, ranker))
+    output.check_apart({"out": out}, (letor, ranker))
     output.check_new(out, (), force)
     tell("scoring")
     scores = scored(ranker, letor, of_base=of_base)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import click
 
@@ -70,7 +71,19 @@ def option_of(name: str, command: click.Command | None = None) -> str:
             return max(parameter.opts, key=len)
         if parameter.name == name:
             return parameter.human_readable_name
-    return "--" + {"runs": "run", "pool_runs": "pool-run"}.get(name, name).replace("_", "-")
+    return "--" + {"runs": "run", "pool_runs": "pool-run", "judges": "judge"}.get(name, name).replace("_", "-")
+
+
+def option_words(**values: Any) -> list[str]:
+    """Write options with their values as the command line has them: one for each of several, none for what is empty.
+
+    Examples
+    --------
+    >>> option_words(out="a.sample", judges=["ann", "bob"], overlap=0)
+    ['--out', 'a.sample', '--judge', 'ann', '--judge', 'bob']
+    """
+    several = {name: [value] if isinstance(value, str | int) else value for name, value in values.items() if value}
+    return [word for name, each in several.items() for value in each for word in (option_of(name), str(value))]
 
 
 def command_here() -> click.Command | None:

@@ -137,13 +137,14 @@ def check_apart(outputs: Mapping[str, str | None], inputs: Sequence[str]) -> Non
 
     Parameters
     ----------
-    outputs : dict of option to path or None
+    outputs : dict of an option's parameter to path or None
     inputs : sequence of path
     """
     taken = {os.path.realpath(path): path for path in inputs}
-    for option, path in outputs.items():
+    for parameter, path in outputs.items():
         if path is None:
             continue
+        option = option_here(parameter)
         if path.lower().endswith(".gz"):
             raise InputError(f"{path}: expected a name that does not end in .gz, {option} is never packed")
         if (real := os.path.realpath(path)) in taken:

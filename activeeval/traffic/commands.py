@@ -61,7 +61,7 @@ def draw(
     from activeeval.formats.suffixes import SUFFIXES
     from activeeval.traffic.query_draws import draw_queries
 
-    output.check_apart({"--out": out}, [path for path in (log, pilot, last) if path])
+    output.check_apart({"out": out}, [path for path in (log, pilot, last) if path])
     output.check_new(out, SUFFIXES, force)
     with input_options.worded():
         made = draw_queries(log, n, seed=seed, strata=strata, pilot=pilot, last=last)

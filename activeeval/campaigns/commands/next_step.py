@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from activeeval.campaigns.commands.options import place_of
-from activeeval.cli.option_names import option_of
+from activeeval.cli.option_names import option_words
 
 if TYPE_CHECKING:
     from activeeval.campaigns.report.judges_content import Step
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def campaign_command(name: str, db: str | None, command: str, *arguments: str) -> str:
     """Return a command on a campaign as it is typed; a password is left out of the store's address."""
-    where = [option_of("db"), place_of(name, db)] if db else []
+    where = option_words(db=db and place_of(name, db))
     return shlex.join(["activeeval", "campaign", command, name, *where, *arguments])
 
 
@@ -39,12 +39,12 @@ def next_command(
     """
     who = judges[0] if judges else "NAME"
     if step.kind == "judge" and by_query:
-        return campaign_command(name, db, "label", "--judge", who)
+        return campaign_command(name, db, "label", *option_words(judge=who))
     if step.kind == "judge":
-        of_judge = ["--judge", who] if judges_per_item > 1 else []
-        return campaign_command(name, db, "next", *of_judge, "--out", "batch.csv")
+        of_judge = who if judges_per_item > 1 else ""
+        return campaign_command(name, db, "next", *option_words(judge=of_judge, out="batch.csv"))
     if step.kind == "wait":
-        return "" if by_query else campaign_command(name, db, "import", "batch.csv", "--judge", who)
+        return "" if by_query else campaign_command(name, db, "import", "batch.csv", *option_words(judge=who))
     if step.kind == "top up":
-        return campaign_command(name, db, "top-up", "--budget", f"{step.budget:.0f}")
+        return campaign_command(name, db, "top-up", *option_words(budget=f"{step.budget:.0f}"))
     return campaign_command(name, db, "report")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from activeeval.cli.help import WIDTH
-from activeeval.cli.option_names import option_of
+from activeeval.cli.option_names import option_words
 from activeeval.core.errors import ActiveEvalError
 
 if TYPE_CHECKING:
@@ -83,11 +83,11 @@ class Start:
     @property
     def drawing(self) -> list[str]:
         """The options that say what is drawn from, for which measure, how much, and all of it at once."""
-        pool = _options(**self.named_runs, judged=self.judged, max_grade=self.max_grade, measure=self.measure)
+        pool = option_words(**self.named_runs, judged=self.judged, max_grade=self.max_grade, measure=self.measure)
         return [
             *pool,
-            *_options(**dict([self.goal])),
-            *_options(adaptive_depth="off" if _follows_labels(self.measure) else ""),
+            *option_words(**dict([self.goal])),
+            *option_words(adaptive_depth="off" if _follows_labels(self.measure) else ""),
         ]
 
 
@@ -107,22 +107,22 @@ def lines_of(start: Start, name: str) -> Iterator[str]:
     yield from _together(start, name) if start.in_campaign else _alone(start, name)
     if len(others) == 1:
         drawn = {"sample": f"{name}.sample", "sheet": start.sheets(name).values()}
-        source = _options(**({"campaign": name} if start.in_campaign else drawn))
-        yield from _step(_GATE, "compare", others[0], new, *source, *_options(scope="pool", margin=start.margin))
+        source = option_words(**({"campaign": name} if start.in_campaign else drawn))
+        yield from _step(_GATE, "compare", others[0], new, *source, *option_words(scope="pool", margin=start.margin))
 
 
 def _judged_already(start: Start) -> Iterator[str]:
     new, *others = start.runs
-    more = _options(versus=others[0]) if len(others) == 1 else _options(runs=others)
+    more = option_words(versus=others[0]) if len(others) == 1 else option_words(runs=others)
     yield from _step("the scores", "score", str(start.judged), new, start.measure, *more)
     if len(others) == 1:
-        judged = _options(qrels=start.judged, measure=start.measure, unjudged="irrelevant", margin=start.margin)
+        judged = option_words(qrels=start.judged, measure=start.measure, unjudged="irrelevant", margin=start.margin)
         yield from _step(_GATE, "compare", others[0], new, *judged)
 
 
 def _alone(start: Start, name: str) -> Iterator[str]:
     sample, sheets = f"{name}.sample", start.sheets(name)
-    files = _options(judge=sheets if len(sheets) > 1 else (), out=sample, sheet=f"{name}.csv")
+    files = option_words(judge=sheets if len(sheets) > 1 else (), out=sample, sheet=f"{name}.csv")
     yield from _step(f"draw what to judge{_in_one(start)}", "sample", *start.drawing, *files)
     for judge, sheet in sheets.items():
         who = {ME: "you fill", SCRIPT: "your script fills"}.get(judge, f"{judge} fills")
@@ -152,16 +152,10 @@ def _together(start: Start, name: str) -> Iterator[str]:
     sheets = start.sheets(name)
     whose = "a sheet for each judge" if len(sheets) > 1 else "a sheet"
     about = f"block by block: {whose}, whose column grade is filled in, and back"
-    yield from _step(about, "campaign", "next", name, *_options(judge=sheets, out=f"{name}.csv"))
+    yield from _step(about, "campaign", "next", name, *option_words(judge=sheets, out=f"{name}.csv"))
     yield from _step(None, "campaign", "import", name, *sheets.values())
     yield from _step("how far it is, and a page for the team", "campaign", "status", name)
     yield from _step(None, "campaign", "report", name)
-
-
-def _options(**values: Any) -> list[str]:
-    """Return options by parameter, one for each of several values; what is empty has none."""
-    several = {name: [value] if isinstance(value, str | int) else value for name, value in values.items() if value}
-    return [word for name, each in several.items() for value in each for word in (option_of(name), str(value))]
 
 
 def _step(about: str | None, *words: str) -> Iterator[str]:

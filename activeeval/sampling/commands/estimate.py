@@ -11,6 +11,7 @@ import click
 
 from activeeval.cli import input_options, output
 from activeeval.cli.help import command
+from activeeval.cli.option_names import option_words
 from activeeval.cli.waiting import tell
 from activeeval.core.errors import UndrawnError
 from activeeval.sampling.commands import sampling_options
@@ -79,5 +80,5 @@ def _growing(path: str) -> str:
     stem = next(
         name for name in names if not (name.with_suffix(".sample").exists() or name.with_suffix(".csv").exists())
     )
-    files = ["--out", str(stem.with_suffix(".sample")), "--sheet", str(stem.with_suffix(".csv"))]
+    files = option_words(out=str(stem.with_suffix(".sample")), sheet=str(stem.with_suffix(".csv")))
     return f"{shlex.join(['activeeval', 'top-up', path])} --budget {{budget}} {shlex.join(files)}"

@@ -11,6 +11,7 @@ import click
 
 from activeeval.cli import input_options, output
 from activeeval.cli.help import command
+from activeeval.cli.option_names import option_words
 from activeeval.cli.waiting import tell
 from activeeval.report.numbers import counted
 from activeeval.sampling.commands import sampling_options, sheet_options
@@ -91,13 +92,12 @@ def next_command(
     place, ending = Path(path), "".join(Path(sheets[0]).suffixes[-1:]) or ".csv"
     while os.path.exists(name := str(place.with_name(f"{place.stem}-{number}{ending}"))):
         number += 1
-    sheet_options = [word for judge in (plan.judges if plan else ()) for word in ("--judge", judge)]
-    sheet_options += ["--overlap", str(plan.overlap)] if plan and plan.overlap else []
-    return _command("next", path, *sheets, "--sheet", name, *sheet_options, *_policy(policy))
+    people = option_words(judges=plan.judges, overlap=plan.overlap) if plan else []
+    return _command("next", path, *sheets, *option_words(sheet=name), *people, *_policy(policy))
 
 
 def _policy(policy: str) -> list[str]:
-    return [] if policy == "refuse" else ["--policy", policy]
+    return option_words(policy="" if policy == "refuse" else policy)
 
 
 def _command(*words: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.input_options import any_judge_option, with_options
+from activeeval.cli.input_options import any_grade_option, any_judge_option, with_options
 from activeeval.cli.output import check_new
 
 if TYPE_CHECKING:
@@ -40,8 +40,7 @@ overlap_option = click.option(
     help="Of several judges: so many items are graded by all of them, which costs that much more than --budget.",
 )
 _GUIDE = (
-    click.option(
-        "--grade",
+    any_grade_option(
         "grade_names",
         multiple=True,
         type=_NamedGrade(),

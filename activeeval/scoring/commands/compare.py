@@ -13,7 +13,7 @@ from activeeval import __version__
 from activeeval.campaigns.commands.options import db_option
 from activeeval.cli import input_options, option_types, output
 from activeeval.cli.help import command
-from activeeval.cli.option_names import option_here
+from activeeval.cli.option_names import option_here, option_words
 from activeeval.core.errors import InputError
 from activeeval.sampling.commands import sampling_options
 from activeeval.sampling.options import BUDGET_HELP, MEASURES_HELP, AskedFields
@@ -278,8 +278,8 @@ def _tell_next(campaign: str, db: str | None, decisions: Sequence[Decision]) -> 
     more = [each.budget for each in needed if each.budget is not None and (each.can_grow or each.budget == 0)]
     where = [campaign, *(["--db", place_of(campaign, db)] if db else [])]
     if more and max(more) > 0:
-        grown = shlex.join(["activeeval", "campaign", "top-up", *where, "--budget", f"{max(more):g}"])
+        grown = shlex.join(["activeeval", "campaign", "top-up", *where, *option_words(budget=f"{max(more):g}")])
         output.say(f"`{grown}` adds them")
     if more:
-        batch = shlex.join(["activeeval", "campaign", "next", *where, "--out", "batch.csv"])
+        batch = shlex.join(["activeeval", "campaign", "next", *where, *option_words(out="batch.csv")])
         output.say(f"`{batch}` writes the next batch to judge")

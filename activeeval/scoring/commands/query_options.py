@@ -35,7 +35,7 @@ def check_per_query(path: str | None, force: bool, inputs: Sequence[str]) -> Non
     from activeeval.formats.suffixes import SUFFIXES
 
     if path is not None:
-        output.check_apart({"--per-query": path}, inputs)
+        output.check_apart({"per_query": path}, inputs)
         output.check_new(path, SUFFIXES, force)
 
 

@@ -13,7 +13,7 @@ import click
 
 from activeeval.campaigns.commands.options import judge_of, of_campaign, opened
 from activeeval.cli.help import command
-from activeeval.cli.input_options import any_judge_option
+from activeeval.cli.input_options import any_grade_option, any_judge_option
 from activeeval.cli.output import output_option, say
 from activeeval.cli.waiting import settle, tell
 from activeeval.core.errors import InputError
@@ -33,9 +33,7 @@ _NEEDED = ("fastapi", "uvicorn", "markdown_it", "argon2", "httptools")
 @of_campaign
 @any_judge_option("judges", multiple=True, help="Who is invited: each has a link. Repeatable.")
 @click.option("--lead", default="lead", metavar="NAME", help="Who leads: the name that decisions are stored under.")
-@click.option(
-    "--grade", "named", multiple=True, metavar='N="NAME"', help="What a grade is called on the page. Repeatable."
-)
+@any_grade_option("named", multiple=True, metavar='N="NAME"', help="What a grade is called on the page. Repeatable.")
 @click.option("--grades", metavar="FILE", help='The same in a file, as grades.toml: lines of 2 = "Highly relevant".')
 @click.option("--guidelines", metavar="FILE", help="Markdown that stands beside every item; answers keep its version.")
 @click.option(
