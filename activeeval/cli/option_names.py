@@ -14,8 +14,7 @@ RENAMED = {
     "-p": "-o jsonl or -o tsv for all digits",
     "--places": "-o jsonl or -o tsv for all digits",
     "--price-per-judgment": "--price 0.40",
-    "--seconds-per-item": "--price seconds=25",
-    "--seconds": "--price seconds=25",
+    **dict.fromkeys(("--seconds", "--seconds-per-item"), "--price seconds=25"),
     "--hourly-rate": "--price seconds=25,hour=18",
     "--currency": "--price 0.40USD, or seconds=25,hour=18,currency=USD",
     "--money": "--budget 400EUR --price 0.40",
@@ -34,9 +33,7 @@ RENAMED = {
     "methods": "plan --method all, which shows those that fit; docs/choose.md says when to use which",
     "--nights": "--false-alarms, which are of 100 nights",
     "gains test": "gains learn PREFS --test 199",
-    "gains next --C": "--like FILE of `gains learn`",
-    "gains next --C-ties": "--like FILE of `gains learn`",
-    "gains next --shape": "--like FILE of `gains learn`",
+    **dict.fromkeys(("gains next --C", "gains next --C-ties", "gains next --shape"), "--like FILE of `gains learn`"),
     "gains learn --tie-margin": "GainDiscountLearner of Python",
     "coherence --bins": "coherence of Python",
     "adapt --learning-rate": "--base FILE",
@@ -44,8 +41,7 @@ RENAMED = {
     "adapt --click-level": "preferences_from_clicks of Python",
     "campaign create --use-labels": "--judged FILE, with that of --letor or --qrels",
     "campaign redraw": "campaign create NAME --redraw",
-    "--interval skewed": "--interval t, the default",
-    "--interval logit": "--interval t, the default",
+    **dict.fromkeys(("--interval skewed", "--interval logit"), "--interval t, the default"),
 }
 """Options, some behind their command or with a word, and commands behind their groups, that are spelled otherwise."""
 _PARAMETER = re.compile("`([A-Za-z]\\w*)`")
