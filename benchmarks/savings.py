@@ -47,7 +47,7 @@ def mq2008(folder: Path) -> dict[str, list[str]]:
     ]
     return {
         "MQ2008, RankBoost": common,
-        "MQ2008, RankBoost - ListNet": [*common, *ranker("versus-scores", "ListNet")],
+        "MQ2008, RankBoost - ListNet": [*common, *ranker("scores", "ListNet")],
         "MQ2008, index update of RankBoost": [*common, "--index-update=0.1"],
     }
 

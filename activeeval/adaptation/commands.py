@@ -104,7 +104,7 @@ def rank(letor: str, ranker: str, of_base: bool, out: str, force: bool) -> None:
     \b
     activeeval rank S2.txt --ranker tuned.ranker --out tuned.S2.txt
     activeeval rank S2.txt --ranker tuned.ranker --base --out base.S2.txt
-    activeeval simulate --letor S2.txt --scores tuned.S2.txt --versus-scores base.S2.txt \\
+    activeeval simulate --letor S2.txt --scores tuned.S2.txt --scores base.S2.txt \\
         --measure DCG@10 --budget 10%
     """
     from activeeval.adaptation.adapt import scored

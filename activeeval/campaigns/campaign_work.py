@@ -141,7 +141,9 @@ class CampaignWork:
         return Made.of(self.store, self.name, self.store.place, sample, seq)
 
     @checked
-    def redraw(self, runs: Any, measure: Any = "DCG", *, by_clock: bool = True, **asked: Unpack[RoundOptions]) -> Made:
+    def redraw(
+        self, runs: Any, measure: Any = "DCG", *, by_clock: bool | None = None, **asked: Unpack[RoundOptions]
+    ) -> Made:
         """Draw a further round, with a grade model that has learned from all that is judged; return what was drawn.
 
         Parameters
@@ -150,7 +152,8 @@ class CampaignWork:
             As of `activeeval.sample`, for the same pool, measures and questions; ``documents`` and ``queries`` as of
             `top_up`.
         by_clock : bool
-            Items and queries cost what the judges' clocks say, where a time was taken.
+            Items and queries cost what the judges' clocks say, where a time was taken; by default unless ``cost`` or
+            ``overhead`` say what they cost.
 
         Raises
         ------
@@ -161,6 +164,8 @@ class CampaignWork:
         texts = {name: options.pop(name, None) for name in ("documents", "queries")}
         choices, request = requested(runs, measure, **options)
         draws = CampaignDrawing(opened=lambda: nullcontext(self.store), name=self.name, place=self.store.place, **texts)
+        if by_clock is None:
+            by_clock = not asked.keys() & {"cost", "overhead"}
         return draws.further_round(choices, request, by_clock=by_clock)[1]
 
     @checked

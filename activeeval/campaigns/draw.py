@@ -21,7 +21,7 @@ from activeeval.campaigns.versions import INSTALMENT
 from activeeval.core.campaign import Campaign, Rules
 from activeeval.core.design import Design
 from activeeval.core.design.methods import Method, default_method, find_method
-from activeeval.core.errors import InputError, StateError
+from activeeval.core.errors import ChoiceError, InputError, StateError
 from activeeval.core.results import Caution, Note
 from activeeval.inputs.budgets import Budget
 from activeeval.inputs.choices import Choices
@@ -191,9 +191,20 @@ class CampaignDrawing:
         ActiveEvalError
             As `draw_for`; StateError also where an item waits, InputError where the round asks other questions.
         """
+        for goal in ("half_width", "difference", "segments"):
+            if getattr(request, goal) not in (None, ()):
+                raise ChoiceError(f"`{goal}`: a further round has a `budget`", field=goal)
+        if request.budget is None:
+            raise ChoiceError("a further round needs a `budget`", field="budget")
         with self.opened() as store:
             check_judged(store, self.name)
-            config = store.campaign(self.name).config
+            row = store.campaign(self.name)
+            config = row.config
+            if row.max_grade is not None and config.get("top_k") is None:
+                if choices.max_grade not in (None, row.max_grade):
+                    problem = f"`max_grade`: the scale of campaign {self.name} goes up to {row.max_grade}"
+                    raise InputError(f"{problem}, got {choices.max_grade}", field="max_grade")
+                choices = replace(choices, max_grade=row.max_grade)
             kept = {**self.kept, **kept_texts(config)}
             if by_clock and is_timed(store.events(self.name)):
                 taken = clocked(store, self.name, self.documents)

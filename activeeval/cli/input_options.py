@@ -56,7 +56,7 @@ def _click_option(made: Option, changes: dict[str, Any], flags: Mapping[str, str
         return click.option(made.flag, made.name, is_flag=True, help=made.help, **more)
     if made.default is not None and made.default != () and not more.get("required"):
         more["default"] = made.default
-    if made.is_many and made.default:
+    if made.is_many and made.default and not more.get("required"):
         more.setdefault("show_default", ", ".join(map(str, made.default)))
     kind = more.pop("type", click.Choice(made.choices) if made.choices else TYPES[made.kind])
     metavar = made.metavar or ("FILE" if made.kind == "file" else None)

@@ -41,9 +41,15 @@ RENAMED = {
     "adapt --click-level": "preferences_from_clicks of Python",
     "campaign create --use-labels": "--judged FILE, with that of --letor or --qrels",
     "campaign redraw": "campaign create NAME --redraw",
+    **dict.fromkeys(
+        ("sample --index-update", "plan --index-update", "campaign create --index-update"),
+        "simulate --index-update, or two runs",
+    ),
     **dict.fromkeys(("--interval skewed", "--interval logit"), "--interval t, the default"),
 }
 """Options, some behind their command or with a word, and commands behind their groups, that are spelled otherwise."""
+_OPTIONS = {"runs": "run", "pool_runs": "pool-run", "judges": "judge", "scratch": "engine"}
+"""Of parameters that options are not called after."""
 _PARAMETER = re.compile("`([A-Za-z]\\w*)`")
 
 
@@ -67,7 +73,7 @@ def option_of(name: str, command: click.Command | None = None) -> str:
             return max(parameter.opts, key=len)
         if parameter.name == name:
             return parameter.human_readable_name
-    return "--" + {"runs": "run", "pool_runs": "pool-run", "judges": "judge"}.get(name, name).replace("_", "-")
+    return "--" + _OPTIONS.get(name, name).replace("_", "-")
 
 
 def option_words(**values: Any) -> list[str]:
@@ -98,8 +104,8 @@ def in_options(text: str, command: click.Command | None = None) -> str:
 
     Examples
     --------
-    >>> print(in_options("`train_fraction` needs `qrels`: labels to train on"))
-    --train-fraction needs --qrels: labels to train on
+    >>> print(in_options("`pool_depth` is for `runs`"))
+    --pool-depth is for --run
     """
     return _PARAMETER.sub(lambda match: option_of(match[1], command), text)
 

@@ -6,16 +6,13 @@ import os
 import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from activeeval.core.checks import LARGEST_SEED, one_of, whole_number
 from activeeval.core.errors import ChoiceError
 from activeeval.core.judgments.judging import GRADES, Judging
 from activeeval.inputs.options import CONTRASTS, TRUSTS, PoolFields
 from activeeval.inputs.systems import checked_names
-
-if TYPE_CHECKING:
-    pass
 
 POOL_DEPTH = 100
 """As deep as the field pools runs: a thousand ranks of two runs make a pool of which the ideal of nDCG needs all."""
@@ -25,7 +22,7 @@ GRADER = "grader="
 TUNED, NO_FACTOR = "tune", "no-factor"
 _OF_RUNS, _OF_LETOR = ("qrels", "pool_runs", "versus_run"), ("scores",)
 _SETTINGS = re.compile(f"(:({TUNED}|{NO_FACTOR}))+$")
-_ENGINE = re.compile(r"(?:^|,)(scratch=[^,]*|trust-ids)")
+_ENGINE = re.compile(r",(scratch=[^,]+|trust-ids)(?=,|$)")
 _SHARE = re.compile(r"(-?\d+(?:\.\d*)?|-?\.\d+)(%?)")
 
 
@@ -111,7 +108,10 @@ class Choices(PoolFields):
         if self.runs and use_labels and self.qrels is None:
             raise ChoiceError("`runs` needs `qrels` here: the labels of the pool", field="qrels")
         if self.runs and self.train_share is not None and self.qrels is None:
-            raise ChoiceError("a share for `train` needs `qrels`: labels to train on", field="qrels")
+            raise ChoiceError(
+                "a share for `train` needs the labels of the pool, `qrels`: else give judgments of other queries",
+                field="qrels",
+            )
 
     def _check_pool(self) -> None:
         if bool(self.letor) == bool(self.runs):

@@ -65,9 +65,9 @@ class PoolFields:
     )
     model: str | Sequence[str] | None = option(
         None,
-        "Predicts grades: forest, logit, uniform, scores, probs=FILE; forest:tune is tuned, forest:no-factor takes "
-        "grades of a query as independent. Default: the graders, else forest with labels to learn from, else uniform. "
-        "Repeatable: a mixture.",
+        "Predicts grades: forest, logit, uniform, scores, probs=FILE; with :tune all are tuned, with :no-factor "
+        "grades of a query count as independent. Default: the graders, else forest with labels to learn from, else "
+        "uniform. Repeatable: a mixture.",
         is_many=True,
         metavar="MODEL",
     )
@@ -86,8 +86,8 @@ class PoolFields:
     )
     train: Sequence[Any] = option(
         (),
-        "What trains the model, and is not measured: judgments of other queries (with `letor` LETOR files), or 40%: a "
-        "share of the queries. Repeatable.",
+        "What trains the model, and is not measured: judgments of other queries (with `letor` LETOR files, "
+        "repeatable), or 40%: a share of the queries.",
         is_many=True,
         metavar="FILE|P%",
     )

@@ -147,7 +147,7 @@ class WatchOptions(TypedDict, total=False):
     judges_per_item: int
     policy: str
     pool_depth: int
-    models: Sequence[str]
+    model: str | Sequence[str]
     segments: str
     half_width: Any
 
@@ -325,7 +325,7 @@ def create_watch(
     if options.get("segments") is not None:
         file_name(options["segments"], "`segments`")  # the watch keeps its name
     asked: dict[str, Any] = {"judges_per_item": 1, **options}
-    asked |= {"measures": tuple(map(str, measures_of(measure)[0])), "models": tuple(asked.get("models", ()))}
+    asked |= {"measures": tuple(map(str, measures_of(measure)[0])), "models": tuple(asked.pop("model", ()))}
     asked |= {"budget": number(budget, "`budget`"), "max_grade": max_grade, "margin": margin}
     settings = Settings.chosen(seed, asked.pop("policy", None), **asked)
     store = open_store(store_url(url), create=True)

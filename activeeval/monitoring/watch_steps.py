@@ -40,11 +40,27 @@ class WatchStep:
     shared: dict[str, int] = field(default_factory=dict)
 
 
+Begun = Callable[[WatchStep], object]
+
+
 def take_night(
-    store: Store, name: str, tonight: Tonight, script: Script | None = None, *, progress: Progress = lambda what: None
+    store: Store,
+    name: str,
+    tonight: Tonight,
+    script: Script | None = None,
+    *,
+    progress: Progress = lambda what: None,
+    begun: Begun = lambda step: None,
 ) -> WatchStep:
-    """Draw a night; with a scripted judge judge it, and draw and judge the labels on suspicion where it looks bad."""
+    """Draw a night; with a scripted judge judge it, and draw and judge the labels on suspicion where it looks bad.
+
+    Parameters
+    ----------
+    begun : callable
+        Takes what is stored before anything later can fail.
+    """
     drawn = draw_night(store, name, tonight, progress=progress)
+    begun(WatchStep(drawn=drawn))
     if script is None:
         return WatchStep(drawn=drawn)
     _judge(store, drawn, script)
@@ -63,6 +79,7 @@ def take_judgments(
     *,
     machine_is_truth: bool = False,
     progress: Progress = lambda what: None,
+    begun: Begun = lambda step: None,
 ) -> WatchStep:
     """Take judgments in, and draw the labels on suspicion where the last night is judged and looks bad.
 
@@ -70,11 +87,14 @@ def take_judgments(
     ----------
     sources
         As of `activeeval.campaigns.import_judgments.take_files`; none where they came by a page.
+    begun : callable
+        As of `take_night`.
     """
     last_night(store, name)
     how = {"machine_is_truth": machine_is_truth}
     files = take_sheets(store, name, sources, judge, **how) if sources else []
     shared = share_labels(store, name, is_corrected=bool(sources))
+    begun(WatchStep(files=files, shared=shared))
     return WatchStep(files=files, shared=shared, more=suspected(store, name, None, progress=progress))
 
 

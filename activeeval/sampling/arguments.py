@@ -28,7 +28,6 @@ class PoolOptions(TypedDict, total=False):
     ----------
     train : path, frame, dict or Judgments
         Judgments of other queries, which train the grade model; queries of the pool that they hold are not measured.
-        Or, where labels are there, a share of the queries, as "40%" or 0.4.
     grade_probs : path, frame or callable
         The grade model: a table of query_id, doc_id, p0, p1, …; or a function of the pool (`QueryPool`) that returns an
         array of shape (n_items, n_grades).
@@ -108,6 +107,8 @@ class AskedOptions(PoolOptions, total=False):
 
 class LabelledOptions(PoolOptions, total=False):
     """What else `simulate` and `calibration` may be told of a pool whose labels are known.
+
+    There ``train`` may be a share of the queries too, as "40%" or 0.4.
 
     Attributes
     ----------

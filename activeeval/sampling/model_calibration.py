@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
+from activeeval.core.checks import check_names
 from activeeval.core.grade_models import CalibrationReport, calibration_report
 from activeeval.inputs.arguments import checked, judgments_in, measure_of
 from activeeval.inputs.choices import Choices
+from activeeval.inputs.judging_choice import check_graded
 from activeeval.inputs.prepared_case import check_fits
 from activeeval.report.numbers import agreeing, counted
 from activeeval.report.rendering import Cell
@@ -64,6 +66,7 @@ class ModelCalibration(ResultOfCase):
 def calibrated(choices: Choices, measure: str, *, say: Say = unsaid, progress: Progress = unsaid) -> ModelCalibration:
     """Hold the grade model of some choices against the labels of their pool."""
     check_fits([measure], [])
+    check_graded([measure])
     case = case_for(choices, (), use_labels=True, most_systems=2, say=say, progress=progress)
     target = case.target(measure)
     progress("holding the model against labels")
@@ -105,6 +108,7 @@ def calibration(
     >>> held.figures["with factor"]["judged items"]
     90
     """
+    check_names(options, LabelledOptions)
     choices = choices_of(runs, names, None, max_grade, seed, {**options, "qrels": judgments_in(qrels)})
     made = calibrated(choices, measure_of(measure))
     return replace(made, frame_kind=frame_kind_of(runs, qrels, options))

@@ -20,7 +20,7 @@ class Money(NamedTuple):
     currency: str
 
     def __str__(self) -> str:
-        return f"{self.amount:g} {self.currency}"
+        return f"{amount_words(self.amount)} {self.currency}"
 
 
 def money_of(text: str) -> Money | None:
@@ -52,10 +52,14 @@ def price_of(value: Any) -> Price | None:
         return value
     text = str(value)
     if match := _AMOUNT.fullmatch(text):
-        return Price(per_judgment=float(match[1]), currency=match[2] or "EUR")
+        if (amount := float(match[1])) <= 0:
+            raise InputError(f"a price must be a positive number, got {text}", field="price")
+        return Price(per_judgment=amount, currency=match[2] or "EUR")
     parts: dict[str, Any] = {}
     for part in text.split(","):
         key, _, number = map(str.strip, part.partition("="))
+        if KEYS.get(key, key) in parts:
+            raise InputError(f"{key} is given twice in {text!r:.80}: {_EXPECTED}", field="price")
         try:
             parts |= {"currency": number} if key == "currency" and number else {KEYS[key]: float(number)}
         except (KeyError, ValueError):

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
+from activeeval.core.checks import one_of, whole_number
 from activeeval.core.estimation import find_interval
 from activeeval.inputs.arguments import budget_of, checked, judgments_in, measures_of
 from activeeval.inputs.choices import Choices
@@ -15,7 +16,7 @@ from activeeval.report.answer_sentences import definitions
 from activeeval.report.rendering import Cell
 from activeeval.sampling.arguments import LabelledOptions, asked_of, choices_of, frame_kind_of
 from activeeval.sampling.asked_case import Progress, ResultOfCase, Say, case_for, unsaid
-from activeeval.sampling.options import DEFAULT_BUDGETS, SimulateFields
+from activeeval.sampling.options import DEFAULT_BUDGETS, WEIGHTS, SimulateFields
 from activeeval.sampling.simulation_tables import LEGEND
 from activeeval.sampling.trials import Panel, Trial, methods_of, trial_of
 
@@ -82,6 +83,8 @@ def simulate_for(
         Where a label is missing that a measure needs, or no budget pays for all methods.
     """
     find_interval(request.interval)
+    one_of(request.weights, WEIGHTS, "`weights`")
+    whole_number(request.repetitions, "`repetitions`", 2)
     check_fits(request.measures, [name for name in request.methods if name != "all"])
     case = case_for(choices, request.measures, use_labels=True, say=say, progress=progress)
     for target in case.targets(request.measures, [case.question]):

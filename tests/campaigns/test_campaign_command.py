@@ -567,8 +567,8 @@ def test_a_round_that_could_not_be_read_is_refused_before_anyone_judges_it(call,
     assert "answers the questions that the campaign was made for" in other.err
     for options, problem in (
         (("--budget", "40", "--lease", "9"), "--redraw takes a --budget and the rules of the campaign: no --lease"),
-        (("--half-width", "1"), "--redraw takes a --budget and the rules of the campaign: no --half-width"),
-        ((), "--redraw needs a --budget"),
+        (("--half-width", "1"), "--half-width: a further round has a --budget"),
+        ((), "a further round needs a --budget"),
     ):
         assert problem in campaign("create", "--redraw", *RUN, "--measure", "DCG@5", *options).err
     assert "rankings" in campaign(
@@ -1066,3 +1066,12 @@ def test_by_level_a_reading_below_nothing_is_refused(campaign, call, oracle):
     usage = call("campaign", "submit", "v", "--token", "x", "--cannot", " ")
     assert usage.code == 2
     assert "--cannot says why" in usage.err
+
+
+def test_a_round_has_the_scale_of_its_campaign(call, campaign, oracle):
+    """A round of the scale of the grades so far could not be read once a higher one came."""
+    campaign("judge", "--judge", "ann", "--oracle", oracle)
+    asked = ("--run", "a.run", "--run", "b.run", "--measure", "DCG@5", "--budget", "40", "--seed", 5)
+    refused = campaign("create", "--redraw", *asked, "--max-grade", 1)
+    assert refused.code == 1
+    assert "--max-grade: the scale of campaign" in refused.err

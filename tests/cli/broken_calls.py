@@ -407,7 +407,7 @@ OPTIONS = [
     ("two ways to train", {}, LETOR + " --train t.txt --train 50%", 2, r"--train takes files, or one share of the queries, got t\.txt, 50%"),
     ("nothing to tune on", {}, LETOR + " --model forest:tune", 2, r"--model …:tune needs labels to tune on: --train or --judged"),
     ("no labels to train on", {}, SAMPLE + " --train 50% --budget 17% --out x.sample --sheet x.csv", 2,
-     r"a share for --train needs --qrels: labels to train on"),
+     r"a share for --train needs the labels of the pool, --qrels: else give judgments of other queries"),
     ("given probabilities trained", {}, LETOR + " --model probs=a.probs.csv --train t.txt", 2,
      r"--train: --model probs=a\.probs\.csv is recalibrated with a share of the queries, as 40%, not with files to train on"),
     ("no labels to calibrate on", {}, "calibration --run a.run", 2, r"--run needs --qrels here: the labels of the pool"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+import shlex
 
 import click
 import pytest
@@ -116,3 +118,15 @@ def test_the_two_ways_of_old_labels_name_each_other(call):
     text = " ".join(call("sample", "--help").out.split())
     assert "What trains the model, and is not measured" in " ".join(call("sample", "--help-all").out.split())
     assert "measured (--train: are not)" in text
+
+
+@every_command
+def test_examples_take_options_that_there_are(path):
+    """Examples of three commands went on to name options that were gone."""
+    text = inspect.cleandoc(COMMANDS[path].help or "").replace("\\\n", " ")
+    for line in re.findall(r"^(?:`)?activeeval (.+)$", text, re.MULTILINE):
+        words = shlex.split(line.split("   ")[0].replace("`", ""))
+        whose = max((key for key in COMMANDS if tuple(words[: len(key)]) == key), key=len)
+        known = {name for option in COMMANDS[whose].params for name in (*option.opts, *option.secondary_opts)}
+        asked = {word.partition("=")[0] for word in words if re.match(r"--?[A-Za-z]", word)}
+        assert asked <= known | {"--help", "--help-all"}, line

@@ -377,7 +377,7 @@ def test_whether_gains_depend_on_the_rank_is_tested(call, folder, prefs):
     assert told.out.startswith("Gains need not depend on the rank (p = ")
     (row,) = call("gains", "learn", "prefs.jsonl", "--test", 19, "-o", "jsonl").rows
     assert row["p_value"] > 0.05
-    assert (
-        "--test writes nothing: leave out --out" in call("gains", "learn", "prefs.jsonl", "--test", 9, "--out", "x").err
-    )
+    for option in (("--out", "x"), ("--by-rank",), ("--validation", "none.jsonl")):
+        refused = call("gains", "learn", "prefs.jsonl", "--test", 9, *option)
+        assert f"--test learns and writes nothing: leave out {option[0]}" in refused.err
     assert (row["n_bootstrap"], row["shape"], row["n_preferences"]) == (19, "decreasing", int((~prefs.ties).sum()))

@@ -115,8 +115,8 @@ def test_a_campaign_and_a_watch_are_told_too(call):
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (("--price", "0"), "'--price': each of a price must be a positive number, got 0"),
-        (("--price", "-1EUR"), "'--price': each of a price must be a positive number, got -1"),
+        (("--price", "0"), "'--price': a price must be a positive number, got 0"),
+        (("--price", "-1EUR"), "'--price': a price must be a positive number, got -1"),
         (("--price", "seconds=nan"), "seconds of a price must be a positive number, got nan"),
         (("--price", "hour=9,second=4"), "'second=4' in 'hour=9,second=4' is no part of a price: expected 0.40"),
         (("--price", "0,40"), "'0' in '0,40' is no part of a price: expected 0.40, 0.40USD or seconds=25,hour=18"),

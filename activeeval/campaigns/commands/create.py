@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 _MINUTES = 60
 _RULES = ("strict_order", "adjudicate", "judges_per_item", "policy")
 _OF_NEW = (*_RULES, "lease", "judged_from")
-_GOALS = ("half_width", "difference", "power", "segments")
-"""What a further round takes from its campaign, and what it has no budget of."""
+"""What a further round takes from its campaign."""
 
 
 @command()
@@ -124,11 +123,9 @@ def create(
 def _further_round(name: str, db: str | None, form: str, options: dict[str, Any], **texts: Any) -> None:
     """Draw a further round of a campaign, by the rules that it was made with."""
     source, typed = click.get_current_context().get_parameter_source, click.core.ParameterSource.COMMANDLINE
-    for option in (*_OF_NEW, *_GOALS):
+    for option in _OF_NEW:
         if source(option) is typed:
             raise click.UsageError(f"--redraw takes a --budget and the rules of the campaign: no {option_here(option)}")
-    if options["budget"] is None:
-        raise click.UsageError("--redraw needs a --budget")
     choices, request = sampling_options.requested(options, texts["queries"])
     with worded():
         by_clock = typed not in (source("cost"), source("overhead"))

@@ -59,7 +59,7 @@ def label(name: str, db: str | None, judge: str) -> None:
     time: the same call goes on with the next question. Each answer is stored before the next is asked.
 
     \b
-    activeeval campaign create week1 --run new.run --max-grade 3 --judging top-k \\
+    activeeval campaign create week1 --run new.run --max-grade 3 \\
         --measure "kNDCG(k=5)@10" --budget 10%
     activeeval campaign label week1 --judge ann
     """

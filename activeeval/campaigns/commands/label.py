@@ -43,7 +43,7 @@ def label(sheet: str, k: int, log: str, out: str, preferences: str | None, force
     log is that of a campaign called as the file, here `ann`, which `activeeval campaign export ann --db ann.log` reads.
 
     \b
-    activeeval sample --run new.run --max-grade 3 --judging top-k --measure "kNDCG(k=5)@10" \\
+    activeeval sample --run new.run --max-grade 3 --measure "kNDCG(k=5)@10" \\
         --budget 10% --out s.sample --sheet s.csv --queries queries.tsv --documents documents.jsonl
     activeeval label s.csv --k 5 --log ann.log --out ann.csv
     activeeval estimate s.sample ann.csv

@@ -12,7 +12,7 @@ from activeeval.campaigns.report.content import CampaignReading
 from activeeval.campaigns.report.judges_content import CalibrationBin
 from activeeval.report.pictures import plain_figure, styled
 
-_BLUE, _GREY, _RED = "#0072b2", "#4d4d4d", "#d55e00"
+_BLUE, _GREY = "#0072b2", "#4d4d4d"
 _LOOK: Any = {
     "svg.hashsalt": "activeeval",
     "svg.fonttype": "none",

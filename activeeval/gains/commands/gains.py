@@ -11,6 +11,7 @@ import click
 
 from activeeval.cli import input_options, option_types, output
 from activeeval.cli.help import command, group
+from activeeval.cli.option_names import option_here
 from activeeval.core.errors import InputError
 from activeeval.report.numbers import agreeing, counted
 
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 _FEW, _SURE = 20, 0.05
 _ALIKE = "between lists of the same grades, which no measure of grades explains"
 _MANY, _MUCH = 1000, 150_000
+_OF_LEARNING = (
+    "out", "force", "validation", "margin", "resamples", "best_gain", "by_rank", "confidence", "C", "C_ties"
+)  # fmt: skip
+"""What a test of preferences has no use for."""
 _OPTIONS = (
     click.argument("prefs", metavar="PREFS...", nargs=-1, required=True),
     input_options.max_grade_option(help="Largest grade of the scale. Default: the largest seen."),
@@ -115,8 +120,10 @@ def learn(
     from activeeval.gains.learn import learn_gains
 
     if samples is not None:
-        if out is not None:
-            raise click.UsageError("--test writes nothing: leave out --out")
+        context = click.get_current_context()
+        for name in _OF_LEARNING:
+            if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+                raise click.UsageError(f"--test learns and writes nothing: leave out {option_here(name)}")
         _test(samples, form, options)
         return
     if out is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import date as day
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -182,10 +183,9 @@ def night(
     )
     with opened_watch(name, db) as (store, shared):
         with worded():
-            step = take_night(store, name, tonight, script, progress=tell)
+            step = take_night(store, name, tonight, script, progress=tell, begun=_say_drawn)
         drawn, shared = step.drawn, shared | step.shared
         assert drawn is not None
-        _say_drawn(drawn)
         output.say_notes(_of_files(script.notes if script else ()))
         _say_more(step.more)
         if plan is not None and drawn.n_new + drawn.n_pending:
@@ -231,8 +231,8 @@ def submit(
     who = _judge_named(judge)
     with opened(name, db) as store:
         with worded():
-            step = take_judgments(store, name, sheets, who, machine_is_truth=machine_is_truth, progress=tell)
-        _say_taken(store, name, step)
+            how: dict[str, Any] = {"progress": tell, "begun": partial(_say_taken, store, name)}
+            step = take_judgments(store, name, sheets, who, machine_is_truth=machine_is_truth, **how)
         _say_more(step.more)
         _write_more(store, step.more, sheets)
         show_night(context, store, name, db, form, price)
@@ -301,7 +301,9 @@ def _say_more(more: NightDraw | None) -> None:
     output.say(f"the night looks bad: {items}: campaign {more.campaign}")
 
 
-def _say_drawn(drawn: NightDraw) -> None:
+def _say_drawn(step: WatchStep) -> None:
+    drawn = step.drawn
+    assert drawn is not None
     left, n = (
         f" ({drawn.n_pending} left from an earlier night)" if drawn.n_pending else "",
         drawn.n_new + drawn.n_pending,

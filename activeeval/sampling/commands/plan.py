@@ -95,7 +95,7 @@ def _paid(amount: Budget | Money, price: Price | None) -> Budget:
 
     budget = paid_budget(amount, price)
     if budget is not amount:
-        output.say(f"{amount} pay for {budget.amount:,g} judgments")
+        output.say(f"{amount} pay for {budget.amount:,.0f} judgments")
     return budget
 
 
