@@ -193,3 +193,24 @@ def test_graders_may_be_a_dict_of_names_to_frames():
     assert sample.n_items == 40
     audited = ae.audit(sample, judged(sample.sheet("pandas")), {"llm": machine, "other": OLD_GRADES})
     assert {row["grader"] for row in audited.rows()} == {"llm", "other"}
+
+
+def test_a_pool_in_files_is_sampled_and_planned_for_by_its_name(call):
+    ae.write_pool(["new.run", "old.run"], "in-files", max_grade=3, partitions=2)
+    asked = {"measure": "DCG@3", "budget": 40, "seed": 1}
+    of_files = ae.sample(["new", "old"], pool_parquet="in-files/*.parquet", **asked)
+    assert of_files.drawn.pairs == ae.sample(["new.run", "old.run"], max_grade=3, **asked).drawn.pairs
+    planned = ae.plan(["new", "old"], pool_parquet="in-files/*.parquet", measure="DCG@3", budget=40)
+    assert planned.to_frame("polars").height
+
+
+def test_a_further_round_asks_what_the_campaign_asks_on_its_scale(tmp_path):
+    with ae.create_campaign(drawn(measure="P@3"), str(tmp_path / "c.activeeval"), "c") as campaign:
+        campaign.judge("ann", table_of(GRADES))
+        campaign.redraw({"new.run": NEW, "old.run": OLD}, budget=20)
+        campaign.judge("ann", table_of(GRADES))
+        assert campaign.estimate().measure == "P@3"
+        with pytest.raises(ae.InputError, match="the scale of campaign c goes up to 3, got 2"):
+            campaign.redraw({"new.run": NEW, "old.run": OLD}, budget=20, max_grade=2)
+        with pytest.raises(ae.ActiveEvalError, match="`half_width`: a further round has a `budget`"):
+            campaign.redraw({"new.run": NEW, "old.run": OLD}, half_width=1.0)

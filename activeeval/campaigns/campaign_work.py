@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any, Unpack
 
 from activeeval.campaigns import closing
@@ -142,14 +143,15 @@ class CampaignWork:
 
     @checked
     def redraw(
-        self, runs: Any, measure: Any = "DCG", *, by_clock: bool | None = None, **asked: Unpack[RoundOptions]
+        self, runs: Any, measure: Any = (), *, by_clock: bool | None = None, **asked: Unpack[RoundOptions]
     ) -> Made:
         """Draw a further round, with a grade model that has learned from all that is judged; return what was drawn.
 
         Parameters
         ----------
         runs, measure, asked
-            As of `activeeval.sample`, for the same pool, measures and questions; ``documents`` and ``queries`` as of
+            As of `activeeval.sample`, for the same pool; by default for the measures and questions that the campaign
+            was made for. ``documents`` and ``queries`` as of
             `top_up`.
         by_clock : bool
             Items and queries cost what the judges' clocks say, where a time was taken; by default unless ``cost`` or
@@ -162,7 +164,8 @@ class CampaignWork:
         """
         options: dict[str, Any] = {**asked}
         texts = {name: options.pop(name, None) for name in ("documents", "queries")}
-        choices, request = requested(runs, measure, **options)
+        choices, request = requested(runs, measure or "DCG", **options)
+        request = request if measure else replace(request, measures=())
         draws = CampaignDrawing(opened=lambda: nullcontext(self.store), name=self.name, place=self.store.place, **texts)
         if by_clock is None:
             by_clock = not asked.keys() & {"cost", "overhead"}

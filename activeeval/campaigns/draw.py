@@ -198,6 +198,8 @@ class CampaignDrawing:
             raise ChoiceError("a further round needs a `budget`", field="budget")
         with self.opened() as store:
             check_judged(store, self.name)
+            if not request.measures:
+                request = _asked_before(request, state_of(store, self.name).rounds[0])
             row = store.campaign(self.name)
             config = row.config
             if row.max_grade is not None and config.get("top_k") is None:
@@ -227,6 +229,13 @@ class CampaignDrawing:
         sample = replace(sample, text_files=kept)
         sample, texts = with_texts(sample, self.name, self.documents, self.queries, self.say)
         return sample.text_files, texts
+
+
+def _asked_before(request: SampleRequest, sample: DrawnSample) -> SampleRequest:
+    """Return a request for the measures and questions that a sample was made for."""
+    measures = dict.fromkeys(str(each.target.measure) for each in sample.made_for)
+    questions = dict.fromkeys(each.question for each in sample.made_for)
+    return replace(request, measures=tuple(measures), questions=tuple(questions))
 
 
 def drawn_again(store: Store, name: str, budget: Budget, seed: int | None = None) -> int:

@@ -12,6 +12,8 @@ import re
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
 
 import click
 
@@ -175,6 +177,33 @@ class _Interrupt(KeyboardInterrupt):
     has_come = False
 
 
+class _Talk:
+    """Stderr that goes on where nobody reads it any more, as behind `2>&1 | head -1`: talk does not end the work."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write a text, or drop it."""
+        with suppress(BrokenPipeError):
+            return int(self._stream.write(text))
+        self._drop()
+        return len(text)
+
+    def flush(self) -> None:
+        """Write what is held back, or drop it."""
+        with suppress(BrokenPipeError):
+            self._stream.flush()
+            return
+        self._drop()
+
+    def _drop(self) -> None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+
+
 def _interrupt(*_: object) -> None:
     _Interrupt.has_come = True
     raise _Interrupt
@@ -185,6 +214,8 @@ def main() -> None:
     gc.set_threshold(_GARBAGE)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored, as under nohup
         signal.signal(signal.SIGINT, _interrupt)
+    if sys.stderr is not None:
+        sys.stderr = _Talk(sys.stderr)
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # the caller has closed it
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115

@@ -88,6 +88,7 @@ _KINDS: Mapping[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(("strata", "prompt", "kind", "date", "begin", "end", "reference", "head"), text),
     **dict.fromkeys(("seed", "as_of", "active_ms", "grade", "overlap", "limit", "seq"), _whole),
     **dict.fromkeys(("cannot", "preferred", "discard", "key", "judge", "reason"), text),
+    **dict.fromkeys(("pool_parquet", "engine"), text),
     "adaptive_depth": _text_or_number,
     "rng": _seed,
     **dict.fromkeys(("share", "difference", "power", "confidence", "overhead", "defensive_share"), number),

@@ -48,6 +48,7 @@ class Choices(PoolFields):
 
     def check_files(self) -> None:
         """Raise ChoiceError where what is chosen does not go with a pool in files, or only with one."""
+        self._check_engine()
         if self.pool_parquet is None:
             name = next((name for name in _OF_FILES if self._differs(name)), None)
             if name is not None:
@@ -58,6 +59,13 @@ class Choices(PoolFields):
             problem = f"`pool_parquet` says what is known of its pool: `{foreign}` is for `activeeval pool write`"
             raise ChoiceError(problem, field=foreign)
         self._check_systems()
+
+    def _check_engine(self) -> None:
+        """Raise ChoiceError where something else stands behind the name of an engine than what it may be told."""
+        _, *rest = self.engine_name.split(",") if isinstance(self.engine, str) else [""]
+        if wrong := [part for part in rest if not self.engine.startswith("spark://") or "=" in part]:
+            problem = f"`engine`: {wrong[0]!r} is none of scratch=DIR and trust-ids, which stand behind a comma each"
+            raise ChoiceError(problem, field="engine")
 
     def _differs(self, name: str) -> bool:
         """Whether a choice was made that is not what is taken where nobody chooses."""
@@ -84,6 +92,8 @@ class Choices(PoolFields):
             raise ChoiceError(f"`train` is one file of judgments, or a share, got {len(self.train)}", field="train")
         if self.is_tuned and not (self.train or self.judged):
             raise ChoiceError("`model` …:tune needs labels to tune on: `train` or `judged`", field="model")
+        if self.is_tuned and set(self.models) == {"uniform"}:
+            raise ChoiceError("`model` uniform:tune has no parameters to choose: leave :tune out", field="model")
         whole_number(self.seed, "seed", 0, LARGEST_SEED)
         if self.pool_depth is not None:
             whole_number(self.pool_depth, "`pool_depth`", 1)
@@ -91,7 +101,11 @@ class Choices(PoolFields):
             problem = "`pool_depth` would cut the lists that `index_update` fills up again: give one of them"
             raise ChoiceError(problem, field="pool_depth")
         for name in self.models:
-            kind, _, path = name.partition("=")
+            kind, mark, path = name.partition("=")
+            if ":" in kind and not mark:
+                known = name.partition(":")[0] or "forest"
+                problem = f"`model` {name}: expected {known}, with :tune or :no-factor behind it"
+                raise ChoiceError(problem, field="model")
             if kind == "probs" and not path:
                 raise ChoiceError("`model` probs=FILE needs the name of a file", field="model")
             if kind == "grades":

@@ -58,6 +58,8 @@ class PoolOptions(TypedDict, total=False):
     queries : path, or what `activeeval.draw_queries` returns
         Queries that were drawn from a log of searches: the scope ``population`` is then all its traffic.
     defensive_share : float
+    pool_parquet, engine : str
+        A pool of `activeeval.write_pool`, as "pool/*.parquet"; ``runs`` then name some of its own. Who goes over it.
     """
 
     train: Any
@@ -75,6 +77,8 @@ class PoolOptions(TypedDict, total=False):
     traffic: str
     queries: Any
     defensive_share: float
+    pool_parquet: str
+    engine: str
 
 
 class AskedOptions(PoolOptions, total=False):

@@ -53,6 +53,8 @@ def plan_for(
     ActiveEvalError
         As `activeeval.inputs.prepared_case.prepare` and `activeeval.sampling.plan_case.plan_sample`.
     """
+    if request.price is not None and request.price.money(1) is None and request.price.hours(1) is None:
+        raise ChoiceError("`price` of an hour needs what an item takes: seconds=25,hour=18", field="price")
     if request.segments is not None or request.segment_half_widths:
         return _by_segment(choices, request, say, progress)
     if choices.pool_parquet is not None:
@@ -105,13 +107,13 @@ def _prepared(
 def _by_segment(
     choices: Choices, request: PlanRequest, say: Callable[[Note | Caution], object], progress: Callable[[str], object]
 ) -> SegmentPlan:
+    about: dict[str, Any] = {"scope": request.scope, "confidence": request.confidence}
+    goals = SegmentGoals.of(request.segments, request.segment_half_widths, request.whole_half_width, **about)
     request.check_left_out(
         _FOR_ONE_BUDGET, "half-widths of segments ask which budget for themselves: {} does not go with them"
     )
     method = request.method_for("half-widths of segments")
     check_fits(request.measures, request.methods)
-    about: dict[str, Any] = {"scope": request.scope, "confidence": request.confidence}
-    goals = SegmentGoals.of(request.segments, request.segment_half_widths, request.whole_half_width, **about)
     if request.weights != "equal":
         raise ChoiceError("`weights` follow from half-widths by segment: leave them out", field="weights")
     case = _prepared(choices, request, (), say, progress)

@@ -25,7 +25,7 @@ from activeeval.inputs.budgets import Budget, whole_cost
 from activeeval.inputs.prepared_case import Case, target_weights
 from activeeval.inputs.systems import Asked, check_differ
 from activeeval.report.numbers import counted
-from activeeval.sampling.adaptive_depth import OF_SHEETS, DrawOptions, adaptive_depth_in
+from activeeval.sampling.adaptive_depth import OF_SHEETS, DrawOptions, adaptive_depth_in, adaptive_depth_of
 from activeeval.sampling.drawn_sample import DrawnSample
 
 CURVE = (0.02, 0.05, 0.1, 0.2, 0.4)
@@ -102,6 +102,8 @@ def plan_sample(
     asked_for = list(dict.fromkeys(("passive", default, *methods)))
     names = list(dict.fromkeys((*asked_for, *(() if methods else robust_methods(*measured)))))
     adaptive_depth = how.get("adaptive_depth"), how.get("usual", OF_SHEETS)
+    if adaptive_depth[0] is not None and not any(find_method(name).has_depths for name in methods or (default,)):
+        adaptive_depth_of(find_method((*methods, default)[0]), measured, adaptive_depth[0])  # refuses but for off
     planned = [_looking(case, find_method(name), targets, *adaptive_depth) for name in names]
     for name in asked_for[1:]:
         _check_pays(case, planner, find_method(name), budgets, is_named=name in methods)

@@ -74,7 +74,7 @@ class SegmentGoals:
         """
         pairs = list(half_widths.items() if isinstance(half_widths, Mapping) else half_widths)
         if not pairs:
-            problem = "`segments` says which queries a `half_width` is about: give one, as mobile=0.05"
+            problem = "`segments` goes with the `half_width` of a segment, as mobile=0.05"
             raise ChoiceError(problem, field="half_width")
         if segments is None:
             problem = "`half_width` of a segment needs `segments`: a table of query_id and segment"

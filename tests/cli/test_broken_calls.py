@@ -269,6 +269,18 @@ def test_a_closed_pipe_is_silent(start):
     assert (process.returncode, err) == (0, "")
 
 
+def test_nobody_who_reads_the_talk_ends_no_work(start, folder):
+    """Behind `2>&1 | head -1` no sample was written, and the exit code was 0."""
+    process = start(
+        "sample", "--run", "a.run", "--max-grade", 3, "--budget", 20, "--out", "t.sample", "--sheet", "t.csv"
+    )
+    process.stderr.close()
+    process.stdout.close()
+    assert process.wait(timeout=60) == 0
+    assert (folder / "t.sample").exists()
+    assert (folder / "t.csv").exists()
+
+
 @pytest.mark.parametrize("arguments", ["score q.qrels a.run P@2", "--help"])
 def test_a_full_disk_under_stdout_is_one_line(start, arguments):
     with open("/dev/full", "w") as full:

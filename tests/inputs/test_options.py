@@ -102,3 +102,20 @@ def test_an_engine_and_what_it_is_told(engine, parts):
 def test_an_old_keyword_argument_is_refused_with_the_new_one(old):
     with pytest.raises(TypeError, match=f"'{old}' is gone: use "):
         check_names({old: 1}, PoolOptions)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "problem"),
+    [
+        ({"engine": "threads:2,foo=1"}, "`engine`: 'foo=1' is none of scratch=DIR and trust-ids"),
+        ({"engine": "here,scratch="}, "`engine`: 'scratch=' is none of scratch=DIR"),
+        ({"engine": "here,trust_ids"}, "`engine`: 'trust_ids' is none of"),
+        ({"runs": ("a.run",), "model": "forest:tuned"}, "`model` forest:tuned: expected forest, with :tune or"),
+        ({"runs": ("a.run",), "model": "uniform:tune", "train": ("t",)}, "`model` uniform:tune has no parameters"),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_what_stands_behind_a_name_and_means_nothing_is_refused(chosen, problem):
+    with pytest.raises(ChoiceError) as refused:
+        Choices(**chosen).check(use_labels=False)
+    assert problem in str(refused.value)

@@ -155,7 +155,7 @@ def test_a_segment_stands_for_a_population_by_its_queries_alone():
         ({"half_width": [("mobile", 1.0), ("mobile", 2.0)]}, "segment mobile is given twice", None),
         ({"half_width": {"mobile": 0.0}}, "of segment mobile must be a positive number, got 0.0", None),
         ({"half_width": {"mobile": float("nan")}}, "must be a positive number, got nan", None),
-        ({"half_width": ()}, "`segments` says which queries", None),
+        ({"half_width": ()}, "`segments` goes with the `half_width` of a segment", None),
         ({"segments": None}, "`half_width` of a segment needs `segments`", "segments"),
         ({"budget": Budget(20)}, "ask which budget: give these or `budget`", "budget"),
         ({"difference": 0.5}, "ask which budget: give these or `difference`", "difference"),

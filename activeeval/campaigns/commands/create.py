@@ -81,11 +81,11 @@ def create(
     The options are those of `activeeval sample`. One campaign answers every measure and question that is named here.
 
     With --redraw a further round is drawn for a campaign that is there, with a grade model that has learned from all it
-    has judged so far: on the same pool, for the same measures and questions. All that is judged is known: it costs
-    nothing and is not asked for again. Every round must be judged to its end before the next is drawn; `estimate` reads
-    the rounds together, by weights that their budgets alone decide: set the budgets beforehand, and as shares (10%)
-    where rounds cost differently. Where answers came with the judges' times, items and queries cost what these say,
-    fitted again to all of them (`campaign cost`); --cost or --overhead say otherwise.
+    has judged so far: on the same pool, for the same measures and questions, which need not be named again. All that is
+    judged is known: it costs nothing and is not asked for again. Every round must be judged to its end before the next
+    is drawn; `estimate` reads the rounds together, by weights that their budgets alone decide: set the budgets
+    beforehand, and as shares (10%) where rounds cost differently. Where answers came with the judges' times, items and
+    queries cost what these say, fitted again to all of them (`campaign cost`); --cost or --overhead say otherwise.
 
     \b
     activeeval campaign create week1 --run new.run --versus-run old.run --max-grade 3 --budget 200
@@ -126,6 +126,8 @@ def _further_round(name: str, db: str | None, form: str, options: dict[str, Any]
     for option in _OF_NEW:
         if source(option) is typed:
             raise click.UsageError(f"--redraw takes a --budget and the rules of the campaign: no {option_here(option)}")
+    if source("measures") is not typed:
+        options["measures"] = ()
     choices, request = sampling_options.requested(options, texts["queries"])
     with worded():
         by_clock = typed not in (source("cost"), source("overhead"))

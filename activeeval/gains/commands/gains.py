@@ -103,6 +103,7 @@ def learn(
 
     \b
     {"query": "q1", "preferred": [2, 1, 0], "other": [0, 2, 1], "tie": false}
+    or
     {"query": "q1", "first": [2, 1, 0], "second": [0, 2, 1], "answer": "first"}
 
     Where runs were compared side by side, a pair names two runs in place of lists, with --qrels and --run.

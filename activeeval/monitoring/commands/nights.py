@@ -61,10 +61,10 @@ if TYPE_CHECKING:
     },
 )
 @click.option("--budget-per-night", "budget", type=POSITIVE, required=True, metavar="N",
-              help="New labels a night, on average; at most, with half-widths.")  # fmt: skip
+              help="New labels a night, on average; with half-widths no more than that, on average.")  # fmt: skip
 @max_grade_option(help="Largest grade of the scale. Default: that of the first night's judgments.")
 @margin_option(
-              help="The largest loss that does not matter, in the unit of the measure. Default: 0.")  # fmt: skip
+              help="The largest loss that does not matter, in the unit of the measure.")  # fmt: skip
 @scope_option("pool")
 @click.option("--false-alarms", type=POSITIVE, default=1.0, show_default=True, metavar="N",
               help="False alarms in 100 nights without a change, at most.")  # fmt: skip
@@ -112,7 +112,7 @@ def _say_set_up(name: str, db: str | None, settings: Settings) -> None:
     """Say what a watch is, and which command draws its first night."""
     most = "at most " if settings.goals else ""
     more = f", {settings.on_suspicion:g} more on suspicion" if settings.on_suspicion else ""
-    price = f"{most}{settings.budget:g} new labels a night{more}"
+    price = f"{most}{settings.budget:g} new labels a night{' on average' if most else ''}{more}"
     output.say(f"watch {name} is in {place_of(name, db)}, seed {settings.seed}: {price}")
     if not settings.margin:
         output.say("without --margin nearly all nights without a change are undecided (exit code 11)")
