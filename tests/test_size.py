@@ -28,7 +28,7 @@ from benchmarks.house import (
 )
 
 LIMITS: dict[str, int] = {
-    "code lines: package": 57_256,
+    "code lines: package": 57_263,
     "code lines: core": 17_000,
     "code lines: tests": 50_064,
     "code lines: benchmarks": 17_029,
@@ -44,7 +44,7 @@ LIMITS: dict[str, int] = {
     "docstrings that begin with Return what, how, whether, who": 643,
     "whoever, so many, is told": 215,
     "modules above 370 lines": 0,
-    "functions above 45 code lines": 2,
+    "functions above 45 code lines": 0,
     "functions of more than 8 arguments": 2,
     "dependencies": 15,
 }

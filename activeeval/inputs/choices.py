@@ -92,24 +92,13 @@ class Choices(PoolFields):
             raise ChoiceError(f"`train` is one file of judgments, or a share, got {len(self.train)}", field="train")
         if self.is_tuned and not (self.train or self.judged):
             raise ChoiceError("`model` …:tune needs labels to tune on: `train` or `judged`", field="model")
-        if self.is_tuned and set(self.models) == {"uniform"}:
-            raise ChoiceError("`model` uniform:tune has no parameters to choose: leave :tune out", field="model")
         whole_number(self.seed, "seed", 0, LARGEST_SEED)
         if self.pool_depth is not None:
             whole_number(self.pool_depth, "`pool_depth`", 1)
         if self.pool_depth is not None and self.index_update is not None:
             problem = "`pool_depth` would cut the lists that `index_update` fills up again: give one of them"
             raise ChoiceError(problem, field="pool_depth")
-        for name in self.models:
-            kind, mark, path = name.partition("=")
-            if ":" in kind and not mark:
-                known = name.partition(":")[0] or "forest"
-                problem = f"`model` {name}: expected {known}, with :tune or :no-factor behind it"
-                raise ChoiceError(problem, field="model")
-            if kind == "probs" and not path:
-                raise ChoiceError("`model` probs=FILE needs the name of a file", field="model")
-            if kind == "grades":
-                raise ChoiceError(f"`model` {name}: a machine's grades are given as `graders` {path}", field="graders")
+        self._check_models()
         one_of(self.grader_trust, TRUSTS, "`grader_trust`", error=ChoiceError)
         if self.graders and self.train_letor:
             problem = "the graders say nothing of the files of `train`: learn with a share of the queries, as 40%"
@@ -126,6 +115,20 @@ class Choices(PoolFields):
                 "a share for `train` needs the labels of the pool, `qrels`: else give judgments of other queries",
                 field="qrels",
             )
+
+    def _check_models(self) -> None:
+        if self.is_tuned and set(self.models) == {"uniform"}:
+            raise ChoiceError("`model` uniform:tune has no parameters to choose: leave :tune out", field="model")
+        for name in self.models:
+            kind, mark, path = name.partition("=")
+            if ":" in kind and not mark:
+                known = name.partition(":")[0] or "forest"
+                problem = f"`model` {name}: expected {known}, with :tune or :no-factor behind it"
+                raise ChoiceError(problem, field="model")
+            if kind == "probs" and not path:
+                raise ChoiceError("`model` probs=FILE needs the name of a file", field="model")
+            if kind == "grades":
+                raise ChoiceError(f"`model` {name}: a machine's grades are given as `graders` {path}", field="graders")
 
     def _check_pool(self) -> None:
         if bool(self.letor) == bool(self.runs):

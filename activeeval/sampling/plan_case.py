@@ -101,10 +101,7 @@ def plan_sample(
     default = default_method(*measured).name
     asked_for = list(dict.fromkeys(("passive", default, *methods)))
     names = list(dict.fromkeys((*asked_for, *(() if methods else robust_methods(*measured)))))
-    adaptive_depth = how.get("adaptive_depth"), how.get("usual", OF_SHEETS)
-    if adaptive_depth[0] is not None and not any(find_method(name).has_depths for name in methods or (default,)):
-        adaptive_depth_of(find_method((*methods, default)[0]), measured, adaptive_depth[0])  # refuses but for off
-    planned = [_looking(case, find_method(name), targets, *adaptive_depth) for name in names]
+    planned = _planned(case, names, methods or (default,), targets, how)
     for name in asked_for[1:]:
         _check_pays(case, planner, find_method(name), budgets, is_named=name in methods)
     rehearsed = list(map(planner.rehearsed, planned))
@@ -141,9 +138,17 @@ def plan_sample(
     return SamplePlan(questions=tuple(plans))
 
 
-def _looking(case: Case, method: Method, targets: Sequence[Target], asked: str | None, usual: str) -> Method:
-    """Return a method that judges to depths with how it looks at labels, another one as it is."""
-    return method.looking(adaptive_depth_in(case, method, targets, asked, usual)) if method.has_depths else method
+def _planned(
+    case: Case, names: Sequence[str], main: Sequence[str], targets: Sequence[Target], how: DrawOptions
+) -> list[Method]:
+    """Return methods with their adaptive depth; raise InputError where it is asked for and none of the main has any."""
+    asked, usual, methods = how.get("adaptive_depth"), how.get("usual", OF_SHEETS), list(map(find_method, names))
+    if asked is not None and not any(find_method(name).has_depths for name in main):
+        adaptive_depth_of(find_method(main[0]), [target.measure for target in targets], asked)
+    return [
+        method.looking(adaptive_depth_in(case, method, targets, asked, usual)) if method.has_depths else method
+        for method in methods
+    ]
 
 
 def name_of(case: Case, asked: Asked) -> str:
