@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -14,15 +13,15 @@ from activeeval.campaigns.create_and_grow import Made
 from activeeval.campaigns.draw import CampaignDrawing, topped_up
 from activeeval.campaigns.exporting import FORMATS, Exported, exported
 from activeeval.campaigns.import_judgments import TakenFiles, take_files
+from activeeval.campaigns.in_store import InStore, store_url
 from activeeval.campaigns.scripted_judge import judge_all, script_of
 from activeeval.campaigns.seconds import Clocked, clocked
-from activeeval.campaigns.store import Store, file_url, open_store
+from activeeval.campaigns.store import open_store
 from activeeval.campaigns.verifying import Verified, verified
 from activeeval.core.checks import one_of
 from activeeval.core.errors import InputError
 from activeeval.core.judgments.judge_names import judge_name
 from activeeval.core.judgments.log import Event
-from activeeval.core.masked_addresses import masked
 from activeeval.inputs.arguments import budget_of, checked, columns_of, is_path, sources_of
 from activeeval.sampling.sample import SampleOptions, requested
 from activeeval.sampling.sheets import SheetOptions, check_free, sheet_plan
@@ -30,12 +29,10 @@ from activeeval.sampling.sheets import SheetOptions, check_free, sheet_plan
 _LENT_S = 3 * 86_400
 
 
-class CampaignWork:
+class CampaignWork(InStore):
     """Methods of `activeeval.StoredCampaign` that commands of ``campaign`` have."""
 
     __slots__ = ()
-    store: Store
-    name: str
 
     @checked
     def next_batch(
@@ -242,16 +239,6 @@ def judge_of(name: str) -> str:
     if not held:
         raise InputError("a judge must have a name, got an empty one", field="judge")
     return held
-
-
-def store_url(url: Any) -> str:
-    """Return the address of a store: a URL as it is, and that of a file."""
-    text = str(os.fspath(url))
-    if "://" in text:
-        return text
-    if "@" in text and ":" in text:
-        raise InputError(f"{masked(text)}: a server is named as postgresql://USER@HOST/DATABASE")
-    return file_url(text)
 
 
 @checked

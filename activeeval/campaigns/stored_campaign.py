@@ -7,20 +7,20 @@ import os
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from activeeval.campaigns.assignments import desk_of
-from activeeval.campaigns.campaign_work import CampaignWork, judge_of, store_url
+from activeeval.campaigns.campaign_work import CampaignWork, judge_of
 from activeeval.campaigns.create_and_grow import check_rules, create
 from activeeval.campaigns.draw import rules_for
 from activeeval.campaigns.estimates_over_time import readings_of
 from activeeval.campaigns.grader_audit import audit_of
+from activeeval.campaigns.in_store import opened_with
 from activeeval.campaigns.report.collect import summary
 from activeeval.campaigns.report.page import SUFFIXES, campaign_text
 from activeeval.campaigns.state import CampaignState, state_of
 from activeeval.campaigns.status import CampaignStatus, estimates_of, reached, status
-from activeeval.campaigns.store import Claimed, JudgeAnswer, Store, checked_name, open_store
+from activeeval.campaigns.store import Claimed, JudgeAnswer, checked_name
 from activeeval.core.checks import brief, check_names
 from activeeval.core.errors import InputError
 from activeeval.core.estimation import check_scope
@@ -108,19 +108,6 @@ class StoredCampaign(CampaignWork):
     ...         print(campaign.status()["judged"], campaign.estimate().measure)
     20 P@3
     """
-
-    store: Store
-    name: str
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the store."""
-        self.store.close()
 
     @checked
     def claim(self, judge: str) -> Claimed | None:
@@ -278,13 +265,7 @@ def open_campaign(url: Any, name: str) -> StoredCampaign:
     ...         print(campaign.status()["judged"], event.grade)
     1 1
     """
-    store = open_store(store_url(url))
-    try:
-        store.campaign(checked_name(name))
-    except BaseException:
-        store.close()
-        raise
-    return StoredCampaign(store, name)
+    return StoredCampaign(opened_with(url, lambda store: store.campaign(checked_name(name))), name)
 
 
 def _judgment(grade: int | None, answer: AnswerOptions) -> JudgeAnswer:
@@ -358,10 +339,8 @@ def create_campaign(
     held = rules_for(measures, policy=policy, lease_s=lease_s, **how)
     check_rules(sample.drawn, held)
     words, _ = words_of(sample.drawn.pairs, name, documents, file_of(queries))
-    store = open_store(store_url(url), create=True)
-    try:
-        create(store, name, sample.drawn, held, texts=words, beside={"seed": sample.seed, "half_width": None})
-    except BaseException:
-        store.close()
-        raise
-    return StoredCampaign(store, name)
+    beside = {"seed": sample.seed, "half_width": None}
+    made = opened_with(
+        url, lambda store: create(store, name, sample.drawn, held, texts=words, beside=beside), create=True
+    )
+    return StoredCampaign(made, name)

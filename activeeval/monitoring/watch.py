@@ -6,12 +6,12 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date as day
-from types import TracebackType
-from typing import Any, Self, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
-from activeeval.campaigns.campaign_work import judge_of, store_url
+from activeeval.campaigns.campaign_work import judge_of
+from activeeval.campaigns.in_store import InStore, opened_with
 from activeeval.campaigns.scripted_judge import script_of
-from activeeval.campaigns.store import Store, open_store
+from activeeval.campaigns.store import Store
 from activeeval.campaigns.stored_campaign import StoredCampaign
 from activeeval.core.answers import Answer
 from activeeval.core.checks import check_names, file_name, number
@@ -153,7 +153,7 @@ class WatchOptions(TypedDict, total=False):
 
 
 @dataclass(slots=True, eq=False)
-class Watch:
+class Watch(InStore):
     """A watch in a store; `open_watch` opens it, and `close`, or the end of a ``with``, closes the store.
 
     Attributes
@@ -175,19 +175,6 @@ class Watch:
     >>> first.exit_code, second.exit_code
     (0, 10)
     """
-
-    store: Store
-    name: str
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the store."""
-        self.store.close()
 
     @property
     def campaign(self) -> StoredCampaign:
@@ -216,8 +203,6 @@ class Watch:
             documents=options.get("documents"),
             queries=options.get("queries"),
             machine_is_truth=truth,
-            largest=0 if script is None else max(script.grades.values(), default=0),
-            answers=None if script is None else script.grades,
             replaces=options.get("replace", False),
         )
         return self._last(take_night(self.store, self.name, tonight, script))
@@ -328,13 +313,7 @@ def create_watch(
     asked |= {"measures": tuple(map(str, measures_of(measure)[0])), "models": tuple(asked.pop("model", ()))}
     asked |= {"budget": number(budget, "`budget`"), "max_grade": max_grade, "margin": margin}
     settings = Settings.chosen(seed, asked.pop("policy", None), **asked)
-    store = open_store(store_url(url), create=True)
-    try:
-        set_up(store, name, settings)
-    except BaseException:
-        store.close()
-        raise
-    return Watch(store, name)
+    return Watch(opened_with(url, lambda store: set_up(store, name, settings), create=True), name)
 
 
 @checked
@@ -356,10 +335,4 @@ def open_watch(url: Any, name: str) -> Watch:
     ...         watch.night(run, "2026-01-01").exit_code
     11
     """
-    store = open_store(store_url(url))
-    try:
-        store.watches.get(name)
-    except BaseException:
-        store.close()
-        raise
-    return Watch(store, name)
+    return Watch(opened_with(url, lambda store: store.watches.get(name)), name)

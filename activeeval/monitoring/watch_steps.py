@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from activeeval.campaigns.import_judgments import TakenFile
 from activeeval.campaigns.scripted_judge import Script, judge_all
@@ -59,6 +59,8 @@ def take_night(
     begun : callable
         Takes what is stored before anything later can fail.
     """
+    if script is not None:
+        tonight = replace(tonight, largest=max(script.grades.values(), default=0), answers=script.grades)
     drawn = draw_night(store, name, tonight, progress=progress)
     begun(WatchStep(drawn=drawn))
     if script is None:

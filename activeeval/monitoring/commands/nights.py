@@ -177,8 +177,6 @@ def night(
         documents=documents,
         queries=queries,
         machine_is_truth=machine_is_truth,
-        largest=0 if script is None else max(script.grades.values(), default=0),
-        answers=None if script is None else script.grades,
         replaces=replaces,
     )
     with opened_watch(name, db) as (store, shared):
