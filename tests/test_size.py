@@ -28,9 +28,9 @@ from benchmarks.house import (
 )
 
 LIMITS: dict[str, int] = {
-    "code lines: package": 57_263,
+    "code lines: package": 57_247,
     "code lines: core": 17_000,
-    "code lines: tests": 50_064,
+    "code lines: tests": 50_063,
     "code lines: benchmarks": 17_029,
     "classes that hold a value and its interval": 5,
     "commands": 52,

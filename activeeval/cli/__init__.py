@@ -134,7 +134,7 @@ def run(arguments: Sequence[str] | None = None, *, is_all: bool = False) -> int:
             raise
         return _complain("interrupted")  # compiled code that is interrupted as it loads says that it cannot be loaded
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _send_nowhere(sys.stdout)
     except OSError as problem:
         return _complain(f"{problem.filename or 'stdout'}: {problem.strerror}")
     except MemoryError as problem:
@@ -190,7 +190,7 @@ class _Talk:
         """Write a text, or drop it."""
         with suppress(BrokenPipeError):
             return int(self._stream.write(text))
-        self._drop()
+        _send_nowhere(self._stream)
         return len(text)
 
     def flush(self) -> None:
@@ -198,10 +198,12 @@ class _Talk:
         with suppress(BrokenPipeError):
             self._stream.flush()
             return
-        self._drop()
+        _send_nowhere(self._stream)
 
-    def _drop(self) -> None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+
+def _send_nowhere(stream: Any) -> None:
+    """Let what is still written to a stream that nobody reads go to the null device."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _interrupt(*_: object) -> None:

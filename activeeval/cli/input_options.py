@@ -11,10 +11,10 @@ from typing import Any
 
 import click
 
-from activeeval.cli.option_types import BUDGET, SCALE, SEED, SHARE, TYPES, FiniteRange, Words
+from activeeval.cli.option_types import BUDGET, SCALE, SEED, TYPES, FiniteRange, Words
 from activeeval.core.errors import ChoiceError
 from activeeval.core.options import Option, declared
-from activeeval.inputs.options import FILES, PoolFields
+from activeeval.inputs.options import FILES, IntervalFields, PoolFields
 
 _FIELD = re.compile(r"`(\w+)`")
 
@@ -63,8 +63,7 @@ def _click_option(made: Option, changes: dict[str, Any], flags: Mapping[str, str
     return click.option(made.flag, made.name, type=kind, multiple=made.is_many, metavar=metavar, help=made.help, **more)
 
 
-SCOPES = ("pool", "population")
-confidence_option = click.option("--confidence", type=SHARE, default=0.95, help="Confidence of the intervals.")
+confidence_option = options_of(IntervalFields, only=("confidence",))
 interval_option = click.option(
     "--interval",
     "kind",
@@ -102,12 +101,7 @@ pool_options = options_of(PoolFields, leave_out=FILES)
 
 def scope_option(default: str) -> Callable[[Any], Any]:
     """Return the option that says what an interval is about."""
-    return click.option(
-        "--scope",
-        type=click.Choice(SCOPES),
-        default=default,
-        help="The interval is about: these queries, or all the queries that they are a sample of.",
-    )
+    return options_of(IntervalFields, only=("scope",), scope={"default": default})
 
 
 @contextmanager

@@ -7,7 +7,8 @@ from typing import Any
 
 KEY = "option"
 KINDS = (
-    "text", "file", "flag", "number", "positive", "share", "closed share", "count", "several", "scale", "seed", "budget"
+    "text", "file", "flag", "number", "positive", "share", "closed share", "count", "several", "scale", "seed",
+    "budget", "named number",
 )  # fmt: skip
 """Of values: a number is finite and not negative, a share lies between 0 and 1; a count is a whole number from 1,
 several from 2."""
@@ -24,7 +25,7 @@ class Option:
     help : str
         One or two sentences.
     kind : str
-        One of `KINDS`, or of what the caller that shows options knows beside.
+        One of `KINDS`.
     choices : tuple of str
         The texts that are allowed; none where any is.
     is_many : bool

@@ -17,6 +17,18 @@ FILES = ("pool_parquet", "engine")
 JUDGED_POLICIES = ("refuse", "majority", "median")
 
 
+@dataclass(frozen=True, kw_only=True)
+class IntervalFields:
+    """What an interval is about, and how sure it is."""
+
+    scope: str = option(
+        "pool",
+        "The interval is about: these queries, or all the queries that they are a sample of.",
+        choices=("pool", "population"),
+    )
+    confidence: float = option(0.95, "Confidence of the intervals.", "share")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolFields:
     """A pool with the rankings of one system or several, what it costs to judge, and a model of its grades.

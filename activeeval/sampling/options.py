@@ -8,6 +8,7 @@ from typing import Any
 
 from activeeval.core.errors import ChoiceError
 from activeeval.core.options import option
+from activeeval.inputs.options import IntervalFields
 
 QUESTIONS = ("difference", "run", "versus")
 WEIGHTS = ("equal", "sum", "minimax")
@@ -108,7 +109,7 @@ class SampleFields(GoalFields):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlanFields(GoalFields):
+class PlanFields(GoalFields, IntervalFields):
     """What is asked of a plan."""
 
     methods: Sequence[str] = option(
@@ -119,12 +120,6 @@ class PlanFields(GoalFields):
     budget: Sequence[Any] = option(
         (), f"{BUDGET_HELP}, or with a price money (400EUR); repeatable: what do these reach?", "budget", is_many=True
     )
-    scope: str = option(
-        "pool",
-        "The interval is about: these queries, or all the queries that they are a sample of.",
-        choices=("pool", "population"),
-    )
-    confidence: float = option(0.95, "Confidence of the intervals.", "share")
     pilots: Sequence[str] = option(
         (), "A judged sample of this pool rescales what is expected. Repeatable.", is_many=True, metavar="SAMPLE"
     )

@@ -2,38 +2,39 @@
 
 import pytest
 
+from activeeval.cli.option_types import TYPES
 from activeeval.core.checks import RENAMED, check_names
+from activeeval.core.design.histories import LOOKS
 from activeeval.core.errors import ChoiceError
+from activeeval.core.estimation import SCOPES
+from activeeval.core.grade_models.values import PLANNED_RHO
 from activeeval.core.options import KINDS, declared
 from activeeval.inputs.choices import Choices
-from activeeval.inputs.options import PoolFields
+from activeeval.inputs.options import IntervalFields, PoolFields
 from activeeval.sampling.arguments import AskedOptions, LabelledOptions, PoolOptions
-from activeeval.sampling.options import PlanFields, SampleFields, SimulateFields
+from activeeval.sampling.options import DEPTHS, PlanFields, SampleFields, SimulateFields
 from activeeval.sampling.plan_request import PlanRequest
 from benchmarks.house import commands
 
-OF_COMMANDS = {
-    "sample": (PoolFields, SampleFields),
-    "campaign create": (PoolFields, SampleFields),
-    "plan": (PoolFields, PlanFields),
-    "simulate": (PoolFields, SimulateFields),
-}
-LEFT_OUT = {
-    "sample": {"index_update"},
-    "campaign create": {"index_update"},
-    "plan": {"index_update"},
-    "simulate": {"pool_parquet", "engine", "questions"},
-}
+OF_COMMANDS = dict.fromkeys(("sample", "campaign create"), (PoolFields, SampleFields))
+OF_COMMANDS |= {"plan": (PoolFields, PlanFields), "simulate": (PoolFields, SimulateFields)}
+LEFT_OUT = {name: {"index_update"} for name in OF_COMMANDS} | {"simulate": {"pool_parquet", "engine", "questions"}}
 
 
 @pytest.mark.parametrize("name", OF_COMMANDS)
 def test_a_command_has_an_option_for_each_field_and_hands_it_on_by_its_name(name):
-    flags = {each.name: each.flag for owner in OF_COMMANDS[name] for each in declared(owner).values()}
+    fields = [each for owner in OF_COMMANDS[name] for each in declared(owner).values()]
+    flags = {each.name: each.flag for each in fields if each.name not in LEFT_OUT[name]}
     held = {parameter.name: max(parameter.opts, key=len) for parameter in commands()[name].params}
-    assert {key: held.get(key) for key in flags if key not in LEFT_OUT[name]} == {
-        key: flag for key, flag in flags.items() if key not in LEFT_OUT[name]
-    }
+    assert {key: held.get(key) for key in flags} == flags
     assert not LEFT_OUT[name] & held.keys()
+
+
+def test_what_help_does_not_wait_for_is_what_the_library_has():
+    assert {*TYPES, "flag"} == {*KINDS}
+    assert DEPTHS == LOOKS
+    assert PlanFields().ask_skill == PLANNED_RHO
+    assert declared(IntervalFields)["scope"].choices == SCOPES
 
 
 def test_requests_hold_what_the_command_line_declares():
@@ -45,7 +46,7 @@ def test_requests_hold_what_the_command_line_declares():
 def test_every_field_says_what_it_is(owner):
     for each in declared(owner).values():
         assert each.help.endswith((".", "?", "Or:")), each.name
-        assert each.kind in (*KINDS, "named number")
+        assert each.kind in KINDS
         assert each.flag.startswith("--")
         assert not each.choices or each.default is None or each.default == () or each.default in each.choices
 
