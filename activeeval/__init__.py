@@ -30,7 +30,7 @@ Plan and draw what to judge
     `plan` says what a budget buys: `Plan`, `SegmentPlan`. `sample` draws, `load_sample` reads it again: `Sample`.
     `draw_queries` draws queries from a log: `Queries`. `design` says how likely each query is to be drawn.
 Read what was judged
-    A sample's answer is a `Result`, or `Results`. Below them: `Estimate`, `Interval`, `Figure`, `Cannot`.
+    A sample's answer is a `Result`, or `Results`. Below them: `Estimate`, `Interval`, `Figure`, `Unjudgeable`.
 Judge for as long as it takes
     `create_campaign` puts a sample into a store, `open_campaign` opens it: `StoredCampaign`; `list_campaigns` names
     them. `Campaign` asks for each `Unit` in memory. `Rounds` hold one campaign after another. `create_watch` and
@@ -249,7 +249,13 @@ if TYPE_CHECKING:
     )
     from activeeval.core.pool import PoolGrades as PoolGrades, QueryPool, Rankings
     from activeeval.core.pool.generated import generate_pool as generate_pool
-    from activeeval.core.results import Cannot as Cannot, Estimate, Figure as Figure, Interval, Moments as Moments
+    from activeeval.core.results import (
+        Estimate,
+        Figure as Figure,
+        Interval,
+        Moments as Moments,
+        Unjudgeable as Unjudgeable,
+    )
     from activeeval.core.simulation import replicate
     from activeeval.formats.graders.grader_grades import Grades as Grades
     from activeeval.formats.text.letor import read_letor as read_letor

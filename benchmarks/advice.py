@@ -2,7 +2,7 @@
 
 A sample of MQ2008 (items, a forest that was trained on other queries, a tenth of the budget of judging everything) is
 read for the difference of two rankers, and where it is open the top-up that is advised is drawn and read
-(`activeeval.core.campaign.deciding`). Estimates are shifted so that the true difference is a half, three quarters or
+(`activeeval.core.campaign.more_needed`). Estimates are shifted so that the true difference is a half, three quarters or
 the whole of the mean half-width of the first reading, or 0:
 
 * of true differences: how many that were open are decided by one advised top-up, beside the mean chance that the advice
@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from activeeval.core.answers import Needed
-from activeeval.core.campaign.deciding import needed_of_outlook
+from activeeval.core.answers import MoreNeeded
+from activeeval.core.campaign.more_needed import needed_of_outlook
 from activeeval.core.campaign.outlook import Outlook
 from activeeval.core.design import Design
 from activeeval.core.estimation import confidence_after, evaluate, evidence_of, half_widths
@@ -45,7 +45,7 @@ Row = dict[str, Any]
 
 
 @dataclass
-class Followed:
+class NextBatch:
     """A sample that grows as it is advised, read for a difference that is shifted; ``is_plain`` forgets readings."""
 
     design: Design
@@ -78,7 +78,7 @@ class Followed:
         """Whether the interval holds 0; what is judged to the last item is not left open."""
         return self.half > 0 and abs(self.value) <= self.half
 
-    def advice(self) -> Needed | None:
+    def advice(self) -> MoreNeeded | None:
         """Return what should decide it."""
         outlook = Outlook.of(self.design, self.selection, self.grades, None, "pool", self.variances[:-1])
         least = self.design.scheme.least(self.design.order)
@@ -95,8 +95,8 @@ class Followed:
 def decided(one: Question, design: Design, budget: float, repetitions: int) -> Iterator[Row]:
     """Yield how many open differences one advised top-up decides, by the true difference."""
 
-    def drawn(seed: int, true: float) -> Followed:
-        return Followed(design, one.grades, seed, true - one.truth, budget)
+    def drawn(seed: int, true: float) -> NextBatch:
+        return NextBatch(design, one.grades, seed, true - one.truth, budget)
 
     half = float(np.mean([drawn(seed, 0.0).half for seed in range(repetitions)]))
     for share in TRUE:
@@ -129,7 +129,7 @@ def false_verdicts(one: Question, design: Design, budget: float, repetitions: in
     first = float(np.mean(np.abs(repeated.values[:, 0] - one.truth) > repeated.half_widths()[:, 0]))
     later, refused = np.zeros(MOST_READINGS - 1), 0
     for seed in range(repetitions):
-        sample = Followed(design, one.grades, seed, -one.truth, budget, is_plain)
+        sample = NextBatch(design, one.grades, seed, -one.truth, budget, is_plain)
         for reading in range(MOST_READINGS - 1):
             needed = sample.advice() if sample.is_open else None
             if needed is None:

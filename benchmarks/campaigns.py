@@ -33,7 +33,7 @@ from activeeval import Campaign
 from activeeval.campaigns.create_and_grow import create
 from activeeval.campaigns.scripted_judge import judge_all
 from activeeval.campaigns.state import answered, state_of
-from activeeval.campaigns.store import Claimed, JudgeAnswer, Store, open_store
+from activeeval.campaigns.store import ItemClaim, JudgeAnswer, Store, open_store
 from activeeval.core.campaign import Rules
 from activeeval.core.design import Design
 from activeeval.core.design.methods import METHODS, default_method
@@ -85,9 +85,9 @@ class Judge:
     put_off: float = 0.0
     crashes: float = 0.0
     slow: float = 0.0
-    in_hand: list[tuple[int, Claimed]] = field(default_factory=list)
+    in_hand: list[tuple[int, ItemClaim]] = field(default_factory=list)
 
-    def answer(self, item: Claimed, grade: int) -> JudgeAnswer:
+    def answer(self, item: ItemClaim, grade: int) -> JudgeAnswer:
         """Return what the judge says of an item."""
         skips = grade > 0 and random.Random(f"{self.name} {item.query_id} {item.doc_id}").random() < self.put_off
         return JudgeAnswer(kind="later") if skips else JudgeAnswer(kind="judged", grade=grade)

@@ -11,7 +11,7 @@ SIZES = ((10**6, 20), (10**7, 20), (10**8, 20), (10**9, 20), (10**9, 100))
 ROWS = 10**6
 """Of a partition, on paper: what a task takes of a file of `activeeval pool write`."""
 AT_ONCE = 2_000_000
-"""Ids that one worker looks at, `activeeval.scale.unique`."""
+"""Ids that one worker looks at, `activeeval.scale.duplicate_ids`."""
 REQUEST_S = 0.02
 """Of an object store, assumed."""
 Result = dict[str, Any]

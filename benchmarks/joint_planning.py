@@ -14,7 +14,7 @@ import numpy as np
 from activeeval import METHODS, Campaign, Target, parse_measure
 from activeeval.core.design.methods import default_method
 from activeeval.core.errors import ActiveEvalError
-from activeeval.core.planning import Forecast, Lesson, Planner
+from activeeval.core.planning import Forecast, PilotRatios, Planner
 from activeeval.core.simulation import replicate
 from activeeval.formats.loading import load_qrels, load_run
 from activeeval.inputs.loading import from_tables
@@ -185,7 +185,7 @@ def _figure(
     return figure(name, 1 - below - above, "inside", **details, queries=planned[0].queries, **common)
 
 
-def _lessons(planner: Planner, design: Any, forecast: Forecast, grades: Any) -> list[list[Lesson]]:
+def _lessons(planner: Planner, design: Any, forecast: Forecast, grades: Any) -> list[list[PilotRatios]]:
     """Return what pilots of one joint sample teach of each question; those that say nothing of one are left out."""
     n = min(PILOT_QUERIES, design.pool.n_queries / 4)
     lowest, highest = forecast.least, forecast.cost

@@ -23,7 +23,7 @@ import numpy as np
 from activeeval.core.design.methods import default_method
 from activeeval.inputs.budgets import Budget
 from activeeval.inputs.choices import Choices
-from activeeval.inputs.prepared_case import Case, prepare
+from activeeval.inputs.prepared_case import PreparedCase, prepare
 from activeeval.sampling.contests import Contest
 from benchmarks.machine import ROOT, data_folder, describe, figure, section_tables, show, store
 
@@ -38,7 +38,7 @@ LEAST = {("MQ2008", "DCG"): 3, ("MQ2008", "ERR"): 4}
 Row = dict[str, Any]
 
 
-def mq2008(overhead: float, model: str) -> Case:
+def mq2008(overhead: float, model: str) -> PreparedCase:
     """Return the case of the 8 rankers; the test part of fold k is S5 for k = 1, otherwise S(k − 1)."""
     home = data_folder() / "mq2008"
     rankers = sorted(path for path in (home / "rankers").iterdir() if path.is_dir())
@@ -48,7 +48,7 @@ def mq2008(overhead: float, model: str) -> Case:
     return prepare(choices, use_labels=True)
 
 
-def robust03(overhead: float, model: str) -> Case:
+def robust03(overhead: float, model: str) -> PreparedCase:
     """Return the case of the 17 runs on the topics that have three grades."""
     home = data_folder() / "trec-robust03"
     with tempfile.TemporaryDirectory() as scratch:

@@ -26,15 +26,15 @@ from typing import Any
 import numpy as np
 
 from activeeval import DCG, ERR, METHODS, Campaign
-from activeeval.campaigns.at_pairs import page_desk
 from activeeval.campaigns.create_and_grow import create
+from activeeval.campaigns.pair_desk import page_desk
 from activeeval.campaigns.state import answered, state_of
 from activeeval.campaigns.store import Store, open_store
 from activeeval.core.campaign import Rules
 from activeeval.core.results import Estimate
 from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.web.app import make_app
-from activeeval.web.settings import Door, Served
+from activeeval.web.settings import ServedCampaign, ServerSettings
 from benchmarks.machine import figure
 from benchmarks.page_programs import Program
 from benchmarks.page_served import GAINS, sampled
@@ -113,7 +113,7 @@ class Judging:
         How often each way of skipping was taken.
     """
 
-    def __init__(self, served: Served, truth: Truth, seed: int, clock: list[int]) -> None:
+    def __init__(self, served: ServedCampaign, truth: Truth, seed: int, clock: list[int]) -> None:
         self._truth, self._seed, self._clock, self._served = truth, seed, clock, served
         self._throw, self._order = random.Random(seed), ORDERS[seed % len(ORDERS)]
         app, issue = make_app(served), served.store.access(served.name).issue
@@ -171,7 +171,7 @@ def judged(db: Store, clock: list[int], measure: str, is_whole: bool, seed: int)
     truth, name = truth_of(measure, is_whole), f"{measure[:3].lower()}-{int(is_whole)}-{seed}"
     sample = DrawnSample(campaign=Campaign(truth.design, rng=seed), questions=("difference",), seed=seed)
     create(db, name, sample, Rules())
-    served = Served(store=db, desk=page_desk(db, name, {}), door=Door(host="127.0.0.1", port=8347))
+    served = ServedCampaign(store=db, desk=page_desk(db, name, {}), door=ServerSettings(host="127.0.0.1", port=8347))
     judging = Judging(served, truth, seed, clock)
     is_stopped = seed % 2 == 1
     asyncio.run(judging.until(random.Random(seed).randrange(N_UNITS // 2, N_UNITS) if is_stopped else N_UNITS))

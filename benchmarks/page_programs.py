@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from activeeval.web.settings import Served
+from activeeval.web.settings import ServedCampaign
 
 
 class Program:
     """A judge's program that asks the application in its own process: requests as a server hands them on."""
 
-    def __init__(self, app: Any, served: Served, token: str) -> None:
+    def __init__(self, app: Any, served: ServedCampaign, token: str) -> None:
         self._app, self._path = app, f"/api/campaigns/{served.name}/"
         host, port = served.door.host, served.door.port
         self._scope = {

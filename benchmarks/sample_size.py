@@ -35,7 +35,7 @@ from activeeval.inputs.budgets import Budget
 from activeeval.inputs.choices import Choices
 from activeeval.inputs.loading import Inputs
 from activeeval.inputs.modelling import GradeBeliefs
-from activeeval.inputs.prepared_case import Case, prepare
+from activeeval.inputs.prepared_case import PreparedCase, prepare
 from activeeval.sampling.draw_case import draw
 from activeeval.sampling.read_samples import read_sample
 from benchmarks.kernels import MAX_GRADE, MSLR_QUERIES, mslr_sized
@@ -54,7 +54,7 @@ TITLES = {
 MOST_BYTES, MOST_MB, MOST_SECONDS = 30, 1.5, 10
 
 
-def modelled_case(n_queries: int, *, with_costs: bool) -> Case:
+def modelled_case(n_queries: int, *, with_costs: bool) -> PreparedCase:
     """Return a case of MSLR-WEB30K's list lengths, as of files with a trained model; costs are alike or not."""
     rng = np.random.default_rng(0)
     pool, probs = mslr_sized(n_queries, rng)
@@ -62,7 +62,7 @@ def modelled_case(n_queries: int, *, with_costs: bool) -> Case:
     unknown = np.full(pool.n_items, -1)
     inputs = Inputs(pool, (ranked_by_expected_grade(pool, probs), second), unknown, probs).in_id_order()
     costs = np.log(np.e + np.exp(rng.normal(6.5, 1.0, pool.n_items))) if with_costs else None
-    return Case(
+    return PreparedCase(
         inputs=inputs.with_costs(costs, 0.0),
         beliefs=GradeBeliefs(inputs.features, QueryFactor(sigma=0.7)),
         max_grade=MAX_GRADE,
@@ -71,7 +71,7 @@ def modelled_case(n_queries: int, *, with_costs: bool) -> Case:
     )
 
 
-def run_case(folder: Path, n_topics: int) -> Case:
+def run_case(folder: Path, n_topics: int) -> PreparedCase:
     """Return the case of two runs that share some of their documents, read from files."""
     rng, names = np.random.default_rng(1), [str(folder / name) for name in ("a.run", "b.run")]
     n_own = int(DEPTH * (2 - SHARED))

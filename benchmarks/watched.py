@@ -22,7 +22,7 @@ import numpy as np
 
 from activeeval import Rankings, Target, parse_measure
 from activeeval.core.design import Design
-from activeeval.core.design.carried_samples import InHand, going_on
+from activeeval.core.design.carried_samples import EarlierLabels, going_on
 from activeeval.core.design.methods import METHODS
 from activeeval.core.design.selections import Selection
 from activeeval.core.errors import StateError
@@ -111,7 +111,7 @@ def mean_half_width(design: Design, k: int, grades: np.ndarray, numbers: np.ndar
 
 
 def carried_night(
-    chain: Chain, night: int, hand: InHand, width: float, fresh: float, n_probed: int
+    chain: Chain, night: int, hand: EarlierLabels, width: float, fresh: float, n_probed: int
 ) -> tuple[float, np.ndarray, Row]:
     """Return the labels of a night at equal width, M after it, and whether its intervals hold, key by key."""
     grades = chain.pool.inputs.grades
@@ -148,15 +148,15 @@ def known_night(
 def chain_rows(chain: Chain, seed: int, n_nights: int) -> list[Row]:
     """Return a row for each night of a chain."""
     pool, grades = chain.pool.inputs.pool, chain.pool.inputs.grades
-    hand, known = InHand.nothing(pool.n_items), np.full(pool.n_items, -1)
+    hand, known = EarlierLabels.nothing(pool.n_items), np.full(pool.n_items, -1)
     rows = []
     for night in range(1, n_nights + 1):
         base = chain.design([chain.target(night, night - 1)])
         fresh = float(np.floor(SHARE * base.cost))
-        first = going_on(base, InHand.nothing(pool.n_items), fresh)[0]
+        first = going_on(base, EarlierLabels.nothing(pool.n_items), fresh)[0]
         width = mean_half_width(first, 0, grades, chain.numbers)
         _, probs, row = carried_night(chain, night, hand, width, fresh, max(len(chain.numbers) // 4, 10))
-        hand = InHand(probs=probs, is_settled=hand.is_settled, grades=hand.grades, versions=hand.versions)
+        hand = EarlierLabels(probs=probs, is_settled=hand.is_settled, grades=hand.grades, versions=hand.versions)
         known, row["known"] = known_night(chain, night, known, width, fresh, 1000 * seed + night)
         rows.append(row)
     return rows

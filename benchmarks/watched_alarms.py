@@ -28,7 +28,7 @@ import numpy as np
 
 from activeeval import Rankings, Target, parse_measure
 from activeeval.core.design import Design
-from activeeval.core.design.carried_samples import InHand, going_on
+from activeeval.core.design.carried_samples import EarlierLabels, going_on
 from activeeval.core.design.methods import METHODS
 from activeeval.core.errors import StateError
 from activeeval.core.estimation import estimate, evidence_of
@@ -134,7 +134,7 @@ def quiet_series(
     """
     rngs = [np.random.default_rng((seed, night)) for night in range(n_nights + 1)]
     lists = [part.ranking.without(REMOVED, rng) for rng in rngs]
-    numbers, hand = part.numbers(seed, n_keys), InHand.nothing(part.ranking.pool.n_items)
+    numbers, hand = part.numbers(seed, n_keys), EarlierLabels.nothing(part.ranking.pool.n_items)
     settings, p = settings_of(budget), part.ranking.pool.query_probs
     found = {
         rule: tuple(np.zeros((n_nights, n_keys), dtype=bool) for _ in range(2)) for rule in ("no change", "margin")
@@ -179,7 +179,7 @@ def found_after(part: Part, seed: int, drop: float, n_keys: int, budget: float) 
     """
     rng = np.random.default_rng((seed, 99))
     good, bad = part.ranking, part.worse(drop, seed)
-    numbers, hand = part.numbers(seed, n_keys), InHand.nothing(part.ranking.pool.n_items)
+    numbers, hand = part.numbers(seed, n_keys), EarlierLabels.nothing(part.ranking.pool.n_items)
     confidence = settings_of(budget, budget_on_suspicion=0.0).confidence(2)
     first = last = good.without(REMOVED, rng)
     watch, gate = np.full(n_keys, AFTER + 1), np.full(n_keys, AFTER + 1)
@@ -273,7 +273,7 @@ def values_section(seed: int, n_pools: int, n_keys: int, n_nights: int, n_querie
     for k in range(n_pools):
         part = Part.of(whole, np.sort(rng.choice(whole.inputs.pool.n_queries, n_queries, replace=False)))
         lists = [part.ranking.without(REMOVED, np.random.default_rng((seed + k, night))) for night in range(n_nights)]
-        numbers, hand = part.numbers(seed + k, n_keys), InHand.nothing(part.ranking.pool.n_items)
+        numbers, hand = part.numbers(seed + k, n_keys), EarlierLabels.nothing(part.ranking.pool.n_items)
         side = np.zeros((n_nights, n_keys), dtype=int)
         for night in range(n_nights):
             earlier = list(dict.fromkeys((night - 1, 0))) if night else []

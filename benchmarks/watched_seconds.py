@@ -19,7 +19,7 @@ import numpy as np
 
 from activeeval.campaigns.scripted_judge import judge_all
 from activeeval.campaigns.store import open_store
-from activeeval.monitoring.night_inputs import Tonight
+from activeeval.monitoring.night_inputs import NightInputs
 from activeeval.monitoring.nights import draw_night
 from activeeval.monitoring.series import last_says
 from activeeval.monitoring.settings import Settings, set_up
@@ -54,7 +54,7 @@ def one_night(folder: Path, n_queries: int, night: int) -> tuple[float, float]:
     with open_store(f"sqlite:///{folder}/watch.db") as store:
         begun = time.process_time()
         drawn = draw_night(
-            store, "quality", Tonight(run=str(path), date=f"2026-{1 + night // 28:02d}-{1 + night % 28:02d}")
+            store, "quality", NightInputs(run=str(path), date=f"2026-{1 + night // 28:02d}-{1 + night % 28:02d}")
         )
         draw = time.process_time() - begun
         for _ in judge_all(store, drawn.campaign, "ann", truth):

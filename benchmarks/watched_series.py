@@ -25,7 +25,7 @@ from activeeval.core.results import Estimate
 from activeeval.formats.loading import load_run
 from activeeval.formats.text.trec import Run
 from activeeval.monitoring.cases import case_of
-from activeeval.monitoring.night_outputs import Held, Pair, held_after, in_hand
+from activeeval.monitoring.night_outputs import ItemHistory, Pair, held_after, in_hand
 from activeeval.monitoring.series import PLAIN, change_of, same_lists
 from activeeval.monitoring.settings import Settings
 from benchmarks.pools import JudgedPool, load
@@ -86,7 +86,7 @@ class Series:
 
     world: World
     settings: Settings
-    held: dict[Pair, Held] = field(default_factory=dict)
+    held: dict[Pair, ItemHistory] = field(default_factory=dict)
     labels: dict[Pair, int] = field(default_factory=dict)
     runs: list[Run] = field(default_factory=list)
     truths: list[float] = field(default_factory=list)

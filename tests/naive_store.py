@@ -9,7 +9,7 @@ import hashlib
 import json
 from dataclasses import dataclass, replace
 
-from activeeval.campaigns.store import Acknowledged, Claimed
+from activeeval.campaigns.store import Acknowledged, ItemClaim
 from activeeval.core.errors import InputError, StateError
 from activeeval.core.judgments.log import Event
 
@@ -91,7 +91,7 @@ class NaiveStore:
             shown_at=now,
             key="shown:" + hashed(token),
         )
-        return Claimed(
+        return ItemClaim(
             token=token,
             unit=chosen.unit.number,
             block=chosen.unit.block,

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, strategies as st
 
-from activeeval.core.answers import FINE, OPEN, WORSE, Answer, Needed, exit_code, verdict_of, wanted_half_width
+from activeeval.core.answers import FINE, OPEN, WORSE, Answer, MoreNeeded, exit_code, verdict_of, wanted_half_width
 from activeeval.core.results import Estimate
 from activeeval.report.answer_sentences import headline, sentence, table_of
 
@@ -127,17 +127,17 @@ def test_an_interval_a_little_narrower_than_the_wanted_half_width_decides(value,
         ),
         (answer(0.0, 0.0, 0.0, same_lists=True, n_items=0), "new and old have the same lists in all 40 queries: P@1."),
         (
-            answer(0.1, -0.1, 0.3, needed=Needed(budget=120, low=60, high=300, chance=0.62)),
+            answer(0.1, -0.1, 0.3, needed=MoreNeeded(budget=120, low=60, high=300, chance=0.62)),
             "new and old cannot be told apart: P@1 +0.10 (−0.10 to 0.30), 40 queries, 80 judgments; about 120 more "
             "judgments (60 to 300) should decide, 6 times in 10.",
         ),
         (
-            answer(0.1, -0.1, 0.3, needed=Needed(queries=88, half_width_left=0.05)),
+            answer(0.1, -0.1, 0.3, needed=MoreNeeded(queries=88, half_width_left=0.05)),
             "new and old cannot be told apart: P@1 +0.10 (−0.10 to 0.30), 40 queries, 80 judgments; all judgments that "
             "are left give ± 0.050: these queries cannot decide it; about 88 more queries like these should decide.",
         ),
         (
-            answer(0.1, -0.1, 0.3, needed=Needed(budget=0, waiting=1)),
+            answer(0.1, -0.1, 0.3, needed=MoreNeeded(budget=0, waiting=1)),
             "new and old cannot be told apart: P@1 +0.10 (−0.10 to 0.30), 40 queries, 80 judgments; judging the 1 item "
             "that waits should decide.",
         ),
@@ -179,11 +179,11 @@ def test_other_queries_are_never_exactly_known():
 
 
 def test_items_that_cannot_be_judged_keep_their_room_in_the_interval():
-    from activeeval.core.results import Cannot
+    from activeeval.core.results import Unjudgeable
 
     estimate = Estimate(
         value=0.2, std_error=0.05, degrees_of_freedom=30.0, n_open=31, n_draws=31, n_queries=31, n_items=60, cost=60.0,
-        method="items", cannot=Cannot(n_items=2, low=0.05, high=0.25, treated="as predicted"),
+        method="items", cannot=Unjudgeable(n_items=2, low=0.05, high=0.25, treated="as predicted"),
     )  # fmt: skip
     interval = estimate.interval()
     made = Answer.of(estimate, interval, system="new", versus="old", measure="P@1")
@@ -191,7 +191,7 @@ def test_items_that_cannot_be_judged_keep_their_room_in_the_interval():
     assert made.verdict == "undecided"
     room = "2 items cannot be judged: the interval has room for every grade that they could have."
     assert sentence(made).endswith(f"31 queries, 58 judgments; {room}")
-    alone = replace(estimate, cannot=Cannot(n_items=1, low=0.1, high=0.2, treated="as no gain"))
+    alone = replace(estimate, cannot=Unjudgeable(n_items=1, low=0.1, high=0.2, treated="as no gain"))
     said = sentence(Answer.of(alone, interval, system="new", measure="P@1"))
     assert said.endswith("; 1 item cannot be judged: the interval has room for every grade that it could have.")
     halves = [replace(made, segment=name) for name in ("head", "tail")]

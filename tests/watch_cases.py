@@ -9,7 +9,7 @@ import numpy as np
 
 from activeeval.campaigns.scripted_judge import judge_all
 from activeeval.campaigns.store import open_store
-from activeeval.monitoring.night_inputs import Tonight
+from activeeval.monitoring.night_inputs import NightInputs
 from activeeval.monitoring.nights import draw_night
 from activeeval.monitoring.series import last_says, nights_say
 from activeeval.monitoring.settings import Settings, set_up
@@ -50,7 +50,7 @@ class Watch:
 
     def draw(self, night, run=None, **more):
         """Draw a night, the first is 1."""
-        tonight = Tonight(run=run_of(night) if run is None else run, date=DATES[night - 1], **more)
+        tonight = NightInputs(run=run_of(night) if run is None else run, date=DATES[night - 1], **more)
         return draw_night(self.store, NAME, tonight)
 
     def judge(self, night, limit=None):

@@ -9,8 +9,8 @@ from activeeval.adaptation.hyper_linear import HyperLinearRanker as HyperLinearR
 from activeeval.adaptation.ranker_files import read_ranker as read_ranker, write_ranker as write_ranker
 from activeeval.adaptation.users import (
     CascadeModel as CascadeModel,
+    ListImpressions as ListImpressions,
     PositionBased as PositionBased,
     UserPopulation as UserPopulation,
-    Visits as Visits,
     simulate_clicks as simulate_clicks,
 )

@@ -23,8 +23,8 @@ from activeeval.core.measures import NDCG, Measure
 from activeeval.core.pool import Seed
 from activeeval.core.results import Figure
 from activeeval.core.types import Floats, Ints
-from activeeval.rankers.choosing import JudgedQueries, Scorer
 from activeeval.rankers.pairs import checked_pairs
+from activeeval.rankers.ranker_choice import JudgedQueries, Scorer
 
 REGULARIZATIONS = (0.01, 0.1, 1.0, 10.0, 100.0, 1e3, 1e4)
 """Those of Chen et al."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from activeeval.adaptation.choice import RegularizationChoice
-from activeeval.formats.writing import Together
+from activeeval.formats.writing import AtomicFiles
 from activeeval.report.pictures import COLOURS, new_figure, save_figure
 
 _FIGURES_OF_PATH = {"measure": "nDCG@5", "precision": "share of pairs in order", "b": "B"}
 
 
-def plot_regularization(choice: RegularizationChoice, path: str | Path, files: Together | None = None) -> None:
+def plot_regularization(choice: RegularizationChoice, path: str | Path, files: AtomicFiles | None = None) -> None:
     """Draw nDCG, the precision on pairs and B over λ, with the base as a line and the chosen λ marked.
 
     Alone, or beside other ``files`` that take their names together.

@@ -14,7 +14,7 @@ from activeeval.core.types import Ints
 from activeeval.formats.tables.clicks import ClickLog
 
 
-class RowFate(IntEnum):
+class RowOutcome(IntEnum):
     """What became of a row of a log."""
 
     KEPT = 0
@@ -62,7 +62,7 @@ class CleaningRules:
                 raise InputError(f"{name} must lie in (0, 1], got {rate!r}")
 
     def fates(self, log: ClickLog, queries: Ints, documents: Ints) -> Ints:
-        """Return the `RowFate` of every row, shape (n,).
+        """Return the `RowOutcome` of every row, shape (n,).
 
         Parameters
         ----------
@@ -72,9 +72,9 @@ class CleaningRules:
         rates = log.clicks / log.impressions
         is_few = log.impressions < self.fewest_impressions
         is_robot = ~is_few & (rates >= self.robot_rate) & (log.impressions >= self.robot_impressions)
-        fates = np.select([is_few, is_robot], [RowFate.FEW_IMPRESSIONS, RowFate.ROBOT_ROW], RowFate.KEPT)
+        fates = np.select([is_few, is_robot], [RowOutcome.FEW_IMPRESSIONS, RowOutcome.ROBOT_ROW], RowOutcome.KEPT)
         of_robots = self._robot_queries(log, queries, documents, ~is_few)
-        return np.where((fates == RowFate.KEPT) & of_robots[queries], RowFate.ROBOT_QUERY, fates).astype(np.int64)
+        return np.where((fates == RowOutcome.KEPT) & of_robots[queries], RowOutcome.ROBOT_QUERY, fates).astype(np.int64)
 
     def _robot_queries(self, log: ClickLog, queries: Ints, documents: Ints, counts: NDArray[np.bool_]) -> Ints:
         """Return which queries were asked by robots, from the rows that count, shape (n_queries,)."""

@@ -30,8 +30,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from activeeval.adaptation.cleaning import CleaningRules, RowFate
-from activeeval.adaptation.positions import Pairwise, ShownQueries, ShownQuery
+from activeeval.adaptation.cleaning import CleaningRules, RowOutcome
+from activeeval.adaptation.positions import ClickCounts, Pairwise, QueryClicks
 from activeeval.core.checks import strict_share
 from activeeval.core.judgments.comparisons import Comparison
 from activeeval.core.pool.texts import Texts
@@ -39,7 +39,7 @@ from activeeval.core.types import Bools, Floats, Ints
 from activeeval.formats.tables.clicks import ClickLog
 
 
-class PairFate(IntEnum):
+class PairOutcome(IntEnum):
     """What became of two documents of a query."""
 
     KEPT = 0
@@ -74,8 +74,8 @@ class ClickReport:
     rules: CleaningRules
     skip_above: bool
     n_queries: int
-    rows: dict[RowFate, int]
-    pairs: dict[PairFate, int]
+    rows: dict[RowOutcome, int]
+    pairs: dict[PairOutcome, int]
 
     @property
     def n_rows(self) -> int:
@@ -90,7 +90,7 @@ class ClickReport:
     @property
     def n_tested(self) -> int:
         """Pairs with counts to compare; at most `level` of them come out wrong where no two documents differ."""
-        return self.n_possible - self.pairs[PairFate.FEW_IMPRESSIONS] - self.pairs[PairFate.ROBOTS]
+        return self.n_possible - self.pairs[PairOutcome.FEW_IMPRESSIONS] - self.pairs[PairOutcome.ROBOTS]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -162,7 +162,7 @@ def preferences_from_clicks(
     """
     strict_share(level, "level")
     rules = CleaningRules() if rules is None else rules
-    table = ShownQueries.of(log, rules)
+    table = ClickCounts.of(log, rules)
     decided = [_decided(query, level, skip_above) for query in table.each()]
     fates = np.concatenate([np.empty(0, np.int64), *(query.fates for query in decided)])
     pairs = np.concatenate([np.empty((2, 0), np.int64), *(query.pairs for query in decided)], axis=1)
@@ -171,8 +171,8 @@ def preferences_from_clicks(
         rules=rules,
         skip_above=skip_above,
         n_queries=len(decided),
-        rows={fate: int((table.fates == fate).sum()) for fate in RowFate},
-        pairs={fate: int((fates == fate).sum()) for fate in PairFate},
+        rows={fate: int((table.fates == fate).sum()) for fate in RowOutcome},
+        pairs={fate: int((fates == fate).sum()) for fate in PairOutcome},
     )
     return ClickPreferences(
         query_ids=Texts.from_list(np.repeat(table.query_names, [query.z.size for query in decided]).tolist()),
@@ -184,8 +184,8 @@ def preferences_from_clicks(
     )
 
 
-class _Decided(NamedTuple):
-    """The `PairFate` of every two documents of a query; of those kept the documents, shape (2, n), z and p value."""
+class _PairOutcomes(NamedTuple):
+    """The `PairOutcome` of every two documents of a query; of those kept the documents, shape (2, n), z and p value."""
 
     fates: Ints
     pairs: Ints
@@ -193,7 +193,7 @@ class _Decided(NamedTuple):
     p_values: Floats
 
 
-def _decided(query: ShownQuery, level: float, skip_above: bool) -> _Decided:
+def _decided(query: QueryClicks, level: float, skip_above: bool) -> _PairOutcomes:
     pairwise, n_docs = Pairwise.of(query), query.documents.size
     z, p_values = pairwise.test(skip_above, np.ones((n_docs, n_docs), dtype=np.bool_), level)
     is_significant = p_values <= level / 2
@@ -204,7 +204,7 @@ def _decided(query: ShownQuery, level: float, skip_above: bool) -> _Decided:
     is_above = is_open & (pairwise.test(False, is_open, level)[1] <= level / 2)
     of_pairs = _fates(query, is_both, is_kept | is_kept.T, is_above | is_above.T)
     preferred, other = np.nonzero(is_kept)
-    return _Decided(
+    return _PairOutcomes(
         of_pairs[np.triu_indices(n_docs, 1)],
         np.stack((query.documents[preferred], query.documents[other])),
         z[preferred, other],
@@ -212,15 +212,15 @@ def _decided(query: ShownQuery, level: float, skip_above: bool) -> _Decided:
     )
 
 
-def _fates(query: ShownQuery, is_both: Bools, is_kept: Bools, is_above: Bools) -> Ints:
-    """Return the `PairFate` of every two documents, shape (D, D)."""
+def _fates(query: QueryClicks, is_both: Bools, is_kept: Bools, is_above: Bools) -> Ints:
+    """Return the `PairOutcome` of every two documents, shape (D, D)."""
     is_gone = ~query.is_left
     of_robots = is_gone & query.of_robots
     fates = {
-        PairFate.ROBOTS: of_robots[:, None] | of_robots,
-        PairFate.FEW_IMPRESSIONS: is_gone[:, None] | is_gone,
-        PairFate.BOTH_WAYS: is_both,
-        PairFate.KEPT: is_kept,
-        PairFate.ABOVE: is_above,
+        PairOutcome.ROBOTS: of_robots[:, None] | of_robots,
+        PairOutcome.FEW_IMPRESSIONS: is_gone[:, None] | is_gone,
+        PairOutcome.BOTH_WAYS: is_both,
+        PairOutcome.KEPT: is_kept,
+        PairOutcome.ABOVE: is_above,
     }
-    return np.select(list(fates.values()), list(fates), PairFate.NOT_SIGNIFICANT).astype(np.int64)
+    return np.select(list(fates.values()), list(fates), PairOutcome.NOT_SIGNIFICANT).astype(np.int64)

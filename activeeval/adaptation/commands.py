@@ -144,9 +144,9 @@ def _write(choice: RegularizationChoice, out: str, plot: str | None) -> None:
     """Write the ranker and the picture, both or none."""
     from activeeval.adaptation.choice_picture import plot_regularization
     from activeeval.adaptation.ranker_files import write_ranker
-    from activeeval.formats.writing import Together
+    from activeeval.formats.writing import AtomicFiles
 
-    with Together() as files:
+    with AtomicFiles() as files:
         write_ranker(out, choice.ranker, files)
         if plot:
             plot_regularization(choice, plot, files)

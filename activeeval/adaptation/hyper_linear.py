@@ -18,9 +18,9 @@ from activeeval.adaptation.trees import Trees
 from activeeval.adaptation.weights import (
     ClosedForm,
     Differences,
-    Moves,
     Solver,
     StochasticGradient,
+    WeightChange,
     check_ridge,
     seed_of,
 )
@@ -313,12 +313,12 @@ class _Problem:
     def n_pairs(self) -> int:
         return self.differences.n_pairs
 
-    def weights(self, moves: Moves) -> Floats:
+    def weights(self, moves: WeightChange) -> Floats:
         weights = self.base.copy()
         weights[self.differences.columns] += moves.values
         return weights
 
-    def objective(self, weights: Floats, moves: Moves, ridge: float) -> float:
+    def objective(self, weights: Floats, moves: WeightChange, ridge: float) -> float:
         """Return what is minimised, of the mean scale."""
         loss, _ = self.term(self.items @ weights)
         return loss + ridge * float(moves.values @ moves.values)

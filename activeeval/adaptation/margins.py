@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from activeeval.adaptation.weights import MOST_SIDE, Differences, Moves
+from activeeval.adaptation.weights import MOST_SIDE, Differences, WeightChange
 from activeeval.core.types import Floats
 
 # epochs between two looks at the gap: each look costs half an epoch
@@ -61,7 +61,7 @@ class LargestMargins:
     tol: float
     seed: int
 
-    def __call__(self, ridge: float) -> Moves:
+    def __call__(self, ridge: float) -> WeightChange:
         bound = 1.0 / (2.0 * self.differences.n_pairs * ridge)
         too_wide = self.differences.columns.size > MOST_SIDE
         n_epochs = self.n_epochs or (_PASSES_ALONE if too_wide else _PASSES)
@@ -72,7 +72,9 @@ class LargestMargins:
             multipliers = self._interior(bound, multipliers, gap)
             moves = np.asarray(self.differences.rows.T @ multipliers)
             value, gap = self._value(multipliers, moves, bound)
-        return Moves(values=moves, n_epochs=epoch, gap=2.0 * ridge * gap, converged=bool(gap <= self.tol * value))
+        return WeightChange(
+            values=moves, n_epochs=epoch, gap=2.0 * ridge * gap, converged=bool(gap <= self.tol * value)
+        )
 
     @property
     def _short(self) -> Floats:
@@ -106,7 +108,7 @@ class LargestMargins:
     def _interior(self, bound: float, multipliers: Floats, gap: float) -> Floats:
         """Return the multipliers of the least gap that the interior point method meets, or those with this one."""
         best, least = multipliers, gap
-        at = _Inside.of(self.differences, self._short, bound)
+        at = _InteriorPoint.of(self.differences, self._short, bound)
         for _ in range(_STEPS):
             try:
                 at = at.step()
@@ -121,7 +123,7 @@ class LargestMargins:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Inside:
+class _InteriorPoint:
     """A point strictly between the bounds: α, and the multipliers z of α ≥ 0 and ξ of α ≤ C."""
 
     differences: Differences
@@ -133,13 +135,13 @@ class _Inside:
     is_moving: bool = True
 
     @classmethod
-    def of(cls, differences: Differences, short: Floats, bound: float) -> _Inside:
+    def of(cls, differences: Differences, short: Floats, bound: float) -> _InteriorPoint:
         alpha = np.full(differences.n_pairs, bound / 2)
         lack = differences.rows @ (differences.rows.T @ alpha) - short
         room = max(float(np.abs(lack).mean()), 1.0)
         return cls(differences, short, bound, alpha, np.maximum(lack, 0) + room, np.maximum(-lack, 0) + room)
 
-    def step(self) -> _Inside:
+    def step(self) -> _InteriorPoint:
         """Return the point after a predictor and a corrector."""
         rows, alpha, z, xi = self.differences.rows, self.alpha, self.z, self.xi
         room = self.bound - alpha
@@ -169,7 +171,7 @@ class _Inside:
         inside = np.clip(alpha + size * d_alpha, 1e-12 * self.bound, (1 - 1e-12) * self.bound)
         least = 1e-300
         z, xi = np.maximum(z + size * d_z, least), np.maximum(xi + size * d_xi, least)
-        return _Inside(self.differences, self.short, self.bound, inside, z, xi, size > 1e-6)
+        return _InteriorPoint(self.differences, self.short, self.bound, inside, z, xi, size > 1e-6)
 
     def _most(self, d_alpha: Floats, d_z: Floats, d_xi: Floats, most: float = 1.0) -> float:
         """Return the largest step, up to a limit, that keeps to all bounds."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from activeeval.adaptation.cleaning import RowFate
-from activeeval.adaptation.clicks import ClickReport, PairFate
+from activeeval.adaptation.cleaning import RowOutcome
+from activeeval.adaptation.clicks import ClickReport, PairOutcome
 from activeeval.report.numbers import counted
 
 
@@ -11,20 +11,20 @@ def click_lines(report: ClickReport) -> tuple[str, ...]:
     """Return what was kept of a click log and why, a line for each fate of rows and of pairs of documents."""
     rules = report.rules
     of_rows = {
-        RowFate.KEPT: "kept",
-        RowFate.FEW_IMPRESSIONS: f"fewer than {rules.fewest_impressions} impressions",
-        RowFate.ROBOT_ROW: f"robots: clicked in {rules.robot_rate:.0%} or more of {rules.robot_impressions} "
+        RowOutcome.KEPT: "kept",
+        RowOutcome.FEW_IMPRESSIONS: f"fewer than {rules.fewest_impressions} impressions",
+        RowOutcome.ROBOT_ROW: f"robots: clicked in {rules.robot_rate:.0%} or more of {rules.robot_impressions} "
         "impressions or more",
-        RowFate.ROBOT_QUERY: f"robots: a query whose documents, {rules.robot_query_documents} or more, are each "
+        RowOutcome.ROBOT_QUERY: f"robots: a query whose documents, {rules.robot_query_documents} or more, are each "
         f"clicked in {rules.robot_query_rate:.0%} or more",
     }
     of_pairs = {
-        PairFate.KEPT: "kept",
-        PairFate.FEW_IMPRESSIONS: "a document without enough impressions",
-        PairFate.ROBOTS: "a document that robots clicked",
-        PairFate.NOT_SIGNIFICANT: f"no significant difference at level {report.level:g}",
-        PairFate.ABOVE: "the one clicked more stands above (Skip-Above)",
-        PairFate.BOTH_WAYS: "preferred both ways at different positions",
+        PairOutcome.KEPT: "kept",
+        PairOutcome.FEW_IMPRESSIONS: "a document without enough impressions",
+        PairOutcome.ROBOTS: "a document that robots clicked",
+        PairOutcome.NOT_SIGNIFICANT: f"no significant difference at level {report.level:g}",
+        PairOutcome.ABOVE: "the one clicked more stands above (Skip-Above)",
+        PairOutcome.BOTH_WAYS: "preferred both ways at different positions",
     }
     return (
         f"{counted(report.n_rows, 'row')} of {counted(report.n_queries, 'query')}",

@@ -9,20 +9,20 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.adaptation.cleaning import CleaningRules, RowFate
+from activeeval.adaptation.cleaning import CleaningRules, RowOutcome
 from activeeval.adaptation.proportion_tests import Strata, exact_p_value
 from activeeval.core.types import Bools, Floats, Ints
 from activeeval.formats.tables.clicks import ClickLog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ShownQuery:
+class QueryClicks:
     """How often the documents of a query were shown and clicked, by position.
 
     Attributes
     ----------
     documents : ndarray of int64, shape (D,)
-        In the order of their ids, as `ShownQueries.doc_names` numbers them.
+        In the order of their ids, as `ClickCounts.doc_names` numbers them.
     of_robots : ndarray of bool, shape (D,)
         Whether rows of a document were left out as robots'.
     shown, clicked : ndarray of int64, shape (D, P)
@@ -58,12 +58,12 @@ class Pairwise:
         Of the rows of both at their main positions.
     """
 
-    query: ShownQuery
+    query: QueryClicks
     level: Strata
     mains: Strata
 
     @classmethod
-    def of(cls, query: ShownQuery) -> Self:
+    def of(cls, query: QueryClicks) -> Self:
         """Return the comparisons of a query."""
         n_docs, main = query.documents.size, query.main
         level = np.zeros((5, n_docs, n_docs))
@@ -113,7 +113,7 @@ def _all_pairs(shown: Ints, clicked: Ints) -> Strata:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ShownQueries:
+class ClickCounts:
     """The rows of a log, by query and document.
 
     Attributes
@@ -121,7 +121,7 @@ class ShownQueries:
     query_names, doc_names : ndarray of str
         Ids, sorted.
     queries, documents, fates : ndarray of int64, shape (n,)
-        Number of each row's query and document, and its `RowFate`.
+        Number of each row's query and document, and its `RowOutcome`.
     log : ClickLog
     """
 
@@ -143,20 +143,20 @@ class ShownQueries:
             query_names=query_names, doc_names=doc_names, queries=queries, documents=documents, fates=fates, log=log
         )
 
-    def each(self) -> Iterator[ShownQuery]:
+    def each(self) -> Iterator[QueryClicks]:
         """Yield the queries in the order of their ids."""
         order = np.argsort(self.queries, kind="stable")
         ends = np.cumsum(np.bincount(self.queries, minlength=self.query_names.size))
         for rows in np.split(order, ends[:-1]) if ends.size else ():
             yield self._query(rows)
 
-    def _query(self, rows: Ints) -> ShownQuery:
+    def _query(self, rows: Ints) -> QueryClicks:
         documents, places = np.unique(self.documents[rows], return_inverse=True)
-        is_kept, is_robot = self.fates[rows] == RowFate.KEPT, self.fates[rows] > RowFate.FEW_IMPRESSIONS
+        is_kept, is_robot = self.fates[rows] == RowOutcome.KEPT, self.fates[rows] > RowOutcome.FEW_IMPRESSIONS
         kept = rows[is_kept]
         positions, columns = np.unique(self.log.positions[kept], return_inverse=True)
         counts = np.zeros((2, documents.size, max(positions.size, 1)), dtype=np.int64)
         counts[0, places[is_kept], columns] = self.log.impressions[kept]
         counts[1, places[is_kept], columns] = self.log.clicks[kept]
         of_robots = np.bincount(places[is_robot], minlength=documents.size) > 0
-        return ShownQuery(documents=documents, of_robots=of_robots, shown=counts[0], clicked=counts[1])
+        return QueryClicks(documents=documents, of_robots=of_robots, shown=counts[0], clicked=counts[1])

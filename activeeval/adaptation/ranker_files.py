@@ -18,7 +18,7 @@ from activeeval.adaptation.hyper_linear import Adaptation, HyperLinearRanker, Me
 from activeeval.adaptation.trees import Trees
 from activeeval.core.errors import FormatError
 from activeeval.formats.arrays import read_arrays, write_arrays
-from activeeval.formats.writing import Together
+from activeeval.formats.writing import AtomicFiles
 
 FORMAT = "activeeval hyper-linear ranker"
 VERSION = 1
@@ -45,7 +45,7 @@ _ADAPTED = ("method", "regularization", "scaling", "n_pairs", "objective", "gap"
 _NOT_ADAPTED = ("", 0.0, "", 0, np.nan, np.nan, 0, True)
 
 
-def write_ranker(path: PathLike, ranker: HyperLinearRanker, files: Together | None = None) -> None:
+def write_ranker(path: PathLike, ranker: HyperLinearRanker, files: AtomicFiles | None = None) -> None:
     """Write a ranker, beside other files or alone; it appears under its name only when it is complete."""
     adaptation = ranker.adaptation_
     values = [getattr(adaptation, name) for name in _ADAPTED] if adaptation else _NOT_ADAPTED
@@ -59,7 +59,7 @@ def write_ranker(path: PathLike, ranker: HyperLinearRanker, files: Together | No
     if files is not None:
         write_arrays(path, sealed, files)
         return
-    with Together() as alone:
+    with AtomicFiles() as alone:
         write_arrays(path, sealed, alone)
 
 

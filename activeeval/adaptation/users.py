@@ -168,7 +168,7 @@ class UserPopulation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Visits:
+class ListImpressions:
     """How often lists are shown, and how.
 
     Attributes
@@ -201,7 +201,7 @@ class Visits:
 
 
 def simulate_clicks(
-    ranking: Rankings, attractions: ArrayLike, model: ClickModel, visits: Visits, rng: Seed = None
+    ranking: Rankings, attractions: ArrayLike, model: ClickModel, visits: ListImpressions, rng: Seed = None
 ) -> ClickLog:
     """Draw the aggregated click log of users who are shown a ranking.
 
@@ -249,7 +249,9 @@ def simulate_clicks(
     )
 
 
-def _logs(ranking: Rankings, attractions: Floats, model: ClickModel, visits: Visits, key: int) -> Iterator[Ints]:
+def _logs(
+    ranking: Rankings, attractions: Floats, model: ClickModel, visits: ListImpressions, key: int
+) -> Iterator[Ints]:
     """Yield item, position, impressions and clicks of every query, shape (4, n_rows)."""
     hashes = pool_hashes(ranking.pool)[0]
     shown = ranking.cut_at(visits.depth)
@@ -263,7 +265,7 @@ def _logs(ranking: Rankings, attractions: Floats, model: ClickModel, visits: Vis
 
 
 def _counts(
-    attractions: Floats, model: ClickModel, visits: Visits, n_visits: int, random: np.random.Generator
+    attractions: Floats, model: ClickModel, visits: ListImpressions, n_visits: int, random: np.random.Generator
 ) -> tuple[tuple[Ints, Ints], Ints, Ints]:
     """Return which document of a list was shown at which place, how often, and how often it was clicked."""
     n = attractions.size

@@ -77,7 +77,7 @@ class Differences:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Moves:
+class WeightChange:
     """What is added to the weights, and how it was found.
 
     Attributes
@@ -100,7 +100,7 @@ class Moves:
 class Solver(Protocol):
     """What finds v for one λ of the mean scale."""
 
-    def __call__(self, ridge: float) -> Moves: ...
+    def __call__(self, ridge: float) -> WeightChange: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,7 +129,7 @@ class ClosedForm:
         target = residuals if by_pairs else side.T @ residuals
         return cls(side, _gram(side), target, n_pairs, by_pairs, differences.trees)
 
-    def __call__(self, ridge: float) -> Moves:
+    def __call__(self, ridge: float) -> WeightChange:
         shift = self.n_pairs * ridge
         factors = self._factors(shift)
         solution, step = np.zeros((2, self.target.size))
@@ -140,7 +140,7 @@ class ClosedForm:
         values, change = self._moves(solution), self._moves(step)
         if not np.abs(change).max(initial=0.0) <= EXACT * np.abs(values).max(initial=0.0):
             raise _too_small(ridge)
-        return Moves(values=values, n_epochs=0, gap=np.nan, converged=True)
+        return WeightChange(values=values, n_epochs=0, gap=np.nan, converged=True)
 
     def _moves(self, solution: Floats) -> Floats:
         return np.asarray(self.side @ solution) if self.by_pairs else solution
@@ -217,7 +217,7 @@ class StochasticGradient:
     n_epochs: int
     seed: int
 
-    def __call__(self, ridge: float) -> Moves:
+    def __call__(self, ridge: float) -> WeightChange:
         from activeeval.core.kernels.learning import leaf_pairs, losses
 
         n = self.differences.n_pairs
@@ -229,7 +229,7 @@ class StochasticGradient:
         for epoch in range(self.n_epochs):
             settings = (random.permutation(n), epoch * n, margins, losses.SQUARED, ridge, curvature)
             weight += leaf_pairs.stochastic_steps(rows, *settings, moves, total)
-        return Moves(values=total / weight, n_epochs=self.n_epochs, gap=np.nan, converged=True)
+        return WeightChange(values=total / weight, n_epochs=self.n_epochs, gap=np.nan, converged=True)
 
 
 def seed_of(rng: Seed) -> int:

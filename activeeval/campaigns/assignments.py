@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from activeeval.campaigns.store import Acknowledged, Claimed, JudgeAnswer, Store
+from activeeval.campaigns.store import Acknowledged, ItemClaim, JudgeAnswer, Store
 from activeeval.core.errors import InputError
 from activeeval.core.judgments.judging import ByComparisons
 
@@ -14,7 +14,7 @@ from activeeval.core.judgments.judging import ByComparisons
 class Desk(Protocol):
     """Where a campaign's judges are given something and hand in what they say of it."""
 
-    def claim(self, judge: str) -> Claimed | None:
+    def claim(self, judge: str) -> ItemClaim | None:
         """Give a judge the next thing to judge; None where there is nothing for him."""
 
     def submit(self, token: str, judgment: JudgeAnswer, key: str | None = None) -> Acknowledged:
@@ -28,10 +28,10 @@ class Desk(Protocol):
 
     def submit_and_claim(
         self, token: str, judgment: JudgeAnswer, key: str | None = None
-    ) -> tuple[Acknowledged, Claimed | None]:
+    ) -> tuple[Acknowledged, ItemClaim | None]:
         """Do `submit` and `claim` of the same judge."""
 
-    def documents(self, claimed: Claimed) -> list[str]:
+    def documents(self, claimed: ItemClaim) -> list[str]:
         """Return the documents that an answer to what was claimed is about."""
 
     def answer(self, documents: Sequence[str], grades: Sequence[int]) -> JudgeAnswer:
@@ -46,7 +46,7 @@ class Grading(Desk):
     name: str
     by_query: bool = False
 
-    def claim(self, judge: str) -> Claimed | None:
+    def claim(self, judge: str) -> ItemClaim | None:
         """Give a judge the next item."""
         return self.store.claim(self.name, judge, by_query=self.by_query)
 
@@ -56,12 +56,12 @@ class Grading(Desk):
 
     def submit_and_claim(
         self, token: str, judgment: JudgeAnswer, key: str | None = None
-    ) -> tuple[Acknowledged, Claimed | None]:
+    ) -> tuple[Acknowledged, ItemClaim | None]:
         """Do both in one transaction."""
         judgment = self._checked(judgment)
         return self.store.submit_and_claim(self.name, token, judgment, key, by_query=self.by_query)
 
-    def documents(self, claimed: Claimed) -> list[str]:
+    def documents(self, claimed: ItemClaim) -> list[str]:
         """Return the item's."""
         return [claimed.doc_id]
 
@@ -79,7 +79,7 @@ class Grading(Desk):
 class AdaptiveGrading(Grading):
     """Items to grade whose depths follow labels: where nothing is left for a judge, what comes next is drawn."""
 
-    def claim(self, judge: str) -> Claimed | None:
+    def claim(self, judge: str) -> ItemClaim | None:
         """Give a judge the next item, of what is drawn or of what labels lead to."""
         # whoever claims an item that is drawn does not wait for what drawing needs
         item = self.store.claim(self.name, judge, by_query=self.by_query)
@@ -89,7 +89,7 @@ class AdaptiveGrading(Grading):
 
     def submit_and_claim(
         self, token: str, judgment: JudgeAnswer, key: str | None = None
-    ) -> tuple[Acknowledged, Claimed | None]:
+    ) -> tuple[Acknowledged, ItemClaim | None]:
         """Do both in one transaction, as long as something is drawn."""
         judgment = self._checked(judgment)
         done, item = self.store.submit_and_claim(self.name, token, judgment, key, by_query=self.by_query)
@@ -104,7 +104,7 @@ class Comparisons(Desk):
     name: str
     k: int
 
-    def claim(self, judge: str) -> Claimed | None:
+    def claim(self, judge: str) -> ItemClaim | None:
         """Give a judge the next two documents."""
         # whoever claims an item to grade does not wait for what comparisons need
         from activeeval.campaigns.top_k_judging import claim_comparison
@@ -124,12 +124,12 @@ class Comparisons(Desk):
 
     def submit_and_claim(
         self, token: str, judgment: JudgeAnswer, key: str | None = None
-    ) -> tuple[Acknowledged, Claimed | None]:
+    ) -> tuple[Acknowledged, ItemClaim | None]:
         """Do one after the other: what is next follows from what was said."""
         done = self.submit(token, judgment, key)
         return done, self.claim(done.event.judge)
 
-    def documents(self, claimed: Claimed) -> list[str]:
+    def documents(self, claimed: ItemClaim) -> list[str]:
         """Return the two, as they are shown."""
         return [document["doc_id"] for document in claimed.text["documents"]]
 

@@ -14,11 +14,11 @@ from activeeval.campaigns.estimates_over_time import date_of
 from activeeval.campaigns.state import CampaignState, state_of
 from activeeval.campaigns.store import Chosen, OnSheet, OpenPlace, PlaceRow, Store, UnitRow
 from activeeval.core.errors import InputError
+from activeeval.core.judgments.assignment_shares import Item, shared_out
 from activeeval.core.judgments.judge_names import judge_name
-from activeeval.core.judgments.sharing import Item, shared_out
 from activeeval.core.pool.texts import Texts
 from activeeval.formats.tables.draws import EMPTY, TEXTS, Draws, read_draws
-from activeeval.formats.writing import Together
+from activeeval.formats.writing import AtomicFiles
 from activeeval.report.numbers import agreeing, counted
 from activeeval.sampling.sheets import SheetPlan, write_rows
 
@@ -87,7 +87,7 @@ def write_batches(store: Store, name: str, plan: SheetPlan, lease: Lease | None 
     _check_takes_sheets(state, plan.judges)
     plan = plan.checked().guided(state.campaign.max_grade)
     judges = plan.judges or ("",)
-    with Together() as files:
+    with AtomicFiles() as files:
         choose = partial(_chosen, judges=judges, lease=lease)
         replaced = _on_sheets(store, name, plan.paths)
         lent, until = store.lend(name, judges, choose, lease.seconds, replaced)
@@ -126,7 +126,7 @@ def _on_sheets(store: Store, name: str, paths: Sequence[str]) -> set[OnSheet]:
 
 
 def _write_lent(
-    store: Store, name: str, path: str, files: Together, judge: str, lent: Sequence[OpenPlace], plan: SheetPlan
+    store: Store, name: str, path: str, files: AtomicFiles, judge: str, lent: Sequence[OpenPlace], plan: SheetPlan
 ) -> tuple[int, int | None]:
     """Write what is lent to a judge; return how many items that is, and their lowest block."""
     held = {(unit.number, place.doc_id): (unit, place) for unit in store.units(name) for place in unit.places}

@@ -7,17 +7,17 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, Unpack
 
-from activeeval.campaigns import closing
+from activeeval.campaigns import close_and_reopen
 from activeeval.campaigns.batches import Lease, WrittenSheet, write_batches
-from activeeval.campaigns.create_and_grow import Made
+from activeeval.campaigns.create_and_grow import NewCampaign
 from activeeval.campaigns.draw import CampaignDrawing, topped_up
-from activeeval.campaigns.exporting import FORMATS, Exported, exported
-from activeeval.campaigns.import_judgments import TakenFiles, take_files
-from activeeval.campaigns.in_store import InStore, store_url
+from activeeval.campaigns.exporting import FORMATS, ExportResult, exported
+from activeeval.campaigns.import_judgments import ImportResult, take_files
+from activeeval.campaigns.in_store import StoreHandle, store_url
 from activeeval.campaigns.scripted_judge import judge_all, script_of
-from activeeval.campaigns.seconds import Clocked, clocked
+from activeeval.campaigns.seconds import MeasuredCosts, clocked
 from activeeval.campaigns.store import open_store
-from activeeval.campaigns.verifying import Verified, verified
+from activeeval.campaigns.verifying import VerificationResult, verified
 from activeeval.core.checks import one_of
 from activeeval.core.errors import InputError
 from activeeval.core.judgments.judge_names import judge_name
@@ -29,7 +29,7 @@ from activeeval.sampling.sheets import SheetOptions, check_free, sheet_plan
 _LENT_S = 3 * 86_400
 
 
-class CampaignWork(InStore):
+class CampaignWork(StoreHandle):
     """Methods of `activeeval.StoredCampaign` that commands of ``campaign`` have."""
 
     __slots__ = ()
@@ -67,7 +67,7 @@ class CampaignWork(InStore):
     @checked
     def import_judgments(
         self, judged: Any, judge: str | None = None, *, keep_foreign: bool = False, machine_is_truth: bool = False
-    ) -> TakenFiles:
+    ) -> ImportResult:
         """Store judgments, all of them or none, and return what became of each source.
 
         Parameters
@@ -83,7 +83,7 @@ class CampaignWork(InStore):
         sources = {str(each) if is_path(each) else f"judged {k}": columns_of(each, f"judged {k}") for k, each in named}
         who = None if judge is None else judge_of(judge)
         how = {"keep_foreign": keep_foreign, "machine_is_truth": machine_is_truth}
-        return TakenFiles(files=tuple(take_files(self.store, self.name, sources, who, **how)))
+        return ImportResult(files=tuple(take_files(self.store, self.name, sources, who, **how)))
 
     @checked
     def judge(
@@ -124,7 +124,7 @@ class CampaignWork(InStore):
         return self.store.retract(self.name, seq, judge_of(judge), reason).event
 
     @checked
-    def top_up(self, budget: Any, *, documents: str | None = None, queries: str | None = None) -> Made:
+    def top_up(self, budget: Any, *, documents: str | None = None, queries: str | None = None) -> NewCampaign:
         """Add to the budget: the same sample, and one more block of it; return what was drawn.
 
         Parameters
@@ -136,12 +136,12 @@ class CampaignWork(InStore):
         if added is None:
             raise InputError("expected a budget to add, got none", field="budget")
         sample, seq = topped_up(self.store, self.name, added, documents=documents, queries=queries)
-        return Made.of(self.store, self.name, self.store.place, sample, seq)
+        return NewCampaign.of(self.store, self.name, self.store.place, sample, seq)
 
     @checked
     def redraw(
         self, runs: Any, measure: Any = (), *, by_clock: bool | None = None, **asked: Unpack[RoundOptions]
-    ) -> Made:
+    ) -> NewCampaign:
         """Draw a further round, with a grade model that has learned from all that is judged; return what was drawn.
 
         Parameters
@@ -169,7 +169,7 @@ class CampaignWork(InStore):
         return draws.further_round(choices, request, by_clock=by_clock)[1]
 
     @checked
-    def export(self, kind: str, path: Any = None, *, as_of: int | None = None, force: bool = False) -> Exported:
+    def export(self, kind: str, path: Any = None, *, as_of: int | None = None, force: bool = False) -> ExportResult:
         """Write judgments, weights or the log for other tools; without a path the result holds the text.
 
         Parameters
@@ -184,7 +184,7 @@ class CampaignWork(InStore):
         return exported(self.store, self.name, kind, path, as_of)
 
     @checked
-    def verify(self, head: str | None = None) -> Verified:
+    def verify(self, head: str | None = None) -> VerificationResult:
         """Check that the log is whole, and that the sample, drawn again, is the one that was judged.
 
         Parameters
@@ -195,7 +195,7 @@ class CampaignWork(InStore):
         return verified(self.store, self.name, head)
 
     @checked
-    def cost(self, documents: str | None = None) -> Clocked:
+    def cost(self, documents: str | None = None) -> MeasuredCosts:
         """Fit what judging takes by the judges' clocks: seconds for an item, its length, its grade, a new query.
 
         Parameters
@@ -207,11 +207,11 @@ class CampaignWork(InStore):
 
     def stop(self) -> int:
         """Give out nothing more, and return how many judgments are held back; what is in hand may be answered."""
-        return closing.close(self.store, self.name)
+        return close_and_reopen.close(self.store, self.name)
 
     def reopen(self) -> int:
         """Give out again what was open when the campaign was stopped, and return how many judgments that are."""
-        return closing.reopen(self.store, self.name)
+        return close_and_reopen.reopen(self.store, self.name)
 
 
 class RoundOptions(SampleOptions, total=False):

@@ -12,15 +12,15 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from activeeval.campaigns.live import WaitingCounts, left_of
-from activeeval.campaigns.report.judges_content import Checked, Controlled
-from activeeval.campaigns.store import Acknowledged, Claimed, Control, ItemTexts
+from activeeval.campaigns.live_log import WaitingCounts, left_of
+from activeeval.campaigns.report.judges_content import ControlScore, JudgeChecks
+from activeeval.campaigns.store import Acknowledged, Control, ItemClaim, ItemTexts
 from activeeval.campaigns.training import KnownItem, trained
 from activeeval.core.errors import InputError
 from activeeval.core.judgments.controls import Checks
 from activeeval.core.judgments.log import Event
-from activeeval.core.judgments.shares import share_of
 from activeeval.core.judgments.state import Assignment, Place, State
+from activeeval.core.judgments.wilson_intervals import share_of
 
 APART = 10
 """A judge meets none of his last ten items again: he would remember what he said."""
@@ -194,12 +194,12 @@ class Controls:
         return int(hashlib.sha256("\0".join((self.secret, judge, what)).encode()).hexdigest()[:12], 16)
 
 
-def checked(state: State, events: Sequence[Event]) -> Checked:
+def checked(state: State, events: Sequence[Event]) -> JudgeChecks:
     """Return what judges said where it is known what they should say, of the log that a state comes to."""
-    return Checked(training=trained(events), controls=controlled(state.checks))
+    return JudgeChecks(training=trained(events), controls=controlled(state.checks))
 
 
-def controlled(checks: Checks) -> list[Controlled]:
+def controlled(checks: Checks) -> list[ControlScore]:
     """Return how often each judge said of controls what was expected, by kind."""
     by_kind: dict[tuple[str, str], list[Event]] = {}
     for (judge, _), event in checks.answers.items():
@@ -207,9 +207,9 @@ def controlled(checks: Checks) -> list[Controlled]:
     return [_controlled(*named, events) for named, events in sorted(by_kind.items())]
 
 
-def as_claimed(token: str, posed: Event, texts: ItemTexts) -> Claimed:
+def as_claimed(token: str, posed: Event, texts: ItemTexts) -> ItemClaim:
     """Return a control as a judge gets any item."""
-    return Claimed(
+    return ItemClaim(
         token=token,
         unit=0,
         block=0,
@@ -284,10 +284,10 @@ def discarded_of(events: Sequence[Event]) -> set[str]:
     return {str(event.body["document"]) for event in events if event.body.get("what") == "discarded"}
 
 
-def _controlled(judge: str, what: str, events: Sequence[Event]) -> Controlled:
+def _controlled(judge: str, what: str, events: Sequence[Event]) -> ControlScore:
     said = [event for event in events if event.grade is not None or "preferred" in event.body]
     right = sum(_said_in(event) == event.body["expected"] for event in said)
-    return Controlled(judge=judge, what=what, share=share_of(right, len(said)), n_skipped=len(events) - len(said))
+    return ControlScore(judge=judge, what=what, share=share_of(right, len(said)), n_skipped=len(events) - len(said))
 
 
 def _said_in(event: Event) -> object:

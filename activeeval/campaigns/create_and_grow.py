@@ -25,7 +25,7 @@ Texts = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class NewCampaign:
     """What was drawn for a campaign: the fields of its row.
 
     Attributes

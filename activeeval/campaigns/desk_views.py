@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from activeeval.campaigns.live import Precision, WaitingCounts
+from activeeval.campaigns.live_log import Precision, WaitingCounts
 from activeeval.campaigns.store import ItemTexts, JudgeAnswer
 
 _TOLERANCE_MS = 1000  # clocks of two machines tick alike, but a request is not received in the moment it is sent

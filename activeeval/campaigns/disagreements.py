@@ -9,7 +9,7 @@ from activeeval.campaigns.known_labels import grades_of
 from activeeval.campaigns.report.content import finite
 from activeeval.campaigns.state import CampaignState, Pair
 from activeeval.campaigns.store import Store
-from activeeval.core.campaign.reading import Moved, moved
+from activeeval.core.campaign.reading import LabelEffect, moved
 from activeeval.core.judgments.log import Event
 
 MOST = 100
@@ -17,7 +17,7 @@ MOST = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opinion:
+class JudgeGrade:
     """What a judge says of an item: a grade, or None where there can be none."""
 
     judge: str
@@ -55,7 +55,7 @@ class Disagreement:
     doc_id: str
     query: str
     title: str
-    opinions: Sequence[Opinion]
+    opinions: Sequence[JudgeGrade]
     counts_as: int | None
     influence: float | None
     narrowest: float | None
@@ -78,9 +78,9 @@ def disagreements(state: CampaignState, store: Store) -> list[Disagreement]:
     return [_disagreement(state, store, differing[pair], spans.get(pair), counts.get(pair)) for pair in order[:MOST]]
 
 
-def _influence(state: CampaignState, differing: Mapping[Pair, Mapping[str, Event]]) -> dict[Pair, Moved]:
+def _influence(state: CampaignState, differing: Mapping[Pair, Mapping[str, Event]]) -> dict[Pair, LabelEffect]:
     """Return how far the answer to the first question moves with each item, of those that are read."""
-    spans: dict[Pair, Moved] = {}
+    spans: dict[Pair, LabelEffect] = {}
     for sample in state.read if state.block else []:
         campaign = sample.campaign
         read = set(campaign.design.order.items[campaign.selection.places].tolist())
@@ -99,7 +99,7 @@ def _influence(state: CampaignState, differing: Mapping[Pair, Mapping[str, Event
 
 
 def _disagreement(
-    state: CampaignState, store: Store, by_judge: Mapping[str, Event], does: Moved | None, counts_as: int | None
+    state: CampaignState, store: Store, by_judge: Mapping[str, Event], does: LabelEffect | None, counts_as: int | None
 ) -> Disagreement:
     answers = sorted(by_judge.values(), key=lambda event: event.seq)
     first = answers[0]
@@ -111,7 +111,7 @@ def _disagreement(
         doc_id=first.doc_id,
         query=texts.query_text or first.query_id,
         title=str(texts.text.get("title") or first.doc_id),
-        opinions=[Opinion(judge=e.judge, grade=e.grade, reason=e.reason, note=e.note) for e in answers],
+        opinions=[JudgeGrade(judge=e.judge, grade=e.grade, reason=e.reason, note=e.note) for e in answers],
         counts_as=counts_as if counts_as is not None and counts_as >= 0 else None,
         influence=None if does is None else does.span,
         narrowest=None if does is None else finite(does.narrowest),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.campaigns.create_and_grow import Made, check_judged, check_rules, create, grow, redraw, top_up
+from activeeval.campaigns.create_and_grow import NewCampaign, check_judged, check_rules, create, grow, redraw, top_up
 from activeeval.campaigns.known_labels import labels_of
 from activeeval.campaigns.seconds import clocked, is_timed
 from activeeval.campaigns.state import CampaignState, Pair, check_next_round, state_of
@@ -30,7 +30,7 @@ from activeeval.inputs.loading import sampled_measure
 from activeeval.inputs.texts import SheetTexts, TextFile, TextFiles, texts_of
 from activeeval.inputs.traffic import drawn_among
 from activeeval.sampling.adaptive_depth import OF_CAMPAIGNS, adaptive_depth_in
-from activeeval.sampling.draw import Drawn, SampleRequest, draw_for, fresh_seed, with_texts
+from activeeval.sampling.draw import DrawnCase, SampleRequest, draw_for, fresh_seed, with_texts
 from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.sampling.policies import policy_for
 
@@ -108,7 +108,7 @@ def _method_of(request: SampleRequest) -> Method:
     return find_method(request.method or default_method(*map(sampled_measure, request.measures)).name)
 
 
-def _would_follow(request: SampleRequest, drawn: Drawn) -> bool:
+def _would_follow(request: SampleRequest, drawn: DrawnCase) -> bool:
     """Whether depths of what was drawn would follow labels, as nobody says otherwise."""
     if drawn.case is None:
         return False
@@ -150,7 +150,7 @@ class CampaignDrawing:
     progress: Callable[[str], object] = lambda what: None
     say: Say = lambda note: None
 
-    def new(self, choices: Choices, request: SampleRequest, rules: Rules) -> tuple[DrawnSample, Made]:
+    def new(self, choices: Choices, request: SampleRequest, rules: Rules) -> tuple[DrawnSample, NewCampaign]:
         """Draw a sample and put it into the store, ready for judges; return it and the row of the campaign.
 
         Parameters
@@ -174,11 +174,11 @@ class CampaignDrawing:
         beside |= {"texts": {what: asdict(file) for what, file in files.items()}} if files else {}
         with self.opened() as store:
             seq = create(store, self.name, sample, rules, texts=texts, beside=beside)
-            return sample, Made.of(store, self.name, self.place, sample, seq)
+            return sample, NewCampaign.of(store, self.name, self.place, sample, seq)
 
     def further_round(
         self, choices: Choices, request: SampleRequest, *, by_clock: bool = True
-    ) -> tuple[DrawnSample, Made]:
+    ) -> tuple[DrawnSample, NewCampaign]:
         """Draw a further round, to which all that is judged is known; return its sample and the campaign's row.
 
         Parameters
@@ -222,7 +222,7 @@ class CampaignDrawing:
         with self.opened() as store:
             check_next_round(state_of(store, self.name), sample)
             seq = redraw(store, self.name, sample, texts)
-            return sample, Made.of(store, self.name, self.place, sample, seq)
+            return sample, NewCampaign.of(store, self.name, self.place, sample, seq)
 
     def _texts(self, sample: DrawnSample, kept: TextFiles) -> tuple[TextFiles, SheetTexts]:
         """Return the tables of texts, by name or else as they were kept, and the texts."""

@@ -35,8 +35,8 @@ from activeeval.formats.tables.export import write_columns
 from activeeval.formats.text.trec import Prels, write_prels, write_qrels
 from activeeval.formats.writing import write_atomically
 from activeeval.report.message_lookup import text_of
+from activeeval.report.printable import PrintableResult
 from activeeval.report.rendering import Cell
-from activeeval.report.shown import PrintableResult
 
 _TEXTS = ("query_id", "doc_id", "query", "docid", "judge", "judge_kind", "note")
 _NOTHING_COMPLETE = "no block is complete: with which probability the items so far came is not known yet"
@@ -262,7 +262,7 @@ def _is_complete(state: CampaignState) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Exported(PrintableResult):
+class ExportResult(PrintableResult):
     """What was written of a campaign.
 
     Attributes
@@ -301,7 +301,9 @@ def _cell(text: str) -> Cell:
         return text or None
 
 
-def exported(store: Store, name: str, form: str, path: PathLike | None = None, as_of: int | None = None) -> Exported:
+def exported(
+    store: Store, name: str, form: str, path: PathLike | None = None, as_of: int | None = None
+) -> ExportResult:
     """Write a campaign as `export` does; without a path its text is returned."""
     if path is not None:
         return export(store, name, form, path, as_of)
@@ -310,7 +312,7 @@ def exported(store: Store, name: str, form: str, path: PathLike | None = None, a
         return replace(export(store, name, form, whole, as_of), text=Path(whole).read_text("utf-8"))
 
 
-def export(store: Store, name: str, form: str, path: PathLike, as_of: int | None = None) -> Exported:
+def export(store: Store, name: str, form: str, path: PathLike, as_of: int | None = None) -> ExportResult:
     """Write a campaign as of an event in one of `FORMATS`.
 
     Raises
@@ -326,4 +328,4 @@ def export(store: Store, name: str, form: str, path: PathLike, as_of: int | None
     notes += _beside(state, form, path)
     if state.campaign.judges_per_item > 1 and not is_of_log:
         notes.append(Note("grade of judges", {"policy": state.policy, "n": state.campaign.judges_per_item}))
-    return Exported(as_of=state.as_of, content=content, notes=(*notes, *state.machine_cautions))
+    return ExportResult(as_of=state.as_of, content=content, notes=(*notes, *state.machine_cautions))

@@ -20,8 +20,8 @@ from activeeval.core.results import Caution
 from activeeval.formats.judgments.from_files import held_or_read
 from activeeval.formats.tables.grades import allowed
 from activeeval.report.numbers import counted
+from activeeval.report.printable import PrintableResult
 from activeeval.report.rendering import Cell
-from activeeval.report.shown import PrintableResult
 
 Answer = tuple[str, str, JudgeAnswer, str | None, int | None]
 _FEW = 4
@@ -30,7 +30,7 @@ WHY = "as the file says"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TakenFile:
+class ImportedFile:
     """What became of the judgments of a file.
 
     Attributes
@@ -96,7 +96,7 @@ class TakenFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class TakenFiles(PrintableResult):
+class ImportResult(PrintableResult):
     """What became of judgments that came in.
 
     Attributes
@@ -104,7 +104,7 @@ class TakenFiles(PrintableResult):
     files : tuple of TakenFile
     """
 
-    files: tuple[TakenFile, ...]
+    files: tuple[ImportedFile, ...]
 
     @property
     def sentences(self) -> list[str]:
@@ -124,7 +124,7 @@ def take_files(
     *,
     keep_foreign: bool = False,
     machine_is_truth: bool = False,
-) -> list[TakenFile]:
+) -> list[ImportedFile]:
     """Store the judgments of files, all of them or none; return what became of each.
 
     Parameters
@@ -148,7 +148,7 @@ def take_files(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadFiles:
+class ParsedFiles:
     """What files say of a campaign, read and checked and not yet stored.
 
     Attributes
@@ -170,14 +170,14 @@ class ReadFiles:
     n_read: Mapping[str, int]
     of_machines: Mapping[str, int]
 
-    def stored(self) -> list[TakenFile]:
+    def stored(self) -> list[ImportedFile]:
         """Store all of it or nothing; return what became of each file."""
         stored = self.store.record_all(self.campaign, [(who, answers) for _, who, answers in self.parts], self.unjudged)
         done: dict[str, list[Acknowledged]] = {path: [] for path in self.n_read}
         for (path, *_), events in zip(self.parts, stored, strict=True):
             done[path] += events
         return [
-            TakenFile.of(path, self.n_read[path], events, self.of_machines.get(path, 0))
+            ImportedFile.of(path, self.n_read[path], events, self.of_machines.get(path, 0))
             for path, events in done.items()
         ]
 
@@ -190,17 +190,17 @@ def read_files(
     *,
     keep_foreign: bool = False,
     machine_is_truth: bool = False,
-) -> ReadFiles:
+) -> ParsedFiles:
     """Read the judgments of files for a campaign; else as `take_files`."""
     campaign, units = store.campaign(name), store.units(name)
-    drawn = _Drawn([row.digest for row in store.samples(name)], units, campaign.max_grade)
+    drawn = _CampaignUnits([row.digest for row in store.samples(name)], units, campaign.max_grade)
     drawn.machine_is_truth = machine_is_truth
     drawn.sources = paths if isinstance(paths, Mapping) else {}
     # nothing is stored where one cannot be read
     unjudged: list[Unjudged] = []
     by_file = {path: _answers(campaign.judging, path, drawn, judge, unjudged) for path in paths}
     kept = by_file if keep_foreign else {path: _of_units(by_judge, units) for path, by_judge in by_file.items()}
-    return ReadFiles(
+    return ParsedFiles(
         store=store,
         campaign=name,
         parts=[(path, who, answers) for path, by_judge in kept.items() for who, answers in by_judge.items()],
@@ -217,7 +217,7 @@ def _of_units(by_judge: Mapping[str, list[Answer]], units: Sequence[UnitRow]) ->
     return {who: answers for who, answers in kept.items() if answers}
 
 
-class _Drawn:
+class _CampaignUnits:
     """What sheets and tables may be about: the samples, the units of each item, and queries by their texts."""
 
     def __init__(self, samples: Sequence[str], units: Sequence[UnitRow], max_grade: int | None) -> None:
@@ -284,7 +284,7 @@ class _Drawn:
 
 @singledispatch
 def _answers(
-    judging: Judging, path: str, drawn: _Drawn, judge: str | None, unjudged: list[Unjudged]
+    judging: Judging, path: str, drawn: _CampaignUnits, judge: str | None, unjudged: list[Unjudged]
 ) -> dict[str, list[Answer]]:
     """Return what each judge says in a file of grades, and add what came back on a sheet without one.
 
@@ -330,7 +330,7 @@ def _answers(
 
 @_answers.register
 def _(
-    judging: ByComparisons, path: str, drawn: _Drawn, judge: str | None, unjudged: list[Unjudged]
+    judging: ByComparisons, path: str, drawn: _CampaignUnits, judge: str | None, unjudged: list[Unjudged]
 ) -> dict[str, list[Answer]]:
     from activeeval.sampling.ranked_sheets import check_held
 

@@ -14,7 +14,7 @@ from activeeval.core.masked_addresses import masked
 
 
 @dataclass(slots=True, eq=False)
-class InStore:
+class StoreHandle:
     """A name in a store; `close`, or the end of a ``with``, closes the store."""
 
     store: Store

@@ -14,17 +14,17 @@ from activeeval.campaigns.estimates_over_time import date_of
 from activeeval.campaigns.known_labels import grades_of
 from activeeval.campaigns.report.content import finite
 from activeeval.campaigns.report.judges_content import (
-    Day,
+    DailyAnswers,
     FittedSeconds,
     GradesByJudge,
+    JudgeActivity,
     JudgeAgreement,
     JudgePair,
     Seconds,
     SharedAgreement,
-    Skipped,
     SkippedByJudge,
+    SkippedItems,
     SkippingReason,
-    Work,
 )
 from activeeval.campaigns.seconds import fitted
 from activeeval.campaigns.state import CampaignState, Pair
@@ -35,7 +35,7 @@ from activeeval.core.judgments.agreement import PairAgreement
 from activeeval.core.judgments.coefficients import confusion
 from activeeval.core.judgments.log import Event, is_of_control
 from activeeval.core.judgments.seconds import SecondsTaken
-from activeeval.core.judgments.skipping import skipping_of
+from activeeval.core.judgments.skip_tests import skipping_of
 from activeeval.core.judgments.state import State
 
 RESAMPLES = 500
@@ -43,7 +43,7 @@ RESAMPLES = 500
 ANSWERS = ("judged", "cannot")
 
 
-def work_of(state: State, events: Sequence[Event]) -> list[Work]:
+def work_of(state: State, events: Sequence[Event]) -> list[JudgeActivity]:
     """Return the work of each judge, by name."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     seconds: dict[str, list[float]] = defaultdict(list)
@@ -56,7 +56,7 @@ def work_of(state: State, events: Sequence[Event]) -> list[Work]:
                 seconds[event.judge].append(event.active_ms / 1000)
     stands = Counter((e.judge, e.kind) for e in state.standing)
     return [
-        Work(
+        JudgeActivity(
             judge=judge,
             judged=stands[judge, "judged"],
             cannot=stands[judge, "cannot"],
@@ -76,10 +76,10 @@ def seconds_of(taken: Sequence[float]) -> Seconds:
     return Seconds(timed=seconds.n, seconds_median=seconds.median, seconds_mean=seconds.mean)
 
 
-def days_of(events: Sequence[Event]) -> list[Day]:
+def days_of(events: Sequence[Event]) -> list[DailyAnswers]:
     """Return how many answers each judge gave on each day, UTC."""
     counts = Counter((date_of(e.at)[:10], e.judge) for e in events if e.kind in ANSWERS)
-    return [Day(day=day, judge=judge, answers=n) for (day, judge), n in sorted(counts.items())]
+    return [DailyAnswers(day=day, judge=judge, answers=n) for (day, judge), n in sorted(counts.items())]
 
 
 def cost_model_of(units: Sequence[UnitRow], events: Sequence[Event]) -> FittedSeconds | None:
@@ -181,7 +181,7 @@ def _pairs(
     return pairs
 
 
-def skipped_by(state: CampaignState, events: Sequence[Event]) -> Skipped:
+def skipped_by(state: CampaignState, events: Sequence[Event]) -> SkippedItems:
     """Return what judges put off and could not judge, with reasons, and who skips relevant items more than others.
 
     An item is relevant where the grade that counts of it is above 0; one that has none says nothing.
@@ -213,7 +213,7 @@ def skipped_by(state: CampaignState, events: Sequence[Event]) -> Skipped:
                 is_named=skipping.is_suspect(len(faced)),
             )
         )
-    return Skipped(
+    return SkippedItems(
         judges=rows,
         reasons=[
             SkippingReason(judge=judge, kind=kind, reason=reason, n=n)

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from activeeval.campaigns.desk_views import ItemView
-from activeeval.campaigns.store import GuidelinesRow, ItemPosition, ItemTexts, Store, TextCounts, TextRow, Wanted
+from activeeval.campaigns.store import GuidelinesRow, ItemFilter, ItemPosition, ItemTexts, Store, TextCounts, TextRow
 from activeeval.core.errors import InputError
 from activeeval.report.numbers import counted
 
@@ -70,7 +70,7 @@ class TextsView:
     guidelines: Sequence[GuidelinesVersion]
 
 
-def texts_of(store: Store, name: str, wanted: Wanted, served_guidelines: str = "") -> TextsView:
+def texts_of(store: Store, name: str, wanted: ItemFilter, served_guidelines: str = "") -> TextsView:
     """Return a page of the texts of a campaign.
 
     Parameters

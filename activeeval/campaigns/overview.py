@@ -10,7 +10,7 @@ from activeeval.campaigns.control_items import checked
 from activeeval.campaigns.estimates_over_time import date_of, readings_of
 from activeeval.campaigns.judges import agreement_of, work_of
 from activeeval.campaigns.report.content import CampaignReading
-from activeeval.campaigns.report.judges_content import Checked, JudgeAgreement, Work
+from activeeval.campaigns.report.judges_content import JudgeActivity, JudgeAgreement, JudgeChecks
 from activeeval.campaigns.report.next_steps import aside_sentence, expected_sentence, next_sentence, reached_sentence
 from activeeval.campaigns.state import CampaignState
 from activeeval.campaigns.status import estimates_of, reached, status, step_of
@@ -22,7 +22,7 @@ _MOST_REMARKS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remark:
+class JudgeRemark:
     """What a judge remarked of an item: why it cannot be judged, or a note beside a grade; event ``seq``."""
 
     seq: int
@@ -75,12 +75,12 @@ class Overview:
     has_course: bool
     waiting: int
     hours_left: float | None
-    judges: Sequence[Work]
+    judges: Sequence[JudgeActivity]
     agreement: JudgeAgreement
-    checked: Checked
+    checked: JudgeChecks
     n_corrected: int = 0
-    cannot: Sequence[Remark] = field(default_factory=list)
-    notes: Sequence[Remark] = field(default_factory=list)
+    cannot: Sequence[JudgeRemark] = field(default_factory=list)
+    notes: Sequence[JudgeRemark] = field(default_factory=list)
 
 
 def overview(state: CampaignState, store: Store, *, interval: str = "t", confidence: float = 0.95) -> Overview:
@@ -145,8 +145,8 @@ def _compared_with_notes(state: CampaignState) -> list[Event]:
     return sorted(noted, key=lambda event: -event.seq)[:_MOST_REMARKS]
 
 
-def _remark(event: Event, text: str) -> Remark:
-    return Remark(
+def _remark(event: Event, text: str) -> JudgeRemark:
+    return JudgeRemark(
         seq=event.seq,
         date=date_of(event.at),
         judge=event.judge,

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 from activeeval.campaigns.control_items import as_seen
 
 if TYPE_CHECKING:
-    from activeeval.campaigns.store import Acknowledged, Claimed, Store
+    from activeeval.campaigns.store import Acknowledged, ItemClaim, Store
     from activeeval.report.rendering import Row
 
 _CLAIMED = ("token", "query_id", "doc_id", "unit", "block", "k", "lease_until", "was_put_off", "query_text", "text")
 _STORED = ("seq", "kind", "judge", "query_id", "doc_id", "grade")
 
 
-def claimed_line(item: Claimed | None, store: Store, name: str) -> Row:
+def claimed_line(item: ItemClaim | None, store: Store, name: str) -> Row:
     """Return an item with the token with which the answer is given; a token of None where nothing is left."""
     if item is None:
         return {"token": None}
     return {name: getattr(item, name) for name in _CLAIMED} | {"unit": _unit_word(item, store, name)}
 
 
-def _unit_word(item: Claimed, store: Store, name: str) -> str:
+def _unit_word(item: ItemClaim, store: Store, name: str) -> str:
     """Return a word that tells units apart and says nothing of their order in the queue.
 
     It is keyed with the digest of the first event, which stands for the campaign's set-up and its sample and which no

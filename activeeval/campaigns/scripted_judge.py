@@ -16,14 +16,14 @@ from activeeval.report.numbers import counted
 Pair = tuple[str, str]
 
 
-class Answered(NamedTuple):
+class AcceptedAnswer(NamedTuple):
     """An answer that the store has acknowledged, and the token it was given with."""
 
     acknowledged: Acknowledged
     token: str
 
 
-class Script(NamedTuple):
+class ScriptedAnswers(NamedTuple):
     """What a scripted judge says.
 
     Attributes
@@ -40,7 +40,7 @@ class Script(NamedTuple):
     notes: tuple[Caution | Note, ...] = ()
 
 
-def script_of(source: str | Judgments, *, machine_is_truth: bool = False) -> Script:
+def script_of(source: str | Judgments, *, machine_is_truth: bool = False) -> ScriptedAnswers:
     """Make a scripted judge of judgments, of a file or in memory.
 
     Plain text is read line by line: the compiled readers take a second to start, and whoever runs a scripted judge
@@ -54,7 +54,7 @@ def script_of(source: str | Judgments, *, machine_is_truth: bool = False) -> Scr
     judgments = held_or_read(source, is_plain=not machine_is_truth, machine_is_truth=machine_is_truth)
     machine = judgments.source if judgments.n_of_machines else ""
     if not judgments.holds("truth"):
-        return Script(judgments.graded_pairs(), machine, judgments.notes())
+        return ScriptedAnswers(judgments.graded_pairs(), machine, judgments.notes())
     ranked = {
         (query, doc): grade
         for query, truth in judgments.truths().items()
@@ -63,7 +63,7 @@ def script_of(source: str | Judgments, *, machine_is_truth: bool = False) -> Scr
             **{doc: len(truth.top) + 1 - rank for rank, doc in truth.ranked},
         }.items()
     }
-    return Script(ranked, machine, judgments.notes())
+    return ScriptedAnswers(ranked, machine, judgments.notes())
 
 
 def judge_all(
@@ -75,7 +75,7 @@ def judge_all(
     limit: int | None = None,
     unjudged: str = "error",
     machine: str = "",
-) -> Iterator[Answered]:
+) -> Iterator[AcceptedAnswer]:
     """Claim and submit until nothing is left or so many are judged; yield each answer once it is acknowledged.
 
     Of top-k judging these are comparisons: a tie where two grades are equal.
@@ -104,8 +104,8 @@ def judge_all(
         n_done += 1
         judgment = desk.answer(docs, [max(grade, 0) for grade in grades]).of_machine(machine)
         if limit is not None and n_done == limit:
-            yield Answered(desk.submit(item.token, judgment), item.token)
+            yield AcceptedAnswer(desk.submit(item.token, judgment), item.token)
             return
         done, following = desk.submit_and_claim(item.token, judgment)
-        yield Answered(done, item.token)
+        yield AcceptedAnswer(done, item.token)
         item = following

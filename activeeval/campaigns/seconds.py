@@ -18,8 +18,8 @@ from activeeval.core.results import Note
 from activeeval.core.types import Floats
 from activeeval.formats.tables.text_tables import DOCUMENTS, NEED, read_texts
 from activeeval.report.numbers import counted
+from activeeval.report.printable import PrintableResult
 from activeeval.report.rendering import Cell
-from activeeval.report.shown import PrintableResult
 
 _PARTS = {"item": "an item", "length": "1,000 letters", "grade": "a grade more", "query": "a new query"}
 PRIOR_ITEMS = 30.0
@@ -66,7 +66,7 @@ class CostModel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Clocked(PrintableResult):
+class MeasuredCosts(PrintableResult):
     """What the next design is to take for costs.
 
     Attributes
@@ -159,7 +159,7 @@ def fitted(units: Iterable[UnitRow], events: Iterable[Event], prior: CostModel |
     )
 
 
-def clocked(store: Store, name: str, documents: str | None = None) -> Clocked:
+def clocked(store: Store, name: str, documents: str | None = None) -> MeasuredCosts:
     """Return what judging takes by the clocks of a campaign's judges, fitted to all of them so far.
 
     The length is that of the texts that the campaign or ``documents`` holds, the mean of those elsewhere; the grade
@@ -188,7 +188,7 @@ def clocked(store: Store, name: str, documents: str | None = None) -> Clocked:
     lengths = np.array([letters.get(doc, mean) for doc in ids], dtype=np.float64)
     grades = np.zeros(pool.n_items) if design.beliefs is None else design.beliefs.expected_grades()[0]
     seconds = model.item_seconds(lengths, grades)
-    return Clocked(model=model, costs=Costs(seconds, queries, items, "the judges' clocks"))
+    return MeasuredCosts(model=model, costs=Costs(seconds, queries, items, "the judges' clocks"))
 
 
 def is_timed(events: Iterable[Event]) -> bool:

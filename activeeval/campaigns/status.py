@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 from activeeval.campaigns.report.design_content import CampaignProgress
 from activeeval.campaigns.report.judges_content import Step
-from activeeval.campaigns.report.next_steps import Reached
+from activeeval.campaigns.report.next_steps import JudgingProgress
 from activeeval.campaigns.state import CampaignState, answered
 from activeeval.campaigns.store import Store
 from activeeval.core.campaign import Campaign, Unit
@@ -19,8 +19,8 @@ from activeeval.inputs.systems import direction
 from activeeval.report.answer_sentences import sentence
 from activeeval.report.cautions import marked
 from activeeval.report.numbers import agreeing, counted
+from activeeval.report.printable import PrintableResult
 from activeeval.report.rendering import Cell
-from activeeval.report.shown import PrintableResult
 from activeeval.sampling.answers import SampleAnswer
 from activeeval.sampling.estimate import Estimates
 
@@ -50,7 +50,7 @@ class Status:
     free: int
     in_hand: int
     by_query: bool
-    reached: Reached
+    reached: JudgingProgress
     differing: int | None = None
     n_unread: int = 0
     cautions: tuple[Caution, ...] = ()
@@ -143,11 +143,11 @@ def _status(state: CampaignState, free: int, in_hand: int) -> Status:
     )
 
 
-def reached_of(state: CampaignState) -> Reached:
+def reached_of(state: CampaignState) -> JudgingProgress:
     """Return how much of a campaign is judged, and by whom."""
     judges = Counter(event.judge for event in state.state.standing)
     is_each_once = state.campaign.judges_per_item == 1 and not state.campaign.judging.is_whole
-    return Reached(
+    return JudgingProgress(
         done=state.progress.judged,
         planned=sum(state.progress),
         noun="judgment" if is_each_once else "item",

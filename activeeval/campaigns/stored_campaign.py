@@ -20,14 +20,14 @@ from activeeval.campaigns.report.collect import summary
 from activeeval.campaigns.report.page import SUFFIXES, campaign_text
 from activeeval.campaigns.state import CampaignState, state_of
 from activeeval.campaigns.status import CampaignStatus, estimates_of, reached, status
-from activeeval.campaigns.store import Claimed, JudgeAnswer, checked_name
+from activeeval.campaigns.store import ItemClaim, JudgeAnswer, checked_name
 from activeeval.core.checks import brief, check_names
 from activeeval.core.errors import InputError
 from activeeval.core.estimation import check_scope
 from activeeval.core.judgments.log import Event
 from activeeval.formats.tables.frames import frame_of
 from activeeval.formats.writing import write_atomically
-from activeeval.graders.audit_result import Audited, audited_of
+from activeeval.graders.audit_result import AuditResult, audited_of
 from activeeval.inputs.arguments import checked, graders_of, measures_of, warn_of
 from activeeval.inputs.systems import direction
 from activeeval.inputs.texts import texts_of as words_of
@@ -110,12 +110,12 @@ class StoredCampaign(CampaignWork):
     """
 
     @checked
-    def claim(self, judge: str) -> Claimed | None:
+    def claim(self, judge: str) -> ItemClaim | None:
         """Return the next item for a judge, with its texts and its token; None where nothing is left for this judge."""
         return desk_of(self.store, self.name).claim(judge_of(judge))
 
     @checked
-    def submit(self, claimed: Claimed | str, grade: int | None = None, **answer: Unpack[AnswerOptions]) -> Event:
+    def submit(self, claimed: ItemClaim | str, grade: int | None = None, **answer: Unpack[AnswerOptions]) -> Event:
         """Store the answer to an item, and return it as it is stored; of kind ``late`` where it does not count.
 
         Parameters
@@ -128,7 +128,7 @@ class StoredCampaign(CampaignWork):
             `AnswerOptions`: cannot, later, preferred, tie, discard, key and active_ms.
         """
         key, judgment = answer.get("key"), _judgment(grade, answer)
-        if not isinstance(claimed, (str, Claimed)):
+        if not isinstance(claimed, (str, ItemClaim)):
             raise InputError(f"`claimed` is what `claim` returned, or its token, got {brief(claimed)}", field="claimed")
         token = claimed if isinstance(claimed, str) else claimed.token
         return desk_of(self.store, self.name).submit(token, judgment, key).event
@@ -182,7 +182,7 @@ class StoredCampaign(CampaignWork):
         scope: str = "pool",
         confidence: float = 0.95,
         as_of: int | None = None,
-    ) -> Audited:
+    ) -> AuditResult:
         """Return what the campaign says of machines' grades: arguments as of `Sample.audit`.
 
         Raises

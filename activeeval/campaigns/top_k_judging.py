@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from activeeval.campaigns.store import Acknowledged, Claimed, JudgeAnswer, Store
+from activeeval.campaigns.store import Acknowledged, ItemClaim, JudgeAnswer, Store
 from activeeval.core.errors import InputError, shown
 from activeeval.core.judgments.comparisons import Comparison, Truth
 from activeeval.core.judgments.judge_names import judge_name
 from activeeval.core.judgments.log import OF_MACHINE, Event
 from activeeval.core.judgments.state import State
-from activeeval.topk import Remaining, TopKLabelling
+from activeeval.topk import RemainingComparisons, TopKLabelling
 
 Pair = tuple[str, str]
 Body = Mapping[str, Any]
@@ -37,7 +37,7 @@ class DocumentPair:
         What its judge has said of the query before.
     """
 
-    claimed: Claimed
+    claimed: ItemClaim
     labelling: TopKLabelling
 
     @property
@@ -66,7 +66,7 @@ class DocumentPair:
         return self.labelling.n_items
 
     @property
-    def remaining(self) -> Remaining:
+    def remaining(self) -> RemainingComparisons:
         """How many comparisons the query may still take."""
         return self.labelling.remaining(0, 50)
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from activeeval.campaigns.desk_views import ItemView
-from activeeval.campaigns.report.judges_content import Trained
+from activeeval.campaigns.report.judges_content import TrainingScore
 from activeeval.campaigns.store import ItemTexts, Store
 from activeeval.core.errors import InputError, shown
 from activeeval.core.judgments.log import Event
-from activeeval.core.judgments.shares import share_of
+from activeeval.core.judgments.wilson_intervals import share_of
 
 if TYPE_CHECKING:
     from activeeval.formats.tables.sheets import Sheet
@@ -97,13 +97,15 @@ def trained_on(store: Store, name: str, judge: str, known: Sequence[KnownItem], 
     return TrainingView(known=item, number=number, n=len(known), said=said[item.key])
 
 
-def trained(events: Sequence[Event]) -> list[Trained]:
+def trained(events: Sequence[Event]) -> list[TrainingScore]:
     """Return how often each judge gave the known grade, by the events of their training."""
     by_judge: dict[str, list[bool]] = {}
     for event in events:
         if event.kind == "trained":
             by_judge.setdefault(event.judge, []).append(event.grade == event.body["expected"])
-    return [Trained(judge=judge, share=share_of(sum(right), len(right))) for judge, right in sorted(by_judge.items())]
+    return [
+        TrainingScore(judge=judge, share=share_of(sum(right), len(right))) for judge, right in sorted(by_judge.items())
+    ]
 
 
 def _item(sheet: Sheet, row: int, max_grade: int) -> KnownItem:

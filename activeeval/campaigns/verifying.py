@@ -10,14 +10,14 @@ from activeeval.core.campaign import Campaign
 from activeeval.core.campaign.probabilities import item_probabilities
 from activeeval.core.errors import ActiveEvalError, InputError
 from activeeval.report.numbers import counted
+from activeeval.report.printable import PrintableResult
 from activeeval.report.rendering import Cell
-from activeeval.report.shown import PrintableResult
 
 _MOST = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Verified(PrintableResult):
+class VerificationResult(PrintableResult):
     """Whether a campaign is still what it was.
 
     Attributes
@@ -51,10 +51,10 @@ class Verified(PrintableResult):
         return [{"campaign": self.campaign, "is_whole": self.is_whole, "head": self.head, "problems": problems}]
 
 
-def verified(store: Store, name: str, head: str | None = None) -> Verified:
+def verified(store: Store, name: str, head: str | None = None) -> VerificationResult:
     """Check a campaign as `verify` does, and return the head of its log beside what is wrong."""
     problems = tuple(verify(store, name, head))
-    return Verified(campaign=name, head=head_of(store, name), problems=problems)
+    return VerificationResult(campaign=name, head=head_of(store, name), problems=problems)
 
 
 def head_of(store: Store, name: str) -> str:

@@ -177,7 +177,7 @@ class _Interrupt(KeyboardInterrupt):
     has_come = False
 
 
-class _Talk:
+class _Stderr:
     """Stderr that goes on where nobody reads it any more, as behind `2>&1 | head -1`: talk does not end the work."""
 
     def __init__(self, stream: Any) -> None:
@@ -217,7 +217,7 @@ def main() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored, as under nohup
         signal.signal(signal.SIGINT, _interrupt)
     if sys.stderr is not None:
-        sys.stderr = _Talk(sys.stderr)
+        sys.stderr = _Stderr(sys.stderr)
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # the caller has closed it
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115

@@ -116,7 +116,7 @@ def _show_all(context: click.Context, _: click.Parameter, is_asked: bool) -> Non
         context.exit()
 
 
-class Helped(click.Command):
+class GroupedHelp(click.Command):
     """A command whose help shows its options in groups, and the rarer ones to whoever asks for all."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -177,7 +177,7 @@ class Helped(click.Command):
             formatter.write_text(f"--help-all: {' and '.join(parts)}")
 
 
-class LateCommands(MutableMapping[str, click.Command]):
+class LazyCommands(MutableMapping[str, click.Command]):
     """Commands by their names, each imported when it is first asked for: whoever runs one does not wait for all."""
 
     def __init__(self) -> None:
@@ -209,14 +209,14 @@ class LateCommands(MutableMapping[str, click.Command]):
         return len(self._commands)
 
 
-class HelpedGroup(Helped, click.Group):
+class GroupedCommands(GroupedHelp, click.Group):
     """Commands that are listed by what they are for."""
 
-    commands: LateCommands
+    commands: LazyCommands
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.commands = LateCommands()
+        self.commands = LazyCommands()
         self.sections: dict[str, list[str]] = {}
 
     def add_late(self, title: str, **homes: tuple[str, str]) -> None:
@@ -253,14 +253,14 @@ class HelpedGroup(Helped, click.Group):
         super().format_options(ctx, formatter)
 
 
-def command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], Helped]:
+def command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], GroupedHelp]:
     """Return what makes a function a command; the table of its group has its line in the list of commands."""
-    return click.command(name, cls=Helped, **settings)
+    return click.command(name, cls=GroupedHelp, **settings)
 
 
-def group(name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], HelpedGroup]:
+def group(name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], GroupedCommands]:
     """Return what makes a function a group of commands."""
-    return click.group(name, cls=HelpedGroup, **settings)
+    return click.group(name, cls=GroupedCommands, **settings)
 
 
 def write_rows(formatter: click.HelpFormatter, rows: Iterable[tuple[str, str]], width: int) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from activeeval.cli.option_types import BUDGET, SCALE, SEED, TYPES, FiniteRange, Words
+from activeeval.cli.option_types import BUDGET, SCALE, SEED, TYPES, ChoiceType, FiniteRange
 from activeeval.core.errors import ChoiceError
 from activeeval.core.options import Option, declared
 from activeeval.inputs.options import FILES, IntervalFields, PoolFields
@@ -67,7 +67,7 @@ confidence_option = options_of(IntervalFields, only=("confidence",))
 interval_option = click.option(
     "--interval",
     "kind",
-    type=Words(("t", "group-sequential")),
+    type=ChoiceType(("t", "group-sequential")),
     default="t",
     help="group-sequential: valid at the end of every block, for those who look again.",
 )

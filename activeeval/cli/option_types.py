@@ -24,7 +24,7 @@ class FiniteRange(click.FloatRange):
         return number
 
 
-class Words(click.Choice):  # type: ignore[type-arg]  # older releases are not generic
+class ChoiceType(click.Choice):  # type: ignore[type-arg]  # older releases are not generic
     """One of some words; one that there was is refused with what to use."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:

@@ -1,7 +1,7 @@
 """From a number to a verdict: the one place where an estimate with its interval becomes better, worse or undecided.
 
 `compare`, `estimate`, `score`, campaigns, the judging page, reports and watches make an `Answer` here, and print it.
-What should decide an answer that is open is found by `activeeval.core.campaign.deciding`.
+What should decide an answer that is open is found by `activeeval.core.campaign.more_needed`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FINE, WORSE, OPEN = 0, 10, 11
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Needed:
+class MoreNeeded:
     """What should decide an open answer, if it stays near what it is.
 
     Attributes
@@ -116,7 +116,7 @@ class Answer:
     p_value: float | None = None
     segment: str | None = None
     half_width_at_end: float | None = None
-    needed: Needed | None = None
+    needed: MoreNeeded | None = None
     n_cannot: int = 0
     margin: float = 0.0
     is_supported: bool = True

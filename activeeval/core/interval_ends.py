@@ -254,7 +254,7 @@ class Shares:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Basis:
+class IntervalBasis:
     """What the default interval of a mean rests on.
 
     Attributes
@@ -283,7 +283,7 @@ class Basis:
     degrees_of_freedom: float
     limits: tuple[float, float] = UNLIMITED
     shares: Shares | None = None
-    inner: Basis | None = None
+    inner: IntervalBasis | None = None
 
     @property
     def largest(self) -> float:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 
-from activeeval.core.interval_ends import UNLIMITED, Basis, Shares
+from activeeval.core.interval_ends import UNLIMITED, IntervalBasis, Shares
 from activeeval.core.types import Floats
 
 
@@ -161,7 +161,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cannot:
+class Unjudgeable:
     """Items of a sample that could not be judged.
 
     Attributes
@@ -259,14 +259,14 @@ class Estimate:
     scope: str = "pool"
     log: str = ""
     share: float = 1.0
-    cannot: Cannot | None = None
+    cannot: Unjudgeable | None = None
     effective_sample_size: float | None = None
     size_unknown: str = ""
     observed_error: float | None = None
     planned_error: float | None = None
     limits: tuple[float, float] = UNLIMITED
     shares: Shares | None = None
-    inner: Basis | None = None
+    inner: IntervalBasis | None = None
     largest: float = 0.0
     notes: tuple[Note | Caution, ...] = field(default=(), compare=False)
     concerns: tuple[Caution, ...] = field(default=(), compare=False)
@@ -327,9 +327,9 @@ class Estimate:
         return self.largest if self.largest > LARGEST_SHARE and self.n_queries > 1 else None
 
     @property
-    def basis(self) -> Basis:
+    def basis(self) -> IntervalBasis:
         """What its interval rests on."""
-        return Basis(
+        return IntervalBasis(
             value=self.value,
             std_error=self.std_error,
             degrees_of_freedom=self.degrees_of_freedom,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from activeeval.core.errors import FormatError
 from activeeval.formats.files import check_unpacked, read_binary
 from activeeval.formats.suffixes import PathLike
-from activeeval.formats.writing import Together
+from activeeval.formats.writing import AtomicFiles
 
 _FEW = 3
 _MOST_UNPACKED = 1 << 26
@@ -32,7 +32,7 @@ _BROKEN = (
 )
 
 
-def write_arrays(path: PathLike, arrays: Mapping[str, NDArray[Any]], files: Together) -> None:
+def write_arrays(path: PathLike, arrays: Mapping[str, NDArray[Any]], files: AtomicFiles) -> None:
     """Write arrays by name, packed, beside other files; the same arrays make the same bytes."""
     name = os.fspath(path)
     if os.path.isdir(path):

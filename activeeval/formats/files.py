@@ -41,7 +41,7 @@ _MOST_TYPED = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
+class FileStamp:
     """Size and time of a file when it was about to be read, to notice that it is still being written.
 
     Attributes

@@ -16,7 +16,7 @@ from activeeval.core.pool.keyed import Costs, Probabilities, Qrels
 from activeeval.core.pool.keys import distinct_texts, first_repeated_pair, places_within
 from activeeval.core.pool.texts import Texts
 from activeeval.core.types import Floats
-from activeeval.formats.files import Stamp
+from activeeval.formats.files import FileStamp
 from activeeval.formats.pooling import TablePool, pool_from_tables
 from activeeval.formats.suffixes import TABLES, PathLike, bare_suffix
 from activeeval.formats.tables.cells import tiny_texts
@@ -79,7 +79,7 @@ def load_run(source: Any) -> Run:
         return source
     if not isinstance(source, (str, os.PathLike)):
         return _table_run(source)
-    stamp = Stamp.of(source)
+    stamp = FileStamp.of(source)
     run = _table_run(source) if bare_suffix(source) in TABLES else read_run(source)
     stamp.check()
     return run

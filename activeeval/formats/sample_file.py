@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from activeeval.core.campaign.campaign import Campaign
 from activeeval.core.design import Design, GradeProbs, Order
-from activeeval.core.design.carried_samples import GRADES, Carried
+from activeeval.core.design.carried_samples import GRADES, CarriedScheme
 from activeeval.core.design.histories import History
 from activeeval.core.design.methods import find_method
-from activeeval.core.design.query_paths import Paths
+from activeeval.core.design.query_paths import QueryPaths
 from activeeval.core.errors import ActiveEvalError, InputError
 from activeeval.core.grade_models.query_factor import QueryFactor
 from activeeval.core.grade_models.refit import ValueRefit
@@ -28,7 +28,7 @@ from activeeval.core.pool import QueryDraw, QueryPool, Rankings, pool_hashes
 from activeeval.core.pool.texts import Texts
 from activeeval.core.types import Floats
 from activeeval.formats.arrays import read_arrays, unpacked
-from activeeval.formats.gathered import gathered_arrays, with_gathered
+from activeeval.formats.selected_queries import gathered_arrays, with_gathered
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -133,7 +133,7 @@ def from_arrays(arrays: Arrays) -> Campaign:
     if id_of(arrays) != digest_of(arrays):
         raise InputError("the sample was changed or damaged since it was written: its digest is another")
     try:
-        paths = Paths.of_arrays(arrays) if "looks" in arrays else None
+        paths = QueryPaths.of_arrays(arrays) if "looks" in arrays else None
         return Campaign(
             _design(arrays),
             key=int(arrays["key"][0]),
@@ -228,7 +228,7 @@ def _design(arrays: Arrays) -> Design:
     budget, expected, planned = arrays["budget"].tolist()
     design = Design(
         name=name,
-        scheme=(Carried if GRADES in arrays else method.scheme).of_arrays(arrays, pool.n_queries),
+        scheme=(CarriedScheme if GRADES in arrays else method.scheme).of_arrays(arrays, pool.n_queries),
         stage=method.stage,
         order=order,
         readings=tuple(method.stage.reading(target, order, beliefs, known) for target in targets),

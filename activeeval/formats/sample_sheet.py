@@ -15,7 +15,7 @@ from activeeval.core.campaign.campaign import Campaign
 from activeeval.core.campaign.judging_rules import Rules
 from activeeval.core.errors import InputError, unseen_difference
 from activeeval.core.judgments.judge_names import judge_name
-from activeeval.core.judgments.policies import Differing, add_grade, check_alike
+from activeeval.core.judgments.policies import DisagreedItem, add_grade, check_alike
 from activeeval.core.pool.texts import Texts
 from activeeval.formats.tables.draws import CANNOT, EMPTY, Draws
 
@@ -102,7 +102,7 @@ def _grades_by_judge(campaign: Campaign, sheets: Mapping[str, Draws], policy: st
                 add_grade(grades, who, grade, f"{where}: {pool.place(item)}")
                 places_of.setdefault(item, {})[who] = where
     if policy == "refuse":
-        check_alike(Differing(pool.place(item), by_item[item], places_of[item]) for item in places_of)
+        check_alike(DisagreedItem(pool.place(item), by_item[item], places_of[item]) for item in places_of)
     lost = [item for item in places.values() if item not in by_item]
     if lost:
         where = f"{', '.join(sheets)}: {pool.place(lost[0])}"

@@ -23,7 +23,7 @@ _LIVE: set[str] = set()
 """Temporary names that this process writes under now."""
 
 
-class Together:
+class AtomicFiles:
     """Files that take their names together: each is written whole and synced before the first one does.
 
     They take them in the order in which they were opened, and none does where writing any of them fails.
@@ -40,7 +40,7 @@ class Together:
     def __init__(self) -> None:
         self._pending: list[tuple[PathLike, str, str]] = []
 
-    def __enter__(self) -> Together:
+    def __enter__(self) -> AtomicFiles:
         return self
 
     @contextmanager
@@ -90,8 +90,8 @@ class Together:
 
 @contextmanager
 def write_atomically(path: PathLike, binary: bool = False) -> Iterator[IO[Any]]:
-    """Open a file for writing that appears under its name only when all of it is written; see `Together.open`."""
-    with Together() as files, files.open(path, binary) as handle:
+    """Open a file for writing that appears under its name only when all of it is written; see `AtomicFiles.open`."""
+    with AtomicFiles() as files, files.open(path, binary) as handle:
         yield handle
 
 

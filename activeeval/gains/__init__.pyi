@@ -1,12 +1,12 @@
-from activeeval.gains.asking import SimpleMargin as SimpleMargin
 from activeeval.gains.cautions import UndeterminedWarning as UndeterminedWarning
-from activeeval.gains.learned import LearnedGains as LearnedGains
+from activeeval.gains.learned_gains import LearnedGains as LearnedGains
 from activeeval.gains.learner import GainDiscountLearner as GainDiscountLearner
 from activeeval.gains.measure_agreement import (
     coherence as coherence,
     random_judged_pairs as random_judged_pairs,
     random_list_pairs as random_list_pairs,
 )
+from activeeval.gains.next_pairs import SimpleMargin as SimpleMargin
 from activeeval.gains.pair_summary import open_pairs as open_pairs, summarize_pairs as summarize_pairs
 from activeeval.gains.pairs import PreferenceData as PreferenceData
 from activeeval.gains.preference_files import (

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from activeeval.core.errors import InputError
 from activeeval.core.results import Caution
 from activeeval.core.types import Floats
-from activeeval.gains.choosing import TunedC
 from activeeval.gains.pair_summary import PairSummary, open_pairs
 from activeeval.gains.pairs import PreferenceData
 from activeeval.gains.readout import ReadOut, read_out
+from activeeval.gains.regularization_choice import TunedC
 
 # Of the largest eigenvalue. 20 to 800 pairs of ten ranks and five grades put hidden directions below 1e-15, the others
 # above .008.

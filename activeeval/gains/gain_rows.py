@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.gains.learned import LearnedGains
+from activeeval.gains.learned_gains import LearnedGains
 from activeeval.report.message_lookup import text_of
 from activeeval.report.rendering import Cell, Row
 

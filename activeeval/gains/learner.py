@@ -16,11 +16,11 @@ from activeeval.core.errors import InputError
 from activeeval.core.measures import Additive, RankGains
 from activeeval.core.types import Floats, Ints
 from activeeval.gains.cautions import UndeterminedWarning, cautions, of_choice
-from activeeval.gains.choosing import Split, TunedC, folds, held_out_losses
 from activeeval.gains.convex_program import MARGINS, SHAPES, Program
 from activeeval.gains.pair_summary import both_ways, summarize_pairs
 from activeeval.gains.pairs import PreferenceData
 from activeeval.gains.readout import ReadOut, anchored, read_out, told_apart
+from activeeval.gains.regularization_choice import Split, TunedC, folds, held_out_losses
 
 # Half powers of ten. Wherever benchmarks/metric_learning lets data choose C, the mean of its logarithm lies between
 # −1.5 and 2.2: there is room at both ends, and the command line says when an end is taken.

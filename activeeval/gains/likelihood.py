@@ -157,7 +157,7 @@ class Likelihood:
 
     def _within(self, direction: Floats, start: Floats, limit: float) -> Floats:
         """Search for the least direction · z with a loss within the limit, as the ratio's logarithm."""
-        inside = _Remembered(self.loss)
+        inside = _CachedObjective(self.loss)
         held = {
             "type": "ineq",
             "fun": lambda z: np.log(limit / inside(z)[0]),
@@ -206,7 +206,7 @@ class _ByPair(NamedTuple):
     scale: float
 
 
-class _Remembered:
+class _CachedObjective:
     """A function of z and its derivative, which the solver asks for one after the other."""
 
     def __init__(self, function: Callable[[Floats], tuple[float, Floats]]) -> None:

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from activeeval.report.message_lookup import Words
+    from activeeval.report.message_lookup import MessageWords
 
 
 def _places(numbers: Mapping[str, Any]) -> str:
     return ", ".join([*(f"rank {rank}" for rank in numbers["ranks"]), *(f"grade {y}" for y in numbers["grades"])])
 
 
-WORDS: dict[str, Words] = {
+WORDS: dict[str, MessageWords] = {
     # of gains and discounts
     "none explainable": "none of the {pairs:preference} is for a list that some DCG with falling discounts prefers",
     "silent preferences": "{n:,} of {pairs:preference} {n:is|are} between lists of the same grades or for a list "

@@ -19,14 +19,14 @@ from activeeval.core.results import Note
 from activeeval.formats.graders.batch_answers import PAIRS
 from activeeval.formats.loading import load_run
 from activeeval.formats.sample_file import lists_of
-from activeeval.formats.writing import Together
+from activeeval.formats.writing import AtomicFiles
 from activeeval.graders.prompts import Prompt, questions
 from activeeval.inputs.arguments import checked, runs_of
 from activeeval.inputs.loading import from_tables
 from activeeval.inputs.texts import texts_of
 from activeeval.report.numbers import agreeing, counted
+from activeeval.report.printable import PrintableResult
 from activeeval.report.rendering import Cell
-from activeeval.report.shown import PrintableResult
 from activeeval.sampling.read_samples import read_sample
 from activeeval.sampling.sample_result import Sample
 
@@ -180,7 +180,7 @@ def ask_graders(plan: AskingPlan, *, force: bool = False) -> WrittenBatch:
     asked = list(questions(pairs, zip(columns["query"], joined, strict=True), prompt, plan.model))
     if not asked:
         raise InputError(f"{plan.out}: no pair has the texts of both its query and its document")
-    with Together() as files:
+    with AtomicFiles() as files:
         for path, rows in ((plan.out, (q.request() for q in asked)), (plan.pairs_path, (q.pair() for q in asked))):
             with files.open(path) as handle:
                 handle.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

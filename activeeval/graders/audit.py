@@ -23,7 +23,7 @@ from activeeval.core.results import Estimate, Interval, Note
 from activeeval.formats.graders.grader_grades import Grades
 from activeeval.graders.audit_orders import cautions_of, circles, orders_of, sign_of
 from activeeval.graders.audit_summary import AuditRow, GraderAudit, finite
-from activeeval.graders.audit_values import JudgedItems, OnScale, by_labels, drifts, skill, value_rows, with_zeros
+from activeeval.graders.audit_values import JudgedItems, ScaledGrades, by_labels, drifts, skill, value_rows, with_zeros
 from activeeval.inputs.choices import GRADER
 from activeeval.inputs.grader_values import read_graders
 from activeeval.inputs.modelling import KINDS, uniform_beliefs
@@ -190,7 +190,7 @@ def _grader_audit(
     """Return all that is to be known of one machine."""
     pool = samples[0].campaign.design.pool
     on_pool = grades.on(pool)
-    on_scale = OnScale.of(grades, on_pool, _top(samples[0]))
+    on_scale = ScaledGrades.of(grades, on_pool, _top(samples[0]))
     without = partial(_half_width_without, samples, grades)
     rows = [_row(answer, grades.name, on_scale, simultaneous, without) for answer, simultaneous in _at_once(answers)]
     _, counted = common_lists([answer.target for answer in answers])
@@ -233,7 +233,7 @@ def _at_once(answers: Sequence[SampleAnswer]) -> list[tuple[SampleAnswer, Interv
 def _row(
     answer: SampleAnswer,
     name: str,
-    on_scale: OnScale,
+    on_scale: ScaledGrades,
     simultaneous: Interval | None,
     without: Callable[[SampleAnswer], float | None],
 ) -> AuditRow:

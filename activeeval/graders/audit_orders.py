@@ -14,13 +14,13 @@ from activeeval.graders.audit_summary import (
     DIFFERS,
     OPEN,
     AuditRow,
-    Circular,
+    CircularBias,
+    ClusteredFigure,
     Drift,
     GraderAudit,
-    Measured,
     SystemOrder,
 )
-from activeeval.graders.audit_values import OnScale
+from activeeval.graders.audit_values import ScaledGrades
 
 _SURE = 2.0
 """Standard errors beyond which a slope or a drift is told."""
@@ -107,7 +107,7 @@ def system_made(made: str, systems: Sequence[str]) -> str:
     return next((name for name in names if name and name in systems), "")
 
 
-def circles(rows: Sequence[AuditRow], made: str, systems: Sequence[str]) -> list[Circular]:
+def circles(rows: Sequence[AuditRow], made: str, systems: Sequence[str]) -> list[CircularBias]:
     """Return the bias of the run that a machine has made beside that of the others, by measure."""
     run = system_made(made, systems)
     measures = dict.fromkeys(row.measure for row in rows) if run else {}
@@ -115,7 +115,7 @@ def circles(rows: Sequence[AuditRow], made: str, systems: Sequence[str]) -> list
     return [each for each in circular if each is not None]
 
 
-def _circle(rows: Sequence[AuditRow], run: str) -> Circular | None:
+def _circle(rows: Sequence[AuditRow], run: str) -> CircularBias | None:
     pairs = [row for row in rows if row.versus and run in (row.system, row.versus) and row.bias is not None]
     alone = {row.system: row.bias for row in rows if not row.versus and row.bias is not None}
     others = [bias for name, bias in alone.items() if name != run]
@@ -127,7 +127,7 @@ def _circle(rows: Sequence[AuditRow], run: str) -> Circular | None:
     else:
         return None
     is_sure = bool(pairs) and all(_lies_above(row, run) for row in pairs)
-    return Circular(measure=rows[0].measure, run=run, excess=excess, bias=bias, others=of_others, is_sure=is_sure)
+    return CircularBias(measure=rows[0].measure, run=run, excess=excess, bias=bias, others=of_others, is_sure=is_sure)
 
 
 def _lies_above(row: AuditRow, run: str) -> bool:
@@ -139,7 +139,7 @@ def _lies_above(row: AuditRow, run: str) -> bool:
     return end is not None and end * side > 0
 
 
-def cautions_of(audited: GraderAudit, on_scale: OnScale, made: str, systems: Sequence[str]) -> list[Caution]:
+def cautions_of(audited: GraderAudit, on_scale: ScaledGrades, made: str, systems: Sequence[str]) -> list[Caution]:
     """Return what there is to be wary of, what asks for something first."""
     cautions = [
         *_of_skill(audited),
@@ -203,12 +203,12 @@ def _of_drift(drifts: Sequence[Drift]) -> list[Caution]:
     return cautions
 
 
-def _apart(first: Measured, second: Measured) -> bool:
+def _apart(first: ClusteredFigure, second: ClusteredFigure) -> bool:
     errors = math.hypot(first.std_error or 0.0, second.std_error or 0.0)
     return (first.value or 0.0) - (second.value or 0.0) > _SURE * errors
 
 
-def _of_scale(audited: GraderAudit, on_scale: OnScale) -> list[Caution]:
+def _of_scale(audited: GraderAudit, on_scale: ScaledGrades) -> list[Caution]:
     cautions = []
     if audited.missing:
         share = audited.missing / audited.items

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from activeeval.graders.audit_summary import AGREES, DIFFERS, OPEN, AuditRow, Drift, GraderAudit, Measured, SystemOrder
+from activeeval.graders.audit_summary import (
+    AGREES,
+    DIFFERS,
+    OPEN,
+    AuditRow,
+    ClusteredFigure,
+    Drift,
+    GraderAudit,
+    SystemOrder,
+)
 from activeeval.inputs.systems import direction
 from activeeval.report.answer_sentences import ABOUT, WIDTH, fitting, short_name
 from activeeval.report.numbers import counted, number, places_of
@@ -127,12 +136,12 @@ def skill_sentences(audited: GraderAudit) -> list[str]:
     sentences = []
     if lenient.value is not None:
         how = "above" if lenient.value >= 0 else "below"
-        size = Measured(value=abs(lenient.value), std_error=lenient.std_error)
+        size = ClusteredFigure(value=abs(lenient.value), std_error=lenient.std_error)
         sentences.append(f"On average its grade is {_plus_minus(size)} {how} people's.")
     if alike.value is not None:
         sentences.append(f"Its values and people's grades have the correlation {_plus_minus(alike)}.")
     if between.value is not None:
-        share = f"{_per_cent(Measured(value=max(between.value, 0.0), std_error=between.std_error))} %"
+        share = f"{_per_cent(ClusteredFigure(value=max(between.value, 0.0), std_error=between.std_error))} %"
         sentences.append(f"Of what it leaves open of people's grades {share} lies between queries.")
     return sentences + [_drift_sentence(drift) for drift in audited.drift]
 
@@ -184,12 +193,12 @@ def _corrected(row: AuditRow) -> str:
     return f"{value} ± {number(row.half_width, _places(row))}" if row.half_width else value
 
 
-def _plus_minus(figure: Measured, *, signed: bool = False) -> str:
+def _plus_minus(figure: ClusteredFigure, *, signed: bool = False) -> str:
     error = "" if figure.std_error is None else f" ± {figure.std_error:.2f}"
     return number(figure.value or 0.0, 2, signed=signed) + error
 
 
-def _per_cent(share: Measured) -> str:
+def _per_cent(share: ClusteredFigure) -> str:
     if share.value is None:
         return ""
     error = "" if share.std_error is None else f" ± {100 * share.std_error:.0f}"

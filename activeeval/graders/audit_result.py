@@ -17,14 +17,14 @@ from activeeval.graders.audit_report import (
     skill_sentences,
 )
 from activeeval.inputs.arguments import checked, graders_of, measures_of, sources_of, warn_of
+from activeeval.report.printable import PrintableResult
 from activeeval.report.rendering import Cell
-from activeeval.report.shown import PrintableResult
-from activeeval.sampling.held_judgments import judged_by
+from activeeval.sampling.sample_judgments import judged_by
 from activeeval.sampling.sample_result import Sample, check_sample
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Audited(PrintableResult):
+class AuditResult(PrintableResult):
     """Machines' grades held against people's labels: `audit` and `StoredCampaign.audit` return it.
 
     Attributes
@@ -59,11 +59,11 @@ class Audited(PrintableResult):
         return [asdict(row) | {"sentence": audit_sentence(row)} for row in self.audited.rows]
 
 
-def audited_of(audited: Audit, frame_kind: str = "") -> Audited:
+def audited_of(audited: Audit, frame_kind: str = "") -> AuditResult:
     """Return an audit as a result, once its user is warned of what is to be wary of."""
     named = [(answer.title, answer.estimate.cautions) for answer in audited.answers]
     warn_of([*named, *((grader.grader, tuple(grader.cautions)) for grader in audited.graders)])
-    return Audited(audited=audited, frame_kind=frame_kind)
+    return AuditResult(audited=audited, frame_kind=frame_kind)
 
 
 @checked
@@ -77,7 +77,7 @@ def audit(
     policy: str = "refuse",
     scope: str = "pool",
     confidence: float = 0.95,
-) -> Audited:
+) -> AuditResult:
     """Return what the judged sample says of machines' grades: the bias of each, system by system, and its skill.
 
     Parameters

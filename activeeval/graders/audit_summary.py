@@ -12,7 +12,7 @@ DIFFERS, OPEN, AGREES = "differs", "may differ", "agrees"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class ClusteredFigure:
     """A figure and its standard error, clustered by query; None where it is not known."""
 
     value: float | None
@@ -140,8 +140,8 @@ class ValueRow:
     least: float | None
     most: float | None
     judged: int
-    share: Measured
-    by_grade: list[Measured]
+    share: ClusteredFigure
+    by_grade: list[ClusteredFigure]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,11 +151,11 @@ class Drift:
     kind: str
     name: str
     judged: int
-    leniency: Measured
+    leniency: ClusteredFigure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Circular:
+class CircularBias:
     """The bias of a run that a machine has made beside the mean bias of the other runs.
 
     Attributes
@@ -212,12 +212,12 @@ class GraderAudit:
     rows: list[AuditRow]
     orders: list[SystemOrder]
     values: list[ValueRow]
-    leniency: Measured
-    correlation: Measured
-    slope: Measured
-    between_queries: Measured
+    leniency: ClusteredFigure
+    correlation: ClusteredFigure
+    slope: ClusteredFigure
+    between_queries: ClusteredFigure
     drift: list[Drift]
-    circular: list[Circular]
+    circular: list[CircularBias]
     missing: int
     items: int
     cautions: list[Caution]

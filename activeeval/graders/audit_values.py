@@ -28,7 +28,7 @@ from activeeval.core.pool.keys import positions_in
 from activeeval.core.results import Figure
 from activeeval.core.types import Bools, Floats, Ints
 from activeeval.formats.graders.grader_grades import Grades, GradesOnPool
-from activeeval.graders.audit_summary import Drift, Measured, ValueRow, finite
+from activeeval.graders.audit_summary import ClusteredFigure, Drift, ValueRow, finite
 from activeeval.sampling.drawn_sample import DrawnSample
 
 FEWEST_DRIFTED = 2
@@ -43,7 +43,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OnScale:
+class ScaledGrades:
     """A machine's values on people's scale 0 … ``top``.
 
     Attributes
@@ -117,12 +117,12 @@ class OnScale:
         return SoftLabels(labels, missing, counts[pool.item_queries[missing]])
 
 
-def by_labels(target: Target, on_scale: OnScale) -> float:
+def by_labels(target: Target, on_scale: ScaledGrades) -> float:
     """Compute a target from a machine's grades of the items that it answered; NaN where it answered none.
 
     A query without any reply is left out of the mean. Else an item without a reply counts as the mean of the answered
-    ones of its query, see `OnScale.completed`. A measure that knows no such mean (AP, R) is taken of lists without the
-    unanswered items.
+    ones of its query, see `ScaledGrades.completed`. A measure that knows no such mean (AP, R) is taken of lists without
+    the unanswered items.
     """
     pool, items = target.pool, target.judging_lists()[1]
     is_there = on_scale.is_there
@@ -143,7 +143,7 @@ def by_labels(target: Target, on_scale: OnScale) -> float:
     return float(weights @ values / weights.sum())
 
 
-def with_zeros(target: Target, on_scale: OnScale) -> float:
+def with_zeros(target: Target, on_scale: ScaledGrades) -> float:
     """Compute a target from a machine's grades where an item without a reply has grade 0."""
     return float(target.pool.query_probs @ target.values(on_scale.labels))
 
@@ -258,15 +258,15 @@ def _value_row(values: Floats, is_of_it: Bools, judged: JudgedItems) -> ValueRow
     )
 
 
-def measured(figure: Figure) -> Measured:
+def measured(figure: Figure) -> ClusteredFigure:
     """Return a figure with None for what is not known."""
     value, error = map(finite, (figure.value, figure.se))
     if value is not None and error is not None and error < _ROUNDING * abs(value):
         error = 0.0
-    return Measured(value=value, std_error=error)
+    return ClusteredFigure(value=value, std_error=error)
 
 
-def skill(values: Floats, judged: JudgedItems) -> dict[str, Measured]:
+def skill(values: Floats, judged: JudgedItems) -> dict[str, ClusteredFigure]:
     """Measure how far values on people's scale, NaN where missing, shape (n_items,), tell people's grades.
 
     Returns

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from activeeval.report.numbers import all_of, counted
 
 if TYPE_CHECKING:
-    from activeeval.report.message_lookup import Words
+    from activeeval.report.message_lookup import MessageWords
 
 
 _MOST_OTHERS = 3
@@ -86,7 +86,7 @@ def _winner(numbers: Mapping[str, Any]) -> str:
 
 _SLOPE = "by {slope:+.2g} ± {std_error:.2g} for each grade of its"
 
-WORDS: dict[str, Words] = {
+WORDS: dict[str, MessageWords] = {
     "grader price": lambda numbers: (
         "{name} has a price of 0: asking it counts as free"
         if numbers["is_free"]

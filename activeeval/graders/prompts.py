@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from activeeval.core.errors import InputError, did_you_mean
 from activeeval.formats.files import open_text
-from activeeval.formats.graders.batch_answers import AskedPair
+from activeeval.formats.graders.batch_answers import RequestedPair
 from activeeval.formats.suffixes import PathLike
 
 QUERY, PASSAGE = "{query}", "{passage}"
@@ -89,7 +89,7 @@ class Question:
     """A question about a pair: its id, the pair, and what the model reads."""
 
     custom_id: str
-    asked: AskedPair
+    asked: RequestedPair
     text: str
 
     def request(self) -> dict[str, Any]:
@@ -123,11 +123,11 @@ def questions(
     """
     for (query_id, doc_id), (query, passage) in zip(pairs, texts, strict=True):
         if query and passage:
-            asked = AskedPair(query_id, doc_id, prompt.version, model)
+            asked = RequestedPair(query_id, doc_id, prompt.version, model)
             yield Question(question_id(asked), asked, prompt.about(query, passage))
 
 
-def question_id(asked: AskedPair) -> str:
+def question_id(asked: RequestedPair) -> str:
     """Return the id of a question: 64 letters that follow from query, document, version of the prompt and model."""
     parts = [asked.query_id, asked.doc_id, asked.prompt_version, asked.model]
     return sha256(json.dumps(parts).encode()).hexdigest()

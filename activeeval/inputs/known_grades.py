@@ -10,7 +10,7 @@ import numpy as np
 from activeeval.core.errors import InputError, unseen_difference
 from activeeval.core.judgments import Judgments
 from activeeval.core.judgments.policies import (
-    Differing,
+    DisagreedItem,
     add_grade,
     agreement_of,
     check_alike,
@@ -119,7 +119,7 @@ def known_grades_of(
         if n_here < n_graded:
             notes.append(Note("foreign grades", {"source": path, "n": n_graded - n_here, "of": n_graded}))
     if policy == "refuse":
-        check_alike((Differing(pool.place(z), by_item[z], places_of[z]) for z in by_item), field="judged_policy")
+        check_alike((DisagreedItem(pool.place(z), by_item[z], places_of[z]) for z in by_item), field="judged_policy")
     agreement = agreement_of(by_item.values())
     if agreement.several:
         shared: dict[str, Told] = {"n": agreement.several, "n_alike": agreement.alike, "policy": policy}

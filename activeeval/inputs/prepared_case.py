@@ -24,14 +24,14 @@ from activeeval.inputs.grader_values import asked_about, counted_missing, distru
 from activeeval.inputs.judging_choice import cost_notes
 from activeeval.inputs.loading import Inputs, ending_at, on_one_scale, sampled_measure
 from activeeval.inputs.modelling import FitOptions, GradeBeliefs, believe
-from activeeval.inputs.systems import Asked, asked_among, asked_of
+from activeeval.inputs.systems import QuestionTarget, asked_among, asked_of
 
 _OF_MODELS = np.random.SeedSequence(0, spawn_key=(2,))
 """Grade models follow from the data alone, a seed chooses what is drawn: a model may be stored beside a pool."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Case:
+class PreparedCase:
     """Inputs with their grade model.
 
     Attributes
@@ -104,7 +104,7 @@ class Case:
         """Return the targets of `asked`."""
         return [asked.target for asked in self.asked(measures, questions)]
 
-    def asked(self, measures: Sequence[str], questions: Sequence[str] = ()) -> list[Asked]:
+    def asked(self, measures: Sequence[str], questions: Sequence[str] = ()) -> list[QuestionTarget]:
         """Return each measure and question with its target, of one scale; where lists were cut none counts deeper.
 
         Parameters
@@ -212,7 +212,7 @@ def prepare(
     measures: Sequence[str] = (),
     progress: Callable[[str], object] = lambda what: None,
     taught: Mapping[tuple[str, str], int] | None = None,
-) -> Case:
+) -> PreparedCase:
     """Read the files, set costs, set training queries aside, fit the model.
 
     Parameters
@@ -259,7 +259,7 @@ def prepare(
     if choices.is_tuned and inputs.training is None:
         raise ChoiceError("`model` …:tune has nothing to tune on: the known grades are too few", field="model")
     models, max_grade, beliefs = _fitted(choices, graders, inputs, known, progress)
-    case = Case(
+    case = PreparedCase(
         inputs=inputs,
         beliefs=beliefs,
         max_grade=max_grade,
@@ -280,7 +280,7 @@ def prepare(
 
 
 def target_weights(weights: str | Sequence[float], n_targets: int) -> Sequence[float] | Literal["minimax"] | None:
-    """Return what `Method.design` takes for a word that says how targets are balanced, or numbers: `Case.design`."""
+    """Convert the weights of targets, a word or numbers, to the argument of `Method.design`."""
     if not isinstance(weights, str):
         return weights
     words: dict[str, Sequence[float] | Literal["minimax"] | None]

@@ -20,7 +20,7 @@ QUESTIONS = ("difference", "run", "versus")
 Pair = tuple[int, int | None]
 
 
-class Asked(NamedTuple):
+class QuestionTarget(NamedTuple):
     """A question with its target.
 
     Attributes
@@ -37,10 +37,10 @@ class Asked(NamedTuple):
     versus: str = ""
 
     @property
-    def turned(self) -> Asked:
+    def turned(self) -> QuestionTarget:
         """The difference the other way round."""
         target = replace(self.target, ranking=self.target.other, versus=self.target.ranking)
-        return Asked(self.question, target, self.versus, self.system)
+        return QuestionTarget(self.question, target, self.versus, self.system)
 
     @property
     def title(self) -> str:
@@ -94,14 +94,14 @@ def asked_of(question: str, n_systems: int, contrasts: str | None = None) -> lis
 
 def asked_among(
     measure: SampledMeasure, question: str, pair: Pair, lists: Sequence[Rankings], names: Sequence[str]
-) -> Asked:
+) -> QuestionTarget:
     """Return a question of one of several rankings, or of two."""
     system, other = pair
     target = Target(measure, lists[system], None if other is None else lists[other])
-    return Asked(question, target, names[system], "" if other is None else names[other])
+    return QuestionTarget(question, target, names[system], "" if other is None else names[other])
 
 
-def check_differ(asked: Sequence[Asked]) -> None:
+def check_differ(asked: Sequence[QuestionTarget]) -> None:
     """Raise InputError where two of more than two systems have lists that no label can tell apart."""
     differences = [question for question in asked if question.versus]
     if len({name for question in differences for name in (question.system, question.versus)}) <= 2:

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from activeeval.campaigns.state import answered, state_of
 from activeeval.campaigns.store import Store
-from activeeval.core.design.carried_samples import InHand, going_on
+from activeeval.core.design.carried_samples import EarlierLabels, going_on
 from activeeval.core.interval_ends import t_quantile
 from activeeval.core.measures import Target
 from activeeval.core.types import Floats
 from activeeval.formats.text.trec import Run
-from activeeval.inputs.prepared_case import Case
+from activeeval.inputs.prepared_case import PreparedCase
 from activeeval.monitoring.cases import case_of
 from activeeval.monitoring.judged_labels import labels_so_far
 from activeeval.monitoring.night_outputs import NightRecord, in_hand
@@ -151,12 +151,12 @@ def _is_alarm(
     return np.asarray(certain & (estimates <= -settings.margin))
 
 
-def _planned_errors(case: Case, settings: Settings, targets: Sequence[Target], hand: InHand) -> Floats:
+def _planned_errors(case: PreparedCase, settings: Settings, targets: Sequence[Target], hand: EarlierLabels) -> Floats:
     """Plan the standard errors of all targets on the steps that `chances` takes, shape (6, n_targets)."""
     base = case.design(settings.method, targets)
     rows: list[Floats] = []
 
-    def step(before: InHand, budget: float) -> InHand:
+    def step(before: EarlierLabels, budget: float) -> EarlierLabels:
         design, probs = going_on(base, before, budget)
         rows.append(np.sqrt([float(reading.planned.at(np.ones(1))[0]) for reading in design.readings]))
         return replace(before, probs=probs)

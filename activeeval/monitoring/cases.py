@@ -8,7 +8,7 @@ from dataclasses import replace
 from activeeval.formats.text.trec import Run
 from activeeval.inputs.choices import Choices
 from activeeval.inputs.known_grades import KnownGrades
-from activeeval.inputs.prepared_case import Case, prepare
+from activeeval.inputs.prepared_case import PreparedCase, prepare
 from activeeval.monitoring.judged_labels import certain_grades
 from activeeval.monitoring.night_outputs import Pair, pairs_in
 from activeeval.monitoring.settings import Settings
@@ -21,7 +21,7 @@ def case_of(
     labels: Mapping[Pair, int],
     max_grade: int | None,
     progress: Callable[[str], object] = lambda what: None,
-) -> Case:
+) -> PreparedCase:
     """Return the case of some runs, the first of which is compared with each of the others.
 
     Parameters

@@ -10,7 +10,7 @@ from activeeval.campaigns.store import NightRow, Store
 from activeeval.core.judgments.policies import CANNOT, given_grades, one_grade
 from activeeval.core.judgments.state import State
 from activeeval.inputs.known_grades import Row
-from activeeval.monitoring.night_outputs import Held, NightRecord, Pair, is_same_text
+from activeeval.monitoring.night_outputs import ItemHistory, NightRecord, Pair, is_same_text
 from activeeval.monitoring.settings import Settings
 
 
@@ -18,7 +18,7 @@ def labels_so_far(
     store: Store,
     name: str,
     rows: Sequence[NightRow],
-    held: Mapping[Pair, Held],
+    held: Mapping[Pair, ItemHistory],
     settings: Settings,
     *,
     replaces: bool = False,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from activeeval.campaigns.import_judgments import TakenFile, read_files
+from activeeval.campaigns.import_judgments import ImportedFile, read_files
 from activeeval.campaigns.store import JudgeAnswer, NightRow, Store
 from activeeval.core.errors import InputError
 from activeeval.core.judgments import Judgments
@@ -13,7 +13,7 @@ from activeeval.core.judgments.log import Event
 from activeeval.formats.judgments.from_files import held_or_read
 from activeeval.monitoring.judged_labels import by_night, folded, left_by, n_waiting
 from activeeval.monitoring.night_inputs import last_night
-from activeeval.monitoring.night_outputs import Held, Pair, is_same_text
+from activeeval.monitoring.night_outputs import ItemHistory, Pair, is_same_text
 from activeeval.monitoring.settings import Settings
 
 Answers = dict[str, Event]
@@ -27,7 +27,7 @@ def take_sheets(
     judge: str | None = None,
     *,
     machine_is_truth: bool = False,
-) -> list[tuple[NightRow, TakenFile]]:
+) -> list[tuple[NightRow, ImportedFile]]:
     """Store sheets in the nights that they were drawn for, and other files in the last one: all of them or none.
 
     Raises
@@ -93,9 +93,9 @@ def share_labels(store: Store, name: str, *, is_corrected: bool = False) -> dict
     if not is_corrected and not any(n_waiting(store, row) for row in rows if row.drawing in drawings):
         return {}
     steps = [_Step.of(store, row, n_judges) for row in rows]
-    held: dict[str, Mapping[Pair, Held]] = {}
+    held: dict[str, Mapping[Pair, ItemHistory]] = {}
 
-    def of_step(pair: Pair, step: _Step) -> Held | None:
+    def of_step(pair: Pair, step: _Step) -> ItemHistory | None:
         if step.row.date not in held:
             held[step.row.date] = left_by(store, name, step.row).held
         return held[step.row.date].get(pair)

@@ -17,7 +17,7 @@ from activeeval.formats.tables.text_tables import DOCUMENTS, read_texts
 from activeeval.formats.text.trec import Run
 from activeeval.inputs.known_grades import graded_rows
 from activeeval.monitoring.judged_labels import by_night, folded, labels_so_far, left_by
-from activeeval.monitoring.night_outputs import Held, NightRecord, Pair, held_also, pairs_in, with_texts
+from activeeval.monitoring.night_outputs import ItemHistory, NightRecord, Pair, held_also, pairs_in, with_texts
 from activeeval.monitoring.settings import Settings
 
 MOST_REDRAWN = 99
@@ -27,7 +27,7 @@ MOST_DAYS_AHEAD = 31
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tonight:
+class NightInputs:
     """What comes in on a night.
 
     Attributes
@@ -62,7 +62,7 @@ class Tonight:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Before:
+class NightState:
     """What there is before a step of a night: earlier runs, tonight's texts, what is held, labels, known grades.
 
     Attributes
@@ -96,7 +96,7 @@ class Before:
     night: str
     run: Run | None
     digests: dict[Pair, int]
-    held: dict[Pair, Held]
+    held: dict[Pair, ItemHistory]
     labels: dict[Pair, int]
     taught: dict[Pair, int]
     known_grades: dict[Pair, tuple[int, int]]
@@ -112,7 +112,7 @@ def last_night(store: Store, name: str) -> NightRow:
     return nights[-1]
 
 
-def before_night(store: Store, watch: WatchRow, tonight: Tonight, run: Run) -> Before:
+def before_night(store: Store, watch: WatchRow, tonight: NightInputs, run: Run) -> NightState:
     """Collect what there is before a night; raises InputError where it is out of order, or texts are lacking."""
     rows = store.watches.nights(watch.name)
     nights = by_night(rows)
@@ -138,7 +138,7 @@ def before_night(store: Store, watch: WatchRow, tonight: Tonight, run: Run) -> B
     grades, machines = _given(tonight)
     for query, document, grade in grades:
         known_grades[query, document] = (grade, digests.get((query, document), 0))
-    return Before(
+    return NightState(
         number=len(rows) + 1,
         step=step,
         last=rows[-1].date if rows else "",
@@ -156,13 +156,13 @@ def before_night(store: Store, watch: WatchRow, tonight: Tonight, run: Run) -> B
     )
 
 
-def before_more(store: Store, watch: WatchRow) -> Before:
+def before_more(store: Store, watch: WatchRow) -> NightState:
     """Collect what there is before the labels on suspicion of the last night, whose own are judged."""
     rows = store.watches.nights(watch.name)
     earlier = by_night(rows)[:-1]
     left = left_by(store, watch.name, rows[-1])
     held = dict(left.held)
-    return Before(
+    return NightState(
         number=len(rows) + 1,
         step=rows[-1].date + MORE,
         last=rows[-1].date,
@@ -180,7 +180,7 @@ def before_more(store: Store, watch: WatchRow) -> Before:
     )
 
 
-def _check_date(name: str, tonight: Tonight, nights: Sequence[str]) -> None:
+def _check_date(name: str, tonight: NightInputs, nights: Sequence[str]) -> None:
     """Raise InputError where a night cannot be of its date, among the dates of the nights so far."""
     last = nights[-1] if nights else ""
     try:
@@ -208,7 +208,7 @@ def _check_date(name: str, tonight: Tonight, nights: Sequence[str]) -> None:
         raise InputError(f"watch {name}: {problem}", field="date")
 
 
-def _check_texts(held: Mapping[Pair, Held], digests: Mapping[Pair, int], run: Run, tonight: Tonight) -> None:
+def _check_texts(held: Mapping[Pair, ItemHistory], digests: Mapping[Pair, int], run: Run, tonight: NightInputs) -> None:
     """Raise where a document had a text on an earlier night and has none tonight: nobody knows whether it changed."""
     for pair in pairs_in(run):
         row = held.get(pair)
@@ -250,7 +250,7 @@ def _machines_of(store: Store, rows: Sequence[NightRow], nights: Sequence[Sequen
     return known
 
 
-def _given(tonight: Tonight) -> tuple[list[tuple[str, str, int]], dict[str, int]]:
+def _given(tonight: NightInputs) -> tuple[list[tuple[str, str, int]], dict[str, int]]:
     """Return query, document and grade of each judgment that is known tonight, and how many a file has of machines."""
     rows: list[tuple[str, str, int]] = []
     machines: dict[str, int] = {}

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.core.design.carried_samples import InHand
+from activeeval.core.design.carried_samples import EarlierLabels
 from activeeval.core.pool import QueryPool
 from activeeval.core.pool.texts import Texts
 from activeeval.formats.arrays import pack, unpacked
@@ -22,7 +22,7 @@ _TIES = 100
 _FIELDS = ("run.queries", "held.queries", "given.queries", "queries")
 
 
-class Held(NamedTuple):
+class ItemHistory(NamedTuple):
     """What is known of an item that may have come on some night.
 
     Attributes
@@ -32,7 +32,7 @@ class Held(NamedTuple):
     text : int
         A digest of its text; 0 where nobody has given one.
     version : int
-        0, or what makes another item of one whose text has changed: see `InHand`.
+        0, or what makes another item of one whose text has changed: see `EarlierLabels`.
     since : int
         The number of the night on which it first came in this text: labels of earlier nights are of another.
     """
@@ -61,7 +61,7 @@ class NightRecord:
 
     run: Run
     queries: tuple[str, ...]
-    held: Mapping[Pair, Held]
+    held: Mapping[Pair, ItemHistory]
     known_grades: Mapping[Pair, tuple[int, int]]
 
     def packed(self, depth: int) -> bytes:
@@ -87,7 +87,7 @@ class NightRecord:
         """Return what `packed` made bytes of; ``name`` is what messages call it."""
         arrays = unpacked(content, name, _FIELDS, "what a night leaves")
         columns = (arrays[f"held.{what}"].tolist() for what in ("prob", "text", "version", "since"))
-        held = {pair: Held(*row) for pair, *row in zip(_pairs(arrays, "held"), *columns, strict=True)}
+        held = {pair: ItemHistory(*row) for pair, *row in zip(_pairs(arrays, "held"), *columns, strict=True)}
         columns = (arrays[f"given.{what}"].tolist() for what in ("grade", "text"))
         known_grades = {
             pair: (grade, text) for pair, grade, text in zip(_pairs(arrays, "given"), *columns, strict=True)
@@ -109,7 +109,7 @@ def run_of(arrays: Mapping[str, NDArray[Any]]) -> Run:
     return Run(queries, docs, arrays["run.scores"], arrays["run.ranks"], str(arrays["run.name"][0]))
 
 
-def in_hand(pool: QueryPool, held: Mapping[Pair, Held], labels: Mapping[Pair, int]) -> InHand:
+def in_hand(pool: QueryPool, held: Mapping[Pair, ItemHistory], labels: Mapping[Pair, int]) -> EarlierLabels:
     """Return what earlier nights leave of a pool's items.
 
     Parameters
@@ -117,7 +117,7 @@ def in_hand(pool: QueryPool, held: Mapping[Pair, Held], labels: Mapping[Pair, in
     labels : mapping of (query, document) to int
         Grades by judges of earlier nights, −1 where one could not judge.
     """
-    hand = InHand.nothing(pool.n_items)
+    hand = EarlierLabels.nothing(pool.n_items)
     for z, pair in enumerate(pool.pairs_of(np.arange(pool.n_items))):
         row = held.get(pair)
         if row is None:
@@ -129,18 +129,24 @@ def in_hand(pool: QueryPool, held: Mapping[Pair, Held], labels: Mapping[Pair, in
 
 
 def held_after(
-    pool: QueryPool, before: Mapping[Pair, Held], probs: NDArray[np.float64], texts: Mapping[Pair, int], night: int
-) -> dict[Pair, Held]:
+    pool: QueryPool,
+    before: Mapping[Pair, ItemHistory],
+    probs: NDArray[np.float64],
+    texts: Mapping[Pair, int],
+    night: int,
+) -> dict[Pair, ItemHistory]:
     """Return what is held once a night is drawn with M of every item of its pool, (n_items,)."""
     after = dict(before)
     for pair, prob in zip(pool.pairs_of(np.arange(pool.n_items)), probs.tolist(), strict=True):
-        row = before.get(pair, Held(0.0, texts.get(pair, 0), 0, night))
+        row = before.get(pair, ItemHistory(0.0, texts.get(pair, 0), 0, night))
         if prob > 0 or pair in before:
             after[pair] = row._replace(prob=prob)
     return after
 
 
-def with_texts(held: Mapping[Pair, Held], texts: Mapping[Pair, int], night: int) -> tuple[dict[Pair, Held], int]:
+def with_texts(
+    held: Mapping[Pair, ItemHistory], texts: Mapping[Pair, int], night: int
+) -> tuple[dict[Pair, ItemHistory], int]:
     """Return what is held of tonight's texts, and of how many items these have changed.
 
     A changed item has not come yet, and has a number of its own.
@@ -158,18 +164,20 @@ def with_texts(held: Mapping[Pair, Held], texts: Mapping[Pair, int], night: int)
         if row.text == 0:  # nobody had given its text before
             after[pair] = row._replace(text=text)
         else:
-            after[pair], n_changed = Held(0.0, text, text, night), n_changed + 1
+            after[pair], n_changed = ItemHistory(0.0, text, text, night), n_changed + 1
     return after, n_changed
 
 
-def is_same_text(first: Held | None, second: Held | None) -> bool:
+def is_same_text(first: ItemHistory | None, second: ItemHistory | None) -> bool:
     """Whether an item is held in the same text on two steps; a step that knows no text takes any of its version."""
     if first is None or second is None or first.version != second.version:
         return False
     return first.text == second.text or 0 in (first.text, second.text)
 
 
-def held_also(held: Mapping[Pair, Held], drawn: Mapping[Pair, Held], texts: Mapping[Pair, int]) -> dict[Pair, Held]:
+def held_also(
+    held: Mapping[Pair, ItemHistory], drawn: Mapping[Pair, ItemHistory], texts: Mapping[Pair, int]
+) -> dict[Pair, ItemHistory]:
     """Add what a night that is drawn anew had drawn: its labels count, where they are of the same texts.
 
     Parameters

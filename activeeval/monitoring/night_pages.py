@@ -24,7 +24,7 @@ from activeeval.report.rendering import render
 
 if TYPE_CHECKING:
     from activeeval.monitoring.alarm_chances import AlarmChance
-    from activeeval.monitoring.series import NightSays, NightValue
+    from activeeval.monitoring.series import NightContent, NightValue
 
 _WIDTH, _PANEL, _EDGES, _DPI = 9.0, 1.9, 0.6, 110
 _SHIFT = 0.12
@@ -35,7 +35,7 @@ _RARE = ("since the night before", "since the reference", "alarm", "waiting")
 """Columns that are left out where no night has one."""
 
 
-def night_sentences(night: NightSays) -> list[str]:
+def night_sentences(night: NightContent) -> list[str]:
     """Write what a night says: missing lists first, then its alarms, then its other changes, else its values."""
     missing = missing_lists(night)
     changes = sorted(night.changes, key=lambda change: change.verdict != "worse")
@@ -43,12 +43,12 @@ def night_sentences(night: NightSays) -> list[str]:
     return [*([missing] if missing else []), *(lines or headline(night.findings))]
 
 
-def missing_lists(night: NightSays) -> str:
+def missing_lists(night: NightContent) -> str:
     """Write how many queries of the watch have no list tonight; empty where all have one."""
     return missing_lists_sentence(night.n_missing, night.n_queries, night.run) if night.n_missing else ""
 
 
-def alarm_title(night: NightSays) -> str:
+def alarm_title(night: NightContent) -> str:
     """Write the verdict on a night in a few words; where lists are missing an alarm names them."""
     if any(change.verdict == "worse" for change in night.changes):
         missing = missing_lists(night)
@@ -56,7 +56,7 @@ def alarm_title(night: NightSays) -> str:
     return "fine" if night.exit_code == FINE else "undecided"
 
 
-def meaning(night: NightSays) -> str:
+def meaning(night: NightContent) -> str:
     """Write what the measures, intervals and verdicts of a night are."""
     of_changes = f", of differences that of {error_rate(night)}" if night.changes else ""
     together = "; of all segments they hold at once" if night.segment_findings else ""
@@ -66,7 +66,7 @@ def meaning(night: NightSays) -> str:
     return f"{' '.join(lines)} They are about {about}.{margin}"
 
 
-def error_rate(night: NightSays) -> str:
+def error_rate(night: NightContent) -> str:
     """Write how often a night without a change raises an alarm."""
     rate = night.settings.false_alarms
     return f"{counted(rate, 'false alarm')} in 100 nights"
@@ -105,12 +105,12 @@ def span_sentences(spans: Sequence[Answer]) -> list[str]:
     return [f"{span.measure} from {span.versus} to {span.system}: {figures(span)}." for span in spans]
 
 
-def night_table(night: NightSays, width: int = WIDTH) -> list[dict[str, str]]:
+def night_table(night: NightContent, width: int = WIDTH) -> list[dict[str, str]]:
     """Make the rows of a night: its values and changes, each with its interval, the other scope beside it."""
     return table_of([*night.findings, *night.changes], width=width)
 
 
-def series_table(nights: Sequence[NightSays]) -> list[dict[str, Any]]:
+def series_table(nights: Sequence[NightContent]) -> list[dict[str, Any]]:
     """Make a row for each measure of each night, with its changes and the intervals that decide."""
     rows = []
     for night in nights:
@@ -134,21 +134,21 @@ def series_table(nights: Sequence[NightSays]) -> list[dict[str, Any]]:
     return [{name: row[name] for name in kept} for row in rows]
 
 
-def waiting_sentence(night: NightSays) -> str:
+def waiting_sentence(night: NightContent) -> str:
     """Write why nothing can be read of a night."""
     wait = f"{counted(night.waiting, 'item')} {'waits' if night.waiting == 1 else 'wait'}"
     why = wait if night.waiting else "nothing was drawn: the budget of a night is too small"
     return f"{night.date}: nothing can be read yet, {why}."
 
 
-def written_page(name: str, nights: Sequence[NightSays], path: str) -> None:
+def written_page(name: str, nights: Sequence[NightContent], path: str) -> None:
     """Write the page of a watch, and its picture beside it."""
     picture = f"{path.removesuffix('.md')}.png"
     picture_of(nights, picture)
     page_of(name, nights, picture, path)
 
 
-def page_of(name: str, nights: Sequence[NightSays], picture: str, path: str) -> None:
+def page_of(name: str, nights: Sequence[NightContent], picture: str, path: str) -> None:
     """Write a page in markdown: the last night, a picture, alarms, the last night by segment, a table."""
     last = nights[-1] if nights else None
     lines = [f"# {name}", ""]
@@ -173,7 +173,7 @@ def page_of(name: str, nights: Sequence[NightSays], picture: str, path: str) -> 
     Path(path).write_text("\n".join([*lines, ""]), encoding="utf-8")
 
 
-def picture_of(nights: Sequence[NightSays], path: str) -> None:
+def picture_of(nights: Sequence[NightContent], path: str) -> None:
     """Draw for each measure its values with their bands and its changes with alarms, and the labels of each night."""
     measures = list(dict.fromkeys(value.measure for night in nights for value in night.values))
     panels = 2 * len(measures) + 1
@@ -190,7 +190,7 @@ def picture_of(nights: Sequence[NightSays], path: str) -> None:
     figure.savefig(path)
 
 
-def _series(axis: Any, measure: str, nights: Sequence[NightSays]) -> None:
+def _series(axis: Any, measure: str, nights: Sequence[NightContent]) -> None:
     """Draw the values of a measure with their bands."""
     read = [
         (k, v) for k, night in enumerate(nights) for v in night.values if v.measure == measure and v.value is not None
@@ -203,7 +203,7 @@ def _series(axis: Any, measure: str, nights: Sequence[NightSays]) -> None:
     axis.legend(fontsize=8, loc="best")
 
 
-def _changes(axis: Any, measure: str, nights: Sequence[NightSays]) -> None:
+def _changes(axis: Any, measure: str, nights: Sequence[NightContent]) -> None:
     """Draw what each night is more than the one before and than the reference, with the intervals that decide."""
     axis.axhline(0, color="0.7", linewidth=0.8)
     since = {True: [], False: []}  # type: dict[bool, list[tuple[int, Answer]]]

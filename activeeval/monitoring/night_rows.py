@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from activeeval.campaigns.report.content import finite
 from activeeval.core.answers import Answer
-from activeeval.monitoring.series import NightSays
+from activeeval.monitoring.series import NightContent
 from activeeval.monitoring.settings import Settings
 from activeeval.report.cautions import marked
 from activeeval.report.rendering import Cell
 
 
-def rows_of(night: NightSays) -> list[dict[str, Cell]]:
+def rows_of(night: NightContent) -> list[dict[str, Cell]]:
     """Return the rows of a night: its values, its changes, its values by segment."""
     goals = dict(night.settings.segment_half_widths)
     values = [{"kind": "night", **value.row()} for value in night.values]

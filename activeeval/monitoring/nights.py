@@ -16,21 +16,21 @@ from activeeval.campaigns.draw import kept_texts
 from activeeval.campaigns.store import NightRow, Store, WatchRow
 from activeeval.core.campaign import Campaign
 from activeeval.core.design import Design
-from activeeval.core.design.carried_samples import Carried, InHand, going_on, numbers_of
+from activeeval.core.design.carried_samples import CarriedScheme, EarlierLabels, going_on, numbers_of
 from activeeval.core.errors import InputError, StateError, did_you_mean, shown
 from activeeval.core.pool import key_of
 from activeeval.core.results import Caution, Note
 from activeeval.core.types import Floats
 from activeeval.formats.arrays import unpacked
-from activeeval.formats.files import Stamp
+from activeeval.formats.files import FileStamp
 from activeeval.formats.loading import load_run
 from activeeval.formats.sample_file import lists_of
 from activeeval.formats.text.trec import Run
-from activeeval.inputs.prepared_case import Case
-from activeeval.inputs.systems import Asked
+from activeeval.inputs.prepared_case import PreparedCase
+from activeeval.inputs.systems import QuestionTarget
 from activeeval.monitoring.cases import case_of
 from activeeval.monitoring.judged_labels import by_night, n_waiting
-from activeeval.monitoring.night_inputs import Before, Tonight, before_more, before_night, last_night
+from activeeval.monitoring.night_inputs import NightInputs, NightState, before_more, before_night, last_night
 from activeeval.monitoring.night_outputs import NightRecord, Pair, held_after, in_hand, run_of
 from activeeval.monitoring.settings import OF_NIGHTS, REFERENCE, Settings, segments_of
 from activeeval.monitoring.watched_segments import NightPlan, plan_night
@@ -73,7 +73,7 @@ class NightDraw:
 
 
 def draw_night(
-    store: Store, name: str, tonight: Tonight, *, progress: Callable[[str], object] = lambda what: None
+    store: Store, name: str, tonight: NightInputs, *, progress: Callable[[str], object] = lambda what: None
 ) -> NightDraw:
     """Draw what is new on a night and store it as a campaign; all of it or nothing.
 
@@ -84,7 +84,7 @@ def draw_night(
         lacks a grade.
     """
     watch = store.watches.get(name)
-    stamp = Stamp.of(tonight.run) if isinstance(tonight.run, (str, os.PathLike)) else None
+    stamp = FileStamp.of(tonight.run) if isinstance(tonight.run, (str, os.PathLike)) else None
     run = load_run(tonight.run)
     before = before_night(store, watch, tonight, run)
     return _draw(store, watch, tonight, run, before, progress, stamp=stamp)
@@ -104,7 +104,7 @@ def draw_more(
     Parameters
     ----------
     answers : mapping of (query, document) to int, optional
-        As of `Tonight`.
+        As of `NightInputs`.
 
     Raises
     ------
@@ -117,19 +117,19 @@ def draw_more(
     check_judged(store, name, last)
     before = before_more(store, watch)
     assert before.left is not None
-    tonight = Tonight(run=before.left.run, date=last.night, answers=answers)
+    tonight = NightInputs(run=before.left.run, date=last.night, answers=answers)
     return _draw(store, watch, tonight, before.left.run, before, progress, on_suspicion=last)
 
 
 def _draw(
     store: Store,
     watch: WatchRow,
-    tonight: Tonight,
+    tonight: NightInputs,
     run: Run,
-    before: Before,
+    before: NightState,
     progress: Callable[[str], object],
     on_suspicion: NightRow | None = None,
-    stamp: Stamp | None = None,
+    stamp: FileStamp | None = None,
 ) -> NightDraw:
     """Draw and store a step of a night: the first, or where it is given the one that goes on from it.
 
@@ -190,7 +190,12 @@ def _missing(run: Run, queries: Sequence[str]) -> dict[str, Any]:
 
 
 def _designed(
-    case: Case, settings: Settings, asked: Sequence[Asked], plan: NightPlan, hand: InHand, budget: float
+    case: PreparedCase,
+    settings: Settings,
+    asked: Sequence[QuestionTarget],
+    plan: NightPlan,
+    hand: EarlierLabels,
+    budget: float,
 ) -> tuple[Design, Floats]:
     """Return the design of a night, and M of every item of the pool after it."""
     targets = [each.target for each in asked]
@@ -198,7 +203,7 @@ def _designed(
     return going_on(base, hand, budget, plan.enough)
 
 
-def _sample(settings: Settings, case: Case, asked: Sequence[Asked], design: Design) -> DrawnSample:
+def _sample(settings: Settings, case: PreparedCase, asked: Sequence[QuestionTarget], design: Design) -> DrawnSample:
     names = dict(zip(map(id, case.inputs.rankings), case.systems, strict=True))
     return DrawnSample(
         campaign=Campaign(design, key=int(key_of(settings.seed))),
@@ -241,14 +246,20 @@ def _drawn(
 def _numbers(sample: DrawnSample) -> Floats:
     """Return u of every item of a pool that a sample goes by, shape (n_items,); 1 of items that it does not hold."""
     order, scheme = sample.campaign.design.order, sample.campaign.design.scheme
-    assert isinstance(scheme, Carried)
+    assert isinstance(scheme, CarriedScheme)
     numbers = np.ones(order.pool.n_items)
     numbers[order.items] = numbers_of(order, sample.campaign.key, scheme.versions)
     return numbers
 
 
 def _runs(
-    store: Store, watch: WatchRow, settings: Settings, run: Run, tonight: str, before: Before, queries: Sequence[str]
+    store: Store,
+    watch: WatchRow,
+    settings: Settings,
+    run: Run,
+    tonight: str,
+    before: NightState,
+    queries: Sequence[str],
 ) -> dict[str, Run]:
     """Return the runs of a night by name: tonight's, last night's, and the reference.
 
@@ -280,7 +291,7 @@ def _check_queries(run: Run, queries: Sequence[str]) -> None:
         raise InputError(f"{run.source}: {problem}; {meant}a watch is of one set of queries")
 
 
-def _scale(store: Store, watch: WatchRow, settings: Settings, tonight: Tonight, before: Before) -> int:
+def _scale(store: Store, watch: WatchRow, settings: Settings, tonight: NightInputs, before: NightState) -> int:
     """Return the largest grade of a watch: as it was set up, else as its first night had it."""
     if settings.max_grade is not None:
         return settings.max_grade
@@ -294,7 +305,7 @@ def _scale(store: Store, watch: WatchRow, settings: Settings, tonight: Tonight, 
     return largest
 
 
-def _asked(case: Case, settings: Settings, tonight: str) -> list[Asked]:
+def _asked(case: PreparedCase, settings: Settings, tonight: str) -> list[QuestionTarget]:
     """Return tonight's questions: its value, and what it is more than each other run whose lists are not the same."""
     asked = case.asked(settings.measures, ["run", "difference"] if len(case.systems) > 1 else ["run"])
     of_tonight = [each for each in asked if each.system == tonight and each.versus != ONLY_LISTS]

@@ -13,7 +13,7 @@ from activeeval.campaigns.state import CampaignState, answered, state_of
 from activeeval.campaigns.store import NightRow, Store
 from activeeval.core.answers import OPEN, WORSE, Answer, exit_code
 from activeeval.core.campaign import Campaign
-from activeeval.core.campaign.deciding import needed_of_sample
+from activeeval.core.campaign.more_needed import needed_of_sample
 from activeeval.core.errors import InputError, StateError
 from activeeval.core.measures import Target
 from activeeval.core.results import Caution, Estimate
@@ -73,7 +73,7 @@ class NightValue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NightSays:
+class NightContent:
     """A night: values, changes with their verdicts, what waits, warnings, values by segment.
 
     Attributes
@@ -160,7 +160,7 @@ class _Reading:
 
 def night_says(
     store: Store, settings: Settings, segments: Segments | None, steps: Sequence[NightRow], last: str, first: str
-) -> NightSays:
+) -> NightContent:
     """Read a night as far as it is judged.
 
     Parameters
@@ -187,13 +187,13 @@ def night_says(
     }
     if reading is None:  # items wait, or nothing has come
         values = [_value(date, measure, None, states) for measure in settings.measures]
-        return NightSays(values=values, changes=[], **shared)
+        return NightContent(values=values, changes=[], **shared)
     answers = reading.by_scope[settings.scope]
     names = [name for name in dict.fromkeys((last, _reference(settings, first, last))) if name and name != date]
     changes, looks_bad = _changes_of(date, names, reading, settings)
     by_segment = answers_by_segment(reading.state.read[0], segments)
     of_tonight = [answer for answer in answers if not answer.versus]
-    return NightSays(
+    return NightContent(
         values=[_value(date, answer.target.name, answer, states) for answer in of_tonight],
         changes=changes,
         looks_bad=looks_bad and len(states) == 1 and settings.on_suspicion > 0,
@@ -222,7 +222,7 @@ def _changes_of(date: str, names: Sequence[str], reading: _Reading, settings: Se
     return changes, looks_bad
 
 
-def last_says(store: Store, name: str) -> NightSays:
+def last_says(store: Store, name: str) -> NightContent:
     """Read the last night of a watch.
 
     Raises
@@ -233,7 +233,7 @@ def last_says(store: Store, name: str) -> NightSays:
     return nights_say(store, name, last_night(store, name).night)[-1]
 
 
-def nights_say(store: Store, name: str, begin: str = "", end: str = "") -> list[NightSays]:
+def nights_say(store: Store, name: str, begin: str = "", end: str = "") -> list[NightContent]:
     """Read each night of a watch by date; some nights where a first or a last date is given.
 
     Raises

@@ -16,11 +16,11 @@ from activeeval.monitoring.judged_labels import labels_so_far
 from activeeval.monitoring.night_inputs import last_night
 from activeeval.monitoring.night_outputs import NightRecord, Pair, pairs_in
 from activeeval.monitoring.settings import Settings
-from activeeval.scoring.unjudged import Holes, holes_of
+from activeeval.scoring.unjudged import UnjudgedBounds, holes_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NightHoles:
+class NightUnjudged:
     """What a night's run is worth, as far as that is known.
 
     Attributes
@@ -33,13 +33,13 @@ class NightHoles:
     """
 
     date: str
-    holes: tuple[Holes, ...]
+    holes: tuple[UnjudgedBounds, ...]
     n_unjudged: int
 
 
 def holes_of_last_night(
     store: Store, name: str, budgets: Sequence[int] = (), progress: Callable[[str], object] = lambda what: None
-) -> NightHoles:
+) -> NightUnjudged:
     """Return what the holes of a watch's last night may be worth by each of its measures.
 
     Known are the labels of all nights so far, and grades from elsewhere.
@@ -60,12 +60,12 @@ def holes_of_last_night(
     run = replace(left.run, source=last.night)
     grades = _grades_of(left, labels_so_far(store, name, nights, left.held, settings))
     if grades.keys().isdisjoint(pairs_in(run)):
-        return NightHoles(date=last.night, holes=(), n_unjudged=len(left.queries))
+        return NightUnjudged(date=last.night, holes=(), n_unjudged=len(left.queries))
     tables = pool_from_tables(_as_judgments(grades), [run], evaluated=1)
     tables = replace(tables, rankings=[tables.rankings[0].cut_at(settings.pool_depth)])
     measures, top = [sampled_measure(text) for text in settings.measures], store.campaign(nights[0].campaign).max_grade
     held = holes_of(tables, 0, run, last.night, measures, max_grade=top, budgets=budgets, progress=progress)
-    return NightHoles(date=last.night, holes=tuple(held), n_unjudged=len(left.queries) - tables.pool.n_queries)
+    return NightUnjudged(date=last.night, holes=tuple(held), n_unjudged=len(left.queries) - tables.pool.n_queries)
 
 
 def _grades_of(left: NightRecord, labels: Mapping[Pair, int]) -> dict[Pair, int]:

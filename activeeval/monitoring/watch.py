@@ -9,7 +9,7 @@ from datetime import date as day
 from typing import Any, TypedDict, Unpack
 
 from activeeval.campaigns.campaign_work import judge_of
-from activeeval.campaigns.in_store import InStore, opened_with
+from activeeval.campaigns.in_store import StoreHandle, opened_with
 from activeeval.campaigns.scripted_judge import script_of
 from activeeval.campaigns.store import Store
 from activeeval.campaigns.stored_campaign import StoredCampaign
@@ -18,7 +18,7 @@ from activeeval.core.checks import check_names, file_name, number
 from activeeval.core.errors import InputError
 from activeeval.inputs.arguments import checked, columns_of, is_path, measures_of, sources_of, warn_of
 from activeeval.monitoring.late_sheets import share_labels
-from activeeval.monitoring.night_inputs import Tonight
+from activeeval.monitoring.night_inputs import NightInputs
 from activeeval.monitoring.night_pages import (
     meaning,
     night_sentences,
@@ -29,12 +29,12 @@ from activeeval.monitoring.night_pages import (
     written_page,
 )
 from activeeval.monitoring.night_rows import change_row, rows_of
-from activeeval.monitoring.series import NightSays, last_says, nights_say
+from activeeval.monitoring.series import NightContent, last_says, nights_say
 from activeeval.monitoring.settings import Settings, set_up
 from activeeval.monitoring.spans import change_between
 from activeeval.monitoring.watch_steps import WatchStep, take_judgments, take_night
+from activeeval.report.printable import PrintableResult
 from activeeval.report.rendering import Cell
-from activeeval.report.shown import PrintableResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -49,7 +49,7 @@ class Night(PrintableResult):
         What was drawn and taken in before that.
     """
 
-    says: NightSays
+    says: NightContent
     step: WatchStep
 
     @property
@@ -88,7 +88,7 @@ class Nights(PrintableResult):
         The change from the first date that was asked for to the last, by measure.
     """
 
-    nights: Sequence[NightSays]
+    nights: Sequence[NightContent]
     spans: Sequence[Answer] = ()
 
     @property
@@ -153,7 +153,7 @@ class WatchOptions(TypedDict, total=False):
 
 
 @dataclass(slots=True, eq=False)
-class Watch(InStore):
+class Watch(StoreHandle):
     """A watch in a store; `open_watch` opens it, and `close`, or the end of a ``with``, closes the store.
 
     Attributes
@@ -196,7 +196,7 @@ class Watch(InStore):
         check_names(options, NightOptions)
         truth, oracle = options.get("machine_is_truth", False), options.get("oracle")
         script = None if oracle is None else script_of(columns_of(oracle, "the oracle"), machine_is_truth=truth)
-        tonight = Tonight(
+        tonight = NightInputs(
             run=os.fspath(run) if is_path(run) else run,
             date=date or day.today().isoformat(),
             judged=[columns_of(each, f"judged {k}") for k, each in enumerate(sources_of(options.get("judged")), 1)],

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from activeeval.campaigns.import_judgments import TakenFile
-from activeeval.campaigns.scripted_judge import Script, judge_all
+from activeeval.campaigns.import_judgments import ImportedFile
+from activeeval.campaigns.scripted_judge import ScriptedAnswers, judge_all
 from activeeval.campaigns.store import NightRow, Store
 from activeeval.core.judgments import Judgments
 from activeeval.monitoring.late_sheets import share_labels, take_sheets
-from activeeval.monitoring.night_inputs import Tonight, last_night
+from activeeval.monitoring.night_inputs import NightInputs, last_night
 from activeeval.monitoring.night_outputs import Pair
 from activeeval.monitoring.nights import NightDraw, draw_more, draw_night
 from activeeval.monitoring.series import last_says
@@ -36,7 +36,7 @@ class WatchStep:
 
     drawn: NightDraw | None = None
     more: NightDraw | None = None
-    files: Sequence[tuple[NightRow, TakenFile]] = ()
+    files: Sequence[tuple[NightRow, ImportedFile]] = ()
     shared: dict[str, int] = field(default_factory=dict)
 
 
@@ -46,8 +46,8 @@ Begun = Callable[[WatchStep], object]
 def take_night(
     store: Store,
     name: str,
-    tonight: Tonight,
-    script: Script | None = None,
+    tonight: NightInputs,
+    script: ScriptedAnswers | None = None,
     *,
     progress: Progress = lambda what: None,
     begun: Begun = lambda step: None,
@@ -107,6 +107,6 @@ def suspected(
     return draw_more(store, name, grades, progress=progress) if last_says(store, name).looks_bad else None
 
 
-def _judge(store: Store, drawn: NightDraw, script: Script) -> None:
+def _judge(store: Store, drawn: NightDraw, script: ScriptedAnswers) -> None:
     for _ in judge_all(store, drawn.campaign, ORACLE, script.grades, machine=script.machine):
         pass

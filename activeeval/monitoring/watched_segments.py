@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from activeeval.core.design.carried_samples import InHand
+from activeeval.core.design.carried_samples import EarlierLabels
 from activeeval.core.design.methods import find_method
 from activeeval.core.measures import Target
 from activeeval.core.planning import LeastLabels, Prospect, least_labels
 from activeeval.core.results import Caution, Note, Told, rounded_up
 from activeeval.formats.tables.segments import Segments
-from activeeval.inputs.prepared_case import Case
-from activeeval.inputs.systems import Asked
+from activeeval.inputs.prepared_case import PreparedCase
+from activeeval.inputs.systems import QuestionTarget
 from activeeval.monitoring.settings import Settings
 from activeeval.sampling.answers import FEWEST, SampleAnswer, by_segment
 from activeeval.sampling.drawn_sample import DrawnSample
@@ -50,7 +50,11 @@ class NightPlan:
 
 
 def plan_night(
-    case: Case, settings: Settings, asked: Sequence[Asked], segments: Segments | None, in_hand: InHand
+    case: PreparedCase,
+    settings: Settings,
+    asked: Sequence[QuestionTarget],
+    segments: Segments | None,
+    in_hand: EarlierLabels,
 ) -> NightPlan:
     """Return how a night is drawn: for its whole budget, or for half-widths where such are asked for.
 

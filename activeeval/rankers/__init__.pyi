@@ -1,5 +1,4 @@
 from activeeval.rankers.boosting import AdaRank as AdaRank, RankBoost as RankBoost
-from activeeval.rankers.choosing import choose as choose
 from activeeval.rankers.focused import FocusedBoost as FocusedBoost, FocusedNet as FocusedNet, FocusedSVM as FocusedSVM
 from activeeval.rankers.gradients import ListMLE as ListMLE, ListNet as ListNet, RankNet as RankNet
 from activeeval.rankers.items import (
@@ -7,4 +6,5 @@ from activeeval.rankers.items import (
     ForestRegressionRanker as ForestRegressionRanker,
 )
 from activeeval.rankers.margins import SVMMAP as SVMMAP, RankSVM as RankSVM
+from activeeval.rankers.ranker_choice import choose as choose
 from activeeval.rankers.ranking_svm import RankingSVM as RankingSVM

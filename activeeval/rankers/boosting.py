@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from activeeval.core.checks import LARGEST_GRADE, whole_number
 from activeeval.core.errors import InputError
 from activeeval.core.types import Floats
-from activeeval.rankers.judged_lists import JudgedLists, Part, Spans
+from activeeval.rankers.judged_lists import JudgedLists, ListSpans, Part
 from activeeval.rankers.linear import StagedRanker, within_queries
 from activeeval.rankers.losses import PairExponential, Term
 
@@ -76,7 +76,7 @@ class ListEdges:
 
     performances: Floats
     labels: Floats
-    spans: Spans
+    spans: ListSpans
     measure: ListMeasure
 
     @classmethod
@@ -102,7 +102,7 @@ class ListEdges:
         return float(performances(scores, self.labels, self.spans, self.measure).mean())
 
 
-def performances(scores: Floats, labels: Floats, spans: Spans, measure: ListMeasure) -> Floats:
+def performances(scores: Floats, labels: Floats, spans: ListSpans, measure: ListMeasure) -> Floats:
     """Return the nDCG of gains, or AP of relevances, of each list in the order of the scores, shape (n_lists,)."""
     from activeeval.core.kernels.learning import losses
 

@@ -13,7 +13,7 @@ from activeeval.core.types import Floats
 from activeeval.rankers.boosting import BoostedRanker, Edges, ListEdges, PairEdges
 from activeeval.rankers.gradients import GradientRanker
 from activeeval.rankers.judged_lists import JudgedLists
-from activeeval.rankers.losses import Focused, ListwiseAP, Loss, PairHinge, PairLogistic, PermutationCrossEntropy
+from activeeval.rankers.losses import FocusedLoss, ListwiseAP, Loss, PairHinge, PairLogistic, PermutationCrossEntropy
 from activeeval.rankers.margins import MarginRanker
 
 
@@ -73,7 +73,7 @@ class FocusedSVM(MarginRanker):
         super()._check_parameters()
 
     def _loss(self) -> Loss:
-        return Focused(ListwiseAP("top"), PairHinge("top"), float(self.beta))
+        return FocusedLoss(ListwiseAP("top"), PairHinge("top"), float(self.beta))
 
 
 class FocusedBoost(BoostedRanker):
@@ -181,4 +181,4 @@ class FocusedNet(GradientRanker):
         super()._check_parameters()
 
     def _loss(self) -> Loss:
-        return Focused(PermutationCrossEntropy("top"), PairLogistic("top"), float(self.beta))
+        return FocusedLoss(PermutationCrossEntropy("top"), PairLogistic("top"), float(self.beta))

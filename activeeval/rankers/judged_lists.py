@@ -15,7 +15,7 @@ Part = Literal["all", "top"]
 """All items of a query, or its top: the items T of a grade above 0, and what tells them from the rest."""
 
 
-class Spans(NamedTuple):
+class ListSpans(NamedTuple):
     """Lists on the axis of items, from `starts` to before `stops`, and what each counts: together 1."""
 
     starts: Ints
@@ -64,7 +64,7 @@ class JudgedLists:
         """How many items of each list have a grade above 0, shape (n_lists,)."""
         return np.add.reduceat(self.grades > 0, self.offsets[:-1], dtype=np.int64)
 
-    def spans(self, part: Part) -> Spans:
+    def spans(self, part: Part) -> ListSpans:
         """Return the lists whole, or their top where its grades differ.
 
         Raises
@@ -79,7 +79,7 @@ class JudgedLists:
             starts, stops = starts[differs], stops[differs]
             if starts.size == 0:
                 raise InputError("no query holds two items of different grades above 0: there is no order at the top")
-        return Spans(starts, stops, np.full(starts.size, 1.0 / starts.size))
+        return ListSpans(starts, stops, np.full(starts.size, 1.0 / starts.size))
 
     def pairs(self, part: Part, graded: bool) -> WeightedPairs:
         """Return all pairs of different grades, or those of the top and the rest, each query weighing the same.

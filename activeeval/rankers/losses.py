@@ -15,7 +15,7 @@ loss                       of                                     rankers
 `TopOneCrossEntropy`       −Σ_i P_y(i) log P_s(i)                 ListNet
 `PermutationCrossEntropy`  −Σ_π P_y(π) log P_s(π)                 FocusedNet
 `TopKLikelihood`           −log P_s(the first k places)           ListMLE
-`Focused`                  a list loss of T, a pair loss of T×F   FocusedSVM, FocusedNet
+`FocusedLoss`                  a list loss of T, a pair loss of T×F   FocusedSVM, FocusedNet
 =========================  =====================================  ======================================
 """
 
@@ -259,7 +259,7 @@ class TopKLikelihood:
 
 
 @dataclass(frozen=True, slots=True)
-class Focused:
+class FocusedLoss:
     """β · L_list(T) + (1 − β) · L_pair(T × F), each divided by its value where all scores are equal.
 
     So both terms are 1 for a ranker that knows nothing, whatever their kind and the lengths of the lists.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from activeeval.core.answers import Answer, Needed, about
+from activeeval.core.answers import Answer, MoreNeeded, about
 from activeeval.report.numbers import agreeing, counted, number, places_of
 
 
@@ -63,7 +63,7 @@ def next_step(finding: Answer) -> str:
     return f"; {'' if needed.can_grow else 'a new sample with '}{more}{between} should decide{odds}"
 
 
-def _left(needed: Needed) -> str:
+def _left(needed: MoreNeeded) -> str:
     half = needed.half_width_left or 0.0
     ends = number(half, places_of(half, half))
     return f"all judgments that are left give ± {ends}: these queries cannot decide it; "

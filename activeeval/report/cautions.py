@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from activeeval.core.results import LEVELS, Caution, Note
-from activeeval.report.message_lookup import Worded, in_backticks, text_of, worded
+from activeeval.report.message_lookup import MessageText, in_backticks, text_of, worded
 
 MACHINE_IS_TRUTH = "machine is truth"
 """The code of what every output says of a machine's judgments that are taken for people's."""
@@ -108,7 +108,7 @@ def _code(note: Note | Caution) -> str:
     return str(note.numbers["note"]) if note.code == "input" else note.code
 
 
-def worded_lines(named: Sequence[tuple[str, Sequence[Worded]]], *, least: str = "careful") -> list[str]:
+def worded_lines(named: Sequence[tuple[str, Sequence[MessageText]]], *, least: str = "careful") -> list[str]:
     """Return the same of cautions that have their words already; first whether a machine is taken for truth."""
     alike: dict[tuple[bool, int, str], list[tuple[str, str]]] = {}
     for name, cautions in named:

@@ -20,7 +20,7 @@ from activeeval.report.numbers import agreeing, all_of, counted
 
 Plain = float | int | str | None | list["Plain"]
 """What JSON knows of a note's numbers."""
-Words = str | Callable[[Mapping[str, Any]], str]
+MessageWords = str | Callable[[Mapping[str, Any]], str]
 """A template, or what chooses or makes one of the numbers."""
 MODULES = (
     "activeeval.report.messages",
@@ -33,7 +33,7 @@ MODULES = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Worded:
+class MessageText:
     """A caution or a note with its sentence, as scripts read it.
 
     Attributes
@@ -75,10 +75,12 @@ def text_of(note: Note | Caution, written: Callable[[str], str] = in_backticks) 
     if words is None:
         return str(Note(note.code, note.numbers))
     template = words if isinstance(words, str) else words(note.numbers)
-    return template.format(**{name: _shown(value) for name, value in note.numbers.items()}, option=_Named(written))
+    return template.format(
+        **{name: _shown(value) for name, value in note.numbers.items()}, option=_ParameterNames(written)
+    )
 
 
-def words_of(code: str) -> Words | None:
+def words_of(code: str) -> MessageWords | None:
     """Return the template of a code, or None where it has none."""
     tables = (import_module(name).WORDS for name in MODULES)
     return next((table[code] for table in tables if code in table), None)
@@ -95,11 +97,11 @@ def line_of(caution: Caution, written: Callable[[str], str] = in_backticks) -> s
     return f"{caution.level}: {text_of(caution, written)}"
 
 
-def worded(note: Note | Caution, written: Callable[[str], str] = in_backticks) -> Worded:
+def worded(note: Note | Caution, written: Callable[[str], str] = in_backticks) -> MessageText:
     """Return a caution, or a note as one of the lowest level, with its sentence."""
     level = note.level if isinstance(note, Caution) else "note"
     numbers = {name: _plain(value) for name, value in note.numbers.items()}
-    return Worded(level=level, code=note.code, text=text_of(note, written), numbers=numbers)
+    return MessageText(level=level, code=note.code, text=text_of(note, written), numbers=numbers)
 
 
 def _plain(value: Told) -> Plain:
@@ -111,11 +113,11 @@ def _plain(value: Told) -> Plain:
 def _shown(value: Told) -> Any:
     """Return a value as templates show it."""
     if isinstance(value, tuple):
-        return _Listed(map(_shown, value))
+        return _CommaList(map(_shown, value))
     return _Number(value) if isinstance(value, int | float) else value
 
 
-class _Listed(tuple[Any, ...]):
+class _CommaList(tuple[Any, ...]):
     """Several values, which a template shows with commas between."""
 
     __slots__ = ()
@@ -154,7 +156,7 @@ class _Number:
         return f"{text} {counted(1 if text == '1' else 2, parts['noun']).partition(' ')[2]}"
 
 
-class _Named(dict[str, str]):
+class _ParameterNames(dict[str, str]):
     """Parameters by their names, each as a face writes it."""
 
     def __init__(self, written: Callable[[str], str]) -> None:

@@ -9,7 +9,7 @@ from activeeval.report.answer_sentences import missing_lists_sentence
 from activeeval.report.numbers import agreeing, counted
 
 if TYPE_CHECKING:
-    from activeeval.report.message_lookup import Words
+    from activeeval.report.message_lookup import MessageWords
 
 _LOOKED_AT = "by the interval that may be looked at after every block it is ± {widest:.3g}"
 _MEAN_GAIN = "lower median (estimates take the mean gain)"
@@ -161,7 +161,7 @@ def _limits(numbers: Mapping[str, Any]) -> str:
     return text + "; the model knows {explained:.0%} of how queries differ beforehand"
 
 
-WORDS: dict[str, Words] = {
+WORDS: dict[str, MessageWords] = {
     # of estimates
     "unbounded": "the judged queries show no spread: they bound nothing, judge more",
     "no spread": "the {n_open:judged query} {n_open:shows|show} no spread: the interval rests on what was expected "

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from activeeval.core.design import Design
     from activeeval.core.planning import QuestionPlan
     from activeeval.core.simulation import Summary
-    from activeeval.formats.writing import Together
+    from activeeval.formats.writing import AtomicFiles
 COLOURS = ("#4d4d4d", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 _LOOKS = {
     "passive": ("#4d4d4d", "o"),
@@ -80,7 +80,7 @@ def _plain_ticks(axis: Any) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def save_figure(figure: Any, path: str | Path, files: Together | None = None) -> None:
+def save_figure(figure: Any, path: str | Path, files: AtomicFiles | None = None) -> None:
     """Write a picture whole or not at all; a PNG with a palette, a third as large as with every shade of an edge."""
     from activeeval.formats.writing import write_atomically
 

@@ -8,7 +8,7 @@ from typing import TypedDict
 from activeeval.core.design.methods import Method
 from activeeval.core.errors import InputError
 from activeeval.core.measures import NDCG, Measure, Target
-from activeeval.inputs.prepared_case import Case
+from activeeval.inputs.prepared_case import PreparedCase
 
 FOLLOWING = (NDCG,)
 """Measures whose depths follow labels unless somebody says otherwise: in no cell of benchmarks/results/history.json
@@ -27,7 +27,7 @@ class DrawOptions(TypedDict, total=False):
     defensive_share : float
         See `activeeval.inputs.choices.Choices`.
     weights : {"equal", "sum", "minimax"} or sequence of float
-        How several questions are balanced, see `Case.design`; by default equal.
+        How several questions are balanced, see `PreparedCase.design`; by default equal.
     adaptive_depth : {"each", "3", "1", "off"}
         When the labels of a query decide how deep it is judged, of methods that judge to depths.
     usual : {"each", "3", "1", "off"}
@@ -41,7 +41,7 @@ class DrawOptions(TypedDict, total=False):
     usual: str
 
 
-def is_blind(case: Case, targets: Iterable[Target]) -> bool:
+def is_blind(case: PreparedCase, targets: Iterable[Target]) -> bool:
     """Whether nothing is known of the grades and a ranking alone is asked about.
 
     On the generated pool of long lists nDCG@10 had 2.4 times the squared error of planned depths so, on four others
@@ -83,7 +83,7 @@ def adaptive_depth_of(
 
 
 def adaptive_depth_in(
-    case: Case, method: Method, targets: Sequence[Target], asked: str | None, usual: str = OF_SHEETS
+    case: PreparedCase, method: Method, targets: Sequence[Target], asked: str | None, usual: str = OF_SHEETS
 ) -> str:
     """Return `adaptive_depth_of` a case's targets; raises as it does."""
     measures = [target.measure for target in targets]

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.core.answers import Answer, Needed
+from activeeval.core.answers import Answer, MoreNeeded
 from activeeval.core.campaign import Campaign
-from activeeval.core.campaign.deciding import needed_of_sample
+from activeeval.core.campaign.more_needed import needed_of_sample
 from activeeval.core.errors import InputError, StateError
 from activeeval.core.estimation import SCOPES, pair_roots, simultaneous_confidence
 from activeeval.core.estimation.significance import holm
@@ -23,7 +23,7 @@ from activeeval.core.results import Caution, Estimate, Interval, Note, Told
 from activeeval.formats.sample_file import lists_of
 from activeeval.formats.tables.segments import Segments, read_segments
 from activeeval.inputs.choices import GRADER
-from activeeval.inputs.systems import Asked, contrasts_of, direction
+from activeeval.inputs.systems import QuestionTarget, contrasts_of, direction
 from activeeval.report.cautions import MISSING_LISTS
 from activeeval.sampling.drawn_sample import DrawnSample
 
@@ -39,7 +39,7 @@ _ALIKE = 0.01
 """Half-widths that differ by less are the same to a reader."""
 
 
-class Shared(NamedTuple):
+class SimultaneousComparison(NamedTuple):
     """What a difference says together with all others of its measure.
 
     Attributes
@@ -90,8 +90,8 @@ class SampleAnswer:
     system: str
     versus: str = ""
     segment: str | None = None
-    shared: Shared | None = None
-    needed: Needed | None = None
+    shared: SimultaneousComparison | None = None
+    needed: MoreNeeded | None = None
     other: SampleAnswer | None = None
 
     @property
@@ -128,7 +128,7 @@ def other_scope(scope: str) -> str:
 
 def answers(
     sample: DrawnSample,
-    asked: Sequence[Asked],
+    asked: Sequence[QuestionTarget],
     *,
     scope: str = "pool",
     kind: str = "t",
@@ -159,7 +159,7 @@ def answers(
     if segments is None:
         guard = _of_grader(sample)
 
-        def read(question: Asked, scope: str) -> SampleAnswer:
+        def read(question: QuestionTarget, scope: str) -> SampleAnswer:
             estimate = _guarded(sample.estimate(question.target, scope), guard)
             return _answer(sample.campaign, question, estimate, 1, kind=kind, confidence=confidence)
 
@@ -177,7 +177,7 @@ def answers(
 
 def by_segment(
     sample: DrawnSample,
-    asked: Sequence[Asked],
+    asked: Sequence[QuestionTarget],
     segments: Segments,
     *,
     scope: str = "pool",
@@ -204,7 +204,7 @@ def by_segment(
 
 def _answer(
     campaign: Campaign,
-    question: Asked,
+    question: QuestionTarget,
     estimate: Estimate,
     n_rows: int,
     segment: str | None = None,
@@ -276,7 +276,7 @@ def together(sample: DrawnSample, answered: Sequence[SampleAnswer], kind: str = 
         for k, answer, p_holm in zip(places, family, adjusted.tolist(), strict=True):
             scope = answer.estimate.scope
             wide = _interval(sample.campaign, kind, confidence, answer.target, scope)
-            out[k] = replace(answer, shared=Shared(wide, p_holm))
+            out[k] = replace(answer, shared=SimultaneousComparison(wide, p_holm))
     return out
 
 
@@ -307,13 +307,13 @@ def _pair_variances(sample: DrawnSample, family: Sequence[SampleAnswer]) -> NDAr
     return variances
 
 
-def cut_notes(sample: DrawnSample, asked: Sequence[Asked]) -> list[Note]:
+def cut_notes(sample: DrawnSample, asked: Sequence[QuestionTarget]) -> list[Note]:
     """Return what is to be said where a question counts all ranks of lists that were cut."""
     cut = [question.target.name for question in asked if question.target.measure.cutoff == sample.depth is not None]
     return [Note("lists end", {"depth": sample.depth, "measure": cut[0]})] if cut else []
 
 
-def missing_lists_of(sample: DrawnSample, asked: Iterable[Asked | SampleAnswer]) -> list[Note]:
+def missing_lists_of(sample: DrawnSample, asked: Iterable[QuestionTarget | SampleAnswer]) -> list[Note]:
     """Return a note for each system without a list for some queries; nothing of a pool of which a part is at hand."""
     if sample.campaign.design.order.larger_pool is not None:
         return []

@@ -81,7 +81,7 @@ class PoolOptions(TypedDict, total=False):
     engine: str
 
 
-class AskedOptions(PoolOptions, total=False):
+class QuestionOptions(PoolOptions, total=False):
     """What else `sample` and `plan` may be told of what is asked.
 
     Attributes

@@ -8,9 +8,9 @@ from typing import Any, Self
 
 from activeeval.core.design import Design
 from activeeval.core.measures import Target
-from activeeval.core.simulation import AtOnce, Summary, simulate_contrasts
-from activeeval.inputs.prepared_case import Case
-from activeeval.inputs.systems import Asked, check_differ, contrasts_of
+from activeeval.core.simulation import SimultaneousResults, Summary, simulate_contrasts
+from activeeval.inputs.prepared_case import PreparedCase
+from activeeval.inputs.systems import QuestionTarget, check_differ, contrasts_of
 
 Pair = tuple[int, int]
 
@@ -30,15 +30,15 @@ class Contest:
         For each contrast alone.
     """
 
-    case: Case
-    asked: tuple[Asked, ...]
+    case: PreparedCase
+    asked: tuple[QuestionTarget, ...]
     designs: dict[str, Design]
     passive: dict[Pair, Design]
 
     @classmethod
     def of(
         cls,
-        case: Case,
+        case: PreparedCase,
         measure: str,
         methods: Sequence[str],
         defensive_share: float | None = None,
@@ -46,7 +46,7 @@ class Contest:
         weights: str = "equal",
         adaptive_depth: str = "off",
     ) -> Self:
-        """Return the contest of a case's systems; ``weights`` and ``adaptive_depth`` as in `Case.design`.
+        """Return the contest of a case's systems; ``weights`` and ``adaptive_depth`` as in `PreparedCase.design`.
 
         Raises
         ------
@@ -80,7 +80,7 @@ class Contest:
 
     def simulate(
         self, budgets: Sequence[float], repetitions: int, **how: Any
-    ) -> tuple[list[tuple[Asked, list[Summary]]], list[AtOnce]]:
+    ) -> tuple[list[tuple[QuestionTarget, list[Summary]]], list[SimultaneousResults]]:
         """Return the summaries of each contrast, and what holds of all at once, as `simulate_contrasts` does."""
         lists, target_of = self.case.inputs.rankings, dict(zip(self.passive, self.targets, strict=True))
         targets = {

@@ -17,7 +17,7 @@ from activeeval.formats.arrays import is_arrays
 from activeeval.inputs.budgets import Budget
 from activeeval.inputs.choices import Choices
 from activeeval.inputs.judging_choice import judging_for
-from activeeval.inputs.prepared_case import Case, check_fits, prepare
+from activeeval.inputs.prepared_case import PreparedCase, check_fits, prepare
 from activeeval.inputs.texts import SheetTexts, recalled, texts_of
 from activeeval.sampling.adaptive_depth import OF_SHEETS
 from activeeval.sampling.draw_case import draw
@@ -80,10 +80,10 @@ class SampleRequest(SampleFields):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Drawn:
+class DrawnCase:
     """A sample, the case that it was drawn of, None of a pool in files, and the budget that it was drawn for."""
 
-    case: Case | None
+    case: PreparedCase | None
     sample: DrawnSample
     budget: Budget
 
@@ -99,7 +99,7 @@ def draw_for(
     *,
     progress: Callable[[str], object] = lambda what: None,
     say: Callable[[Note | Caution], object] = lambda note: None,
-) -> Drawn:
+) -> DrawnCase:
     """Draw the sample that a request asks for; no label of the pool is looked at.
 
     Parameters
@@ -134,7 +134,9 @@ def draw_for(
     share = choices.defensive_share
     budget, how = _budget_of(case, request, price, share, say)
     how |= {"method": request.method, "expected": request.expected, "surely": request.surely}
-    drawn = Drawn(case, draw(case, request.measures, request.questions, budget, defensive_share=share, **how), budget)
+    drawn = DrawnCase(
+        case, draw(case, request.measures, request.questions, budget, defensive_share=share, **how), budget
+    )
     if asking := case.asking_cost(*(targets := drawn.sample.campaign.design.targets)):
         shared: dict[str, Told] = {"budget": budget.of(*targets, known=case.known), "cost": asking}
         say(Note("asking paid", {**shared, "names": priced_names(case), "unit": case.inputs.pool.cost_unit}))
@@ -151,9 +153,12 @@ def _of_files(
     price: Budget | Goal | SegmentGoals,
     progress: Callable[[str], object],
     say: Callable[[Note | Caution], object],
-) -> Drawn:
+) -> DrawnCase:
     """Draw the sample of a pool in files."""
-    from activeeval.sampling.draw_pool_files import FilesAsked, draw_of_files  # who holds the pool does not wait for it
+    from activeeval.sampling.draw_pool_files import (  # who holds the pool does not wait for it
+        FilesRequest,
+        draw_of_files,
+    )
 
     if not isinstance(price, Budget):
         problem = "`half_width` needs the pool at hand: of `pool_parquet` give a `budget`"
@@ -161,15 +166,15 @@ def _of_files(
     if not choices.judging.has_grades:
         raise ChoiceError("a pool in files is judged by grades, not by comparisons as kNDCG is", field="measures")
     how: dict[str, Any] = {name: getattr(request, name) for name in ("method", "weights", "adaptive_depth", "usual")}
-    asked = FilesAsked.of(choices, request.measures, request.questions, **how)
+    asked = FilesRequest.of(choices, request.measures, request.questions, **how)
     if choices.trust_ids:
         say(Note("ids trusted", {}))
     sample = draw_of_files(choices, asked, price, expected=request.expected, surely=request.surely, progress=progress)
-    return Drawn(None, sample, price)
+    return DrawnCase(None, sample, price)
 
 
 def _budget_of(
-    case: Case,
+    case: PreparedCase,
     request: SampleRequest,
     price: Budget | Goal | SegmentGoals,
     share: float | None,
@@ -202,7 +207,7 @@ def _goal_note(goal: Goal | SegmentGoals, budget: Budget) -> Note:
     return Note("goal budget", {"goal": str(goal), "budget": str(budget)})
 
 
-def _nearly_all_judged(choices: Choices, case: Case, sample: DrawnSample) -> list[Note]:
+def _nearly_all_judged(choices: Choices, case: PreparedCase, sample: DrawnSample) -> list[Note]:
     """Return the question whose grades these are that leave little to judge: a file of them cannot tell."""
     matters = np.logical_or.reduce([target.matters for target in sample.campaign.design.targets])
     if case.known is None or (case.known[matters] >= 0).mean() < _NEARLY_ALL:

@@ -12,14 +12,14 @@ from activeeval.core.errors import BudgetError, InputError
 from activeeval.core.measures import Target
 from activeeval.formats.sample_file import lists_of
 from activeeval.inputs.budgets import Budget, check_open
-from activeeval.inputs.prepared_case import Case
+from activeeval.inputs.prepared_case import PreparedCase
 from activeeval.inputs.systems import check_differ
 from activeeval.sampling.adaptive_depth import OF_SHEETS, DrawOptions, adaptive_depth_in
 from activeeval.sampling.drawn_sample import DrawnSample
 
 
 def draw(
-    case: Case,
+    case: PreparedCase,
     measures: Sequence[str],
     questions: Sequence[str],
     budget: Budget,
@@ -82,14 +82,14 @@ def draw(
     )
 
 
-def _truth_of_machines(case: Case) -> tuple[tuple[str, int], ...]:
+def _truth_of_machines(case: PreparedCase) -> tuple[tuple[str, int], ...]:
     """Return the files of a case whose machines' grades were taken for people's."""
     taken = [note.numbers for note in case.notes if note.code == "machine is truth"]
     return tuple((str(numbers["source"]), int(str(numbers["n"]))) for numbers in taken)
 
 
 def design_of(
-    case: Case, measure: str, method: str | None, budget: Budget, defensive_share: float | None = None
+    case: PreparedCase, measure: str, method: str | None, budget: Budget, defensive_share: float | None = None
 ) -> Design:
     """Return the design of a sample for one question, at a budget where samples of its scheme have one."""
     target = case.target(measure)

@@ -46,7 +46,7 @@ class Questions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FilesAsked:
+class FilesRequest:
     """A pool in files with what is asked of it.
 
     Attributes
@@ -80,7 +80,7 @@ class FilesAsked:
         weights: str = "equal",
         adaptive_depth: str | None = None,
         usual: str = "off",
-    ) -> FilesAsked:
+    ) -> FilesRequest:
         """Return what is asked of the files that choices name, each measure and question once.
 
         Raises
@@ -121,7 +121,7 @@ class FilesAsked:
         )
 
     @classmethod
-    def of_sample(cls, sample: DrawnSample, choices: Choices) -> tuple[FilesAsked, Choices]:
+    def of_sample(cls, sample: DrawnSample, choices: Choices) -> tuple[FilesRequest, Choices]:
         """Return what a sample of a pool in files was asked, with the choices that it was drawn by.
 
         Parameters
@@ -179,7 +179,7 @@ def _on_one_scale(measures: Sequence[SampledMeasure], said: dict[str, Any], stat
 
 def draw_of_files(
     choices: Choices,
-    asked: FilesAsked,
+    asked: FilesRequest,
     budget: Budget,
     *,
     expected: bool = False,
@@ -238,7 +238,7 @@ def top_up_of_files(
     if choices is None:
         problem = "the sample holds what it needs of a pool in files, not the rest: say where that is, `pool_parquet`"
         raise ChoiceError(problem, field="pool_parquet")
-    asked, choices = FilesAsked.of_sample(sample, choices)
+    asked, choices = FilesRequest.of_sample(sample, choices)
     before = sample.campaign.drawn_design
     if before.looks != "off" or before.budget is None:
         raise InputError("depths follow labels: a budget is added while the whole pool is at hand", field="budget")
@@ -253,7 +253,7 @@ def top_up_of_files(
 
 
 @contextmanager
-def designed(choices: Choices, asked: FilesAsked, progress: Callable[[str], object]) -> Iterator[ChunkedDesign]:
+def designed(choices: Choices, asked: FilesRequest, progress: Callable[[str], object]) -> Iterator[ChunkedDesign]:
     """Give the design of a pool in files while its workers and tables are there."""
     with ExitStack() as open_now:
         engine = choices.engine_name
@@ -267,7 +267,7 @@ def _amount(budget: Budget, design: ChunkedDesign) -> float:
     return budget.amount * (design.whole_cost or 1.0) if budget.is_share else budget.amount
 
 
-def _campaign(design: ChunkedDesign, asked: FilesAsked, seed: int, budget: float, how: dict[str, Any]) -> Campaign:
+def _campaign(design: ChunkedDesign, asked: FilesRequest, seed: int, budget: float, how: dict[str, Any]) -> Campaign:
     """Return the campaign of a seed, as `activeeval.inputs.prepared_case.prepare` spawns it."""
     rng = np.random.SeedSequence(seed).spawn(4)[-1]
     try:
@@ -276,7 +276,7 @@ def _campaign(design: ChunkedDesign, asked: FilesAsked, seed: int, budget: float
         raise Budget(budget).refused(problem) from None
 
 
-def check_open(design: ChunkedDesign, asked: FilesAsked) -> None:
+def check_open(design: ChunkedDesign, asked: FilesRequest) -> None:
     """Raise where no label can change the value of a target, or partitions are missing."""
     written = asked.pool.said.get("n_queries", design.n_queries)
     if written != design.n_queries:

@@ -21,10 +21,10 @@ from activeeval.core.results import Caution, Estimate, Note, Told
 from activeeval.formats.arrays import pack, write_arrays
 from activeeval.formats.sample_file import FILES, JUDGES, MACHINES, TEXTS, Arrays, beyond, id_of, lists_of, to_arrays
 from activeeval.formats.sample_sheet import sheet_of
-from activeeval.formats.writing import Together
+from activeeval.formats.writing import AtomicFiles
 from activeeval.inputs.budgets import Budget
 from activeeval.inputs.loading import ending_at, on_scale, sampled_measure
-from activeeval.inputs.systems import Asked, asked_among, asked_of
+from activeeval.inputs.systems import QuestionTarget, asked_among, asked_of
 from activeeval.inputs.texts import TextFiles
 from activeeval.report.numbers import agreeing, counted
 from activeeval.sampling.sheets import SheetPlan, write_sheets
@@ -61,7 +61,7 @@ class DrawnSample:
     judges : tuple of str
         Whose sheets were written with it, where there were several.
     files : dict or None
-        Of a sample of a pool in files what was asked of these: `activeeval.sampling.draw_pool_files.FilesAsked.again`.
+        The request, where the pool is in files: `activeeval.sampling.draw_pool_files.FilesRequest.again`.
     """
 
     campaign: Campaign
@@ -106,7 +106,7 @@ class DrawnSample:
         """
         named = replace(self, judges=sheet.judges if isinstance(sheet, SheetPlan) and len(sheet.judges) > 1 else ())
         arrays = named._arrays()
-        with Together() as files:
+        with AtomicFiles() as files:
             write_arrays(path, arrays, files)
             self._write_sheet(sheet, id_of(arrays), texts, files)
         return id_of(arrays)
@@ -114,7 +114,7 @@ class DrawnSample:
     def write_alone(self, path: str) -> str:
         """Write the sample in the place of itself, whose sheets are there; return its id."""
         arrays = self._arrays()
-        with Together() as files:
+        with AtomicFiles() as files:
             write_arrays(path, arrays, files)
         return id_of(arrays)
 
@@ -122,11 +122,11 @@ class DrawnSample:
         self, sheet: str | SheetPlan, sample_id: str, texts: Mapping[str, Sequence[str]] | None = None
     ) -> None:
         """Write the sheet of what is new, the same bytes whenever it is written; it names the sample by its id."""
-        with Together() as files:
+        with AtomicFiles() as files:
             self._write_sheet(sheet, sample_id, texts, files)
 
     def _write_sheet(
-        self, sheet: str | SheetPlan, sample_id: str, texts: Mapping[str, Sequence[str]] | None, files: Together
+        self, sheet: str | SheetPlan, sample_id: str, texts: Mapping[str, Sequence[str]] | None, files: AtomicFiles
     ) -> None:
         plan = SheetPlan(path=sheet) if isinstance(sheet, str) else sheet
         is_graded = self.campaign.judging.has_grades
@@ -234,15 +234,17 @@ class DrawnSample:
         return replace(self, truth_of_machines=tuple(merged.items())) if taken else self
 
     @property
-    def made_for(self) -> list[Asked]:
+    def made_for(self) -> list[QuestionTarget]:
         """The questions that it was made for, with their targets."""
         names = dict(zip(map(id, lists_of(self.campaign.design)), self.systems, strict=True))
         return [
-            Asked(question, target, names[id(target.ranking)], names.get(id(target.versus), ""))
+            QuestionTarget(question, target, names[id(target.ranking)], names.get(id(target.versus), ""))
             for question, target in zip(self.questions, self.campaign.design.targets, strict=True)
         ]
 
-    def asked(self, measures: Sequence[str], questions: Sequence[str], contrasts: str | None = None) -> list[Asked]:
+    def asked(
+        self, measures: Sequence[str], questions: Sequence[str], contrasts: str | None = None
+    ) -> list[QuestionTarget]:
         """Return each question that is asked with its target; without any those it was made for.
 
         Raises
@@ -266,7 +268,7 @@ class DrawnSample:
         named = list({str(measure): measure for measure in chosen or made}.values())
         return [each for measure in named for question in wanted for each in self._asked(measure, question, contrasts)]
 
-    def _asked(self, measure: SampledMeasure, question: str, contrasts: str | None) -> list[Asked]:
+    def _asked(self, measure: SampledMeasure, question: str, contrasts: str | None) -> list[QuestionTarget]:
         """Return what a measure and a question ask of the rankings that the sample was made for."""
         if not self.is_contest:
             return [self._of_two(measure, question)]
@@ -277,7 +279,7 @@ class DrawnSample:
             pairs = [pair for pair in pairs if pair in made]
         return [asked_among(measure, question, pair, lists, names) for pair in pairs]
 
-    def _of_two(self, measure: SampledMeasure, question: str) -> Asked:
+    def _of_two(self, measure: SampledMeasure, question: str) -> QuestionTarget:
         """Return what a measure and a question ask of one ranking or two."""
         runs: dict[str, tuple[Rankings, str]] = {}
         for made in self.made_for:
@@ -293,7 +295,7 @@ class DrawnSample:
                     "name it when the sample is drawn"
                 )
         (ranking, system), (versus, other) = runs[first], runs[others[0]] if others else (None, "")
-        return Asked(question, Target(measure, ranking, versus), system, other)
+        return QuestionTarget(question, Target(measure, ranking, versus), system, other)
 
     def notes(self) -> list[Note | Caution]:
         """Return what whoever has drawn it should know: first what is to be judged."""

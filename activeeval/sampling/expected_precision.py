@@ -11,7 +11,7 @@ from activeeval.core.errors import BudgetError
 from activeeval.core.measures import Target, shown_name
 from activeeval.core.planning import MOST_ITEMS, Prospect
 from activeeval.core.results import Caution, Note, Told, rounded_up
-from activeeval.inputs.prepared_case import Case
+from activeeval.inputs.prepared_case import PreparedCase
 from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.sampling.plan_case import name_of, planner_of
 
@@ -20,7 +20,9 @@ _WORTH = 2.0
 """How many times as many queries another measure has to bring to be named."""
 
 
-def expected_notes(case: Case, sample: DrawnSample, defensive_share: float | None = None) -> list[Note | Caution]:
+def expected_notes(
+    case: PreparedCase, sample: DrawnSample, defensive_share: float | None = None
+) -> list[Note | Caution]:
     """Return the half-widths to expect of a sample's questions, and what is dear: few queries for the money.
 
     Of a pool of more than a million items nothing: what is to be expected of that takes as long as the sample. Nothing
@@ -60,14 +62,14 @@ def expected_notes(case: Case, sample: DrawnSample, defensive_share: float | Non
     return [planned, *unknown, *_dear(case, design, prospects, defensive_share)]
 
 
-def prospects_of(case: Case, design: Design) -> tuple[Prospect, ...]:
+def prospects_of(case: PreparedCase, design: Design) -> tuple[Prospect, ...]:
     """Return what to expect of a design at its budget, for each of its targets;
     `activeeval.core.planning.Planner.drawn`."""
     return planner_of(case, design.targets).drawn(design)
 
 
 def _dear(
-    case: Case, design: Design, prospects: Sequence[Prospect], defensive_share: float | None
+    case: PreparedCase, design: Design, prospects: Sequence[Prospect], defensive_share: float | None
 ) -> Iterator[Caution]:
     """Yield each measure for which few queries are judged, as all their items count, beside one for which more are."""
     named = set()

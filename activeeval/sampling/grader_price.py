@@ -28,7 +28,7 @@ from activeeval.core.types import Bools, Floats
 from activeeval.formats.graders.grader_grades import Grades
 from activeeval.inputs.grader_values import asked_about, model_names, probs_at
 from activeeval.inputs.modelling import GradeBeliefs, believe
-from activeeval.inputs.prepared_case import Case
+from activeeval.inputs.prepared_case import PreparedCase
 from activeeval.sampling.plan_case import planner_of
 
 PERSON = 1.0
@@ -40,7 +40,7 @@ _FIRST_PLACES = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Offer:
+class _GraderOffer:
     """Machines that may be asked: at what price of each item that they are asked about, and what they should tell."""
 
     names: tuple[str, ...]
@@ -75,7 +75,7 @@ class _Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class _ItemShare:
     """A part of the items that a machine may be asked about."""
 
     places: int | None
@@ -93,7 +93,7 @@ class _Way:
 
 
 def asking_notes(
-    case: Case,
+    case: PreparedCase,
     plan: SamplePlan,
     ask_price: float | None = None,
     ask_skill: float = PLANNED_RHO,
@@ -152,7 +152,7 @@ def asking_notes(
     return notes
 
 
-def about_to_ask(case: Case) -> Case:
+def about_to_ask(case: PreparedCase) -> PreparedCase:
     """Return a case in which people's grades have the shares that a machine's model takes, where nothing tells them.
 
     A plan then says of people alone what it will say of them beside the machine.
@@ -163,12 +163,12 @@ def about_to_ask(case: Case) -> Case:
     return replace(case, beliefs=replace(case.beliefs, probs=probs, is_uniform=False))
 
 
-def priced_names(case: Case) -> tuple[str, ...]:
+def priced_names(case: PreparedCase) -> tuple[str, ...]:
     """Return what the graders of a case that have a price are called."""
     return tuple(grader.name for grader in case.graders if grader.cost is not None)
 
 
-def _held(case: Case, targets: Sequence[Target], skill: float) -> list[_Offer]:
+def _held(case: PreparedCase, targets: Sequence[Target], skill: float) -> list[_GraderOffer]:
     """Return the graders of a case that have a price, all of them first, then their combinations; none without any.
 
     Where labels have taught what they are worth, that is known, else it is supposed.
@@ -187,7 +187,7 @@ def _held(case: Case, targets: Sequence[Target], skill: float) -> list[_Offer]:
         shares = np.broadcast_to(probs.mean(axis=0), probs.shape) if nothing is None else nothing
         costs = [grader.costs for grader, _ in asked if grader.costs is not None]
         offers.append(
-            _Offer(
+            _GraderOffer(
                 names=tuple(grader.name for grader, _ in asked),
                 prices=tuple(grader.cost or 0.0 for grader, _ in asked),
                 asked_of=tuple(is_asked for _, is_asked in asked),
@@ -206,7 +206,7 @@ def _combinations(n: int) -> list[tuple[int, ...]]:
     return [tuple(range(n)), *(each for size in sizes for each in combinations(range(n), size))]
 
 
-def _probs_by(case: Case, skill: float | None, graders: Sequence[Grades]) -> Floats:
+def _probs_by(case: PreparedCase, skill: float | None, graders: Sequence[Grades]) -> Floats:
     """Return what is believed of a case with some of its graders; ``skill`` is supposed of them, None: it is known.
 
     Returns
@@ -223,7 +223,7 @@ def _probs_by(case: Case, skill: float | None, graders: Sequence[Grades]) -> Flo
     return believe(case.inputs, names, case.max_grade, rng, known=case.known, with_factor=has_factor).probs
 
 
-def _imagined(case: Case, targets: Sequence[Target], price: float, skill: float) -> _Offer:
+def _imagined(case: PreparedCase, targets: Sequence[Target], price: float, skill: float) -> _GraderOffer:
     """Return a machine that nobody has asked yet, whose values would follow people's grades with a correlation."""
     asked = np.logical_or.reduce([target.matters for target in targets])
     if case.known is not None:
@@ -231,12 +231,12 @@ def _imagined(case: Case, targets: Sequence[Target], price: float, skill: float)
     without = replace(case.beliefs, extra_probs=())
     scores = np.random.default_rng(case.seed_number).random(case.inputs.pool.n_items)
     with_it = replace(without, probs=imagined_probs(without.probs, scores, skill))
-    return _Offer(
+    return _GraderOffer(
         names=("a machine",), prices=(price,), asked_of=(asked,), without=without, with_it=with_it, skill=skill
     )
 
 
-def _numbers(case: Case, offer: _Offer) -> dict[str, Told]:
+def _numbers(case: PreparedCase, offer: _GraderOffer) -> dict[str, Told]:
     n_items = int(offer.asked.sum())
     return {
         "names": offer.names,
@@ -266,24 +266,26 @@ def _parts(targets: Sequence[Target], asked: Bools) -> Iterator[tuple[int | None
     yield None, asked
 
 
-def _ways(case: Case, plan: SamplePlan, offer: _Offer, weights: str) -> list[_Way]:
+def _ways(case: PreparedCase, plan: SamplePlan, offer: _GraderOffer, weights: str) -> list[_ItemShare]:
     """Return the ways to ask, by how many items that is about."""
     parts = _parts([each.target for each in plan.questions], offer.asked)
     return [_way(case, plan, offer, weights, places, is_asked) for places, is_asked in parts]
 
 
-def _way(case: Case, plan: SamplePlan, offer: _Offer, weights: str, places: int | None, is_asked: Bools) -> _Way:
+def _way(
+    case: PreparedCase, plan: SamplePlan, offer: _GraderOffer, weights: str, places: int | None, is_asked: Bools
+) -> _ItemShare:
     """Return the way to ask about some items."""
     targets, method = [each.target for each in plan.questions], find_method(plan.best)
     partly = replace(case, beliefs=offer.beliefs(is_asked))
     # by the model alone: a rehearsal's own chance is as large as what is to be told apart
     forecasts = planner_of(partly, targets, weights=weights).forecasts(method)
-    return _Way(places, int(is_asked.sum()), offer.cost(is_asked), forecasts)
+    return _ItemShare(places, int(is_asked.sum()), offer.cost(is_asked), forecasts)
 
 
 def _note(
     numbers: dict[str, Told],
-    ways: Sequence[_Way],
+    ways: Sequence[_ItemShare],
     budget: float,
     widths: Sequence[float],
     others: Sequence[tuple[tuple[str, ...], float]],

@@ -16,14 +16,14 @@ from activeeval.inputs.prepared_case import check_fits
 from activeeval.report.numbers import agreeing, counted
 from activeeval.report.rendering import Cell
 from activeeval.sampling.arguments import LabelledOptions, choices_of, frame_kind_of
-from activeeval.sampling.asked_case import Progress, ResultOfCase, Say, case_for, unsaid
+from activeeval.sampling.question_case import CaseResult, Progress, Say, case_for, unsaid
 
 _MUCH = 1.5
 """How many times as large as observed, or as small, a variance is where the sentence says so: 1.2 of a half-width."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class ModelCalibration(ResultOfCase):
+class ModelCalibration(CaseResult):
     """A grade model held against labels: `calibration` returns it.
 
     Attributes

@@ -21,7 +21,7 @@ _SAID_BEFORE = ("judges grade", "ideal of the pool", "instalment", "two units", 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Followed:
+class NextBatch:
     """What comes next of a sample.
 
     Attributes
@@ -63,7 +63,7 @@ def follow(
     documents: str | None = None,
     queries: str | None = None,
     say: Callable[[Note | Caution], object] = lambda note: None,
-) -> Followed:
+) -> NextBatch:
     """Draw the next instalment of a sample, and write it in the sample's place with the sheet of what is new.
 
     All files or none. Where the sheets are those of all instalments but the last, which was drawn before, its sheet is
@@ -126,10 +126,10 @@ def _followed(
     *,
     is_new: bool,
     is_again: bool = False,
-) -> Followed:
+) -> NextBatch:
     campaign = sample.campaign
     units = campaign.planned[sample.n_before :]
-    return Followed(
+    return NextBatch(
         sample=sample,
         sample_id=sample_id,
         n_items=sum(len(unit.items) for unit in units) if is_new else 0,

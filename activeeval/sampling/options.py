@@ -23,7 +23,7 @@ BUDGET_HELP = "Judgments (200), or a share of judging everything (10%)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskedFields:
+class QuestionFields:
     """What is asked of a sample."""
 
     measures: Sequence[Any] = option(("DCG",), f"{MEASURES_HELP}; repeatable.", is_many=True)
@@ -45,7 +45,7 @@ class AskedFields:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GoalFields(AskedFields):
+class GoalFields(QuestionFields):
     """What is asked of a sample, and what it is to reach in place of a budget."""
 
     half_width: Any = option(
@@ -136,7 +136,7 @@ class PlanFields(GoalFields, IntervalFields):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SimulateFields(AskedFields):
+class SimulateFields(QuestionFields):
     """What is simulated, by which methods and how often; the one question is the difference, or the system there is."""
 
     methods: Sequence[str] = option(

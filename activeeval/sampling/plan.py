@@ -13,8 +13,8 @@ from activeeval.core.results import Caution, Note
 from activeeval.inputs.arguments import budget_of, checked, measures_of
 from activeeval.inputs.choices import Choices
 from activeeval.inputs.judging_choice import judging_for
-from activeeval.inputs.prepared_case import Case, check_fits, prepare
-from activeeval.sampling.arguments import AskedOptions, asked_of, choices_of, frame_kind_of
+from activeeval.inputs.prepared_case import PreparedCase, check_fits, prepare
+from activeeval.sampling.arguments import QuestionOptions, asked_of, choices_of, frame_kind_of
 from activeeval.sampling.grader_price import about_to_ask, asking_notes
 from activeeval.sampling.judged_samples import judged_pilots
 from activeeval.sampling.plan_case import plan_sample
@@ -92,7 +92,7 @@ def _prepared(
     notes: Sequence[Note | Caution],
     say: Callable[[Note | Caution], object],
     progress: Callable[[str], object],
-) -> Case:
+) -> PreparedCase:
     """Return the case of choices, once all that is to be known of it is said, behind other notes."""
     for note in notes:
         say(note)
@@ -131,7 +131,7 @@ def _in_files(choices: Choices, request: PlanRequest, progress: Callable[[str], 
     return plan_files(choices, request, method, progress)
 
 
-class PlanOptions(AskedOptions, total=False):
+class PlanOptions(QuestionOptions, total=False):
     """What else `plan` may be told.
 
     Attributes

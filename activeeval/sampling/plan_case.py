@@ -12,7 +12,7 @@ from activeeval.core.measures import Target
 from activeeval.core.planning import (
     Forecast,
     Goal,
-    Lesson,
+    PilotRatios,
     Planner,
     QuestionPlan,
     SamplePlan,
@@ -22,8 +22,8 @@ from activeeval.core.planning import (
 )
 from activeeval.core.results import rounded_up
 from activeeval.inputs.budgets import Budget, whole_cost
-from activeeval.inputs.prepared_case import Case, target_weights
-from activeeval.inputs.systems import Asked, check_differ
+from activeeval.inputs.prepared_case import PreparedCase, target_weights
+from activeeval.inputs.systems import QuestionTarget, check_differ
 from activeeval.report.numbers import counted
 from activeeval.sampling.adaptive_depth import OF_SHEETS, DrawOptions, adaptive_depth_in, adaptive_depth_of
 from activeeval.sampling.drawn_sample import DrawnSample
@@ -33,12 +33,12 @@ CURVE = (0.02, 0.05, 0.1, 0.2, 0.4)
 
 
 def planner_of(
-    case: Case,
+    case: PreparedCase,
     targets: Sequence[Target],
     defensive_share: float | None = None,
     weights: str | Sequence[float] = "equal",
 ) -> Planner:
-    """Return what plans one sample of a case for several targets; ``weights`` balance them as in `Case.design`."""
+    """Create the planner of one sample for several targets; ``weights`` balance them as in `PreparedCase.design`."""
     n_grades = case.n_grades(targets[0])
     return Planner(
         targets=targets,
@@ -53,7 +53,7 @@ def planner_of(
 
 
 def plan_sample(
-    case: Case,
+    case: PreparedCase,
     measures: Sequence[str],
     questions: Sequence[str] = (),
     methods: Sequence[str] = (),
@@ -139,7 +139,7 @@ def plan_sample(
 
 
 def _planned(
-    case: Case, names: Sequence[str], main: Sequence[str], targets: Sequence[Target], how: DrawOptions
+    case: PreparedCase, names: Sequence[str], main: Sequence[str], targets: Sequence[Target], how: DrawOptions
 ) -> list[Method]:
     """Return methods with their adaptive depth; raise InputError where it is asked for and none of the main has any."""
     asked, usual, methods = how.get("adaptive_depth"), how.get("usual", OF_SHEETS), list(map(find_method, names))
@@ -151,12 +151,12 @@ def _planned(
     ]
 
 
-def name_of(case: Case, asked: Asked) -> str:
+def name_of(case: PreparedCase, asked: QuestionTarget) -> str:
     """Return what messages call a question: its measure, and the rankings that it is of."""
     return f"{asked.target.name}, {' − '.join(names_of(case, asked))}"
 
 
-def names_of(case: Case, asked: Asked) -> tuple[str, ...]:
+def names_of(case: PreparedCase, asked: QuestionTarget) -> tuple[str, ...]:
     """Return what the ranking that a question is of is called, and of a difference the one it is compared with."""
     names = case.inputs.names or tuple(f"run {k + 1}" for k in range(len(case.inputs.rankings)))
     if asked.system:
@@ -165,7 +165,7 @@ def names_of(case: Case, asked: Asked) -> tuple[str, ...]:
 
 
 def budget_for(
-    case: Case,
+    case: PreparedCase,
     measures: Sequence[str],
     goal: Goal,
     method: str | None = None,
@@ -191,7 +191,7 @@ def budget_for(
 
 
 def _shown(
-    case: Case, targets: Sequence[Target], forecast: Forecast, budgets: Sequence[Budget], *, must_work: bool
+    case: PreparedCase, targets: Sequence[Target], forecast: Forecast, budgets: Sequence[Budget], *, must_work: bool
 ) -> list[float]:
     """Return where a method is shown, in mean items: at the budgets asked for, or at those of the curve that work."""
     if not budgets:
@@ -203,7 +203,9 @@ def _shown(
     return amounts
 
 
-def _check_pays(case: Case, planner: Planner, method: Method, budgets: Sequence[Budget], *, is_named: bool) -> None:
+def _check_pays(
+    case: PreparedCase, planner: Planner, method: Method, budgets: Sequence[Budget], *, is_named: bool
+) -> None:
     """Raise where a budget does not pay for what a method may have to judge at once; before it is rehearsed."""
     least = planner.least(method)
     for budget in budgets:
@@ -215,10 +217,10 @@ def _check_pays(case: Case, planner: Planner, method: Method, budgets: Sequence[
             raise refusal
 
 
-def _lessons(planner: Planner, pilots: Mapping[str, DrawnSample]) -> list[Lesson | None]:
+def _lessons(planner: Planner, pilots: Mapping[str, DrawnSample]) -> list[PilotRatios | None]:
     """Return what pilots teach together of each target, None where there is no pilot."""
     pool = planner.targets[0].pool
-    by_target: list[list[Lesson]] = [[] for _ in planner.targets]
+    by_target: list[list[PilotRatios]] = [[] for _ in planner.targets]
     for name, pilot in pilots.items():
         campaign = pilot.campaign
         if not campaign.design.pool.holds_the_same(pool):
@@ -232,4 +234,4 @@ def _lessons(planner: Planner, pilots: Mapping[str, DrawnSample]) -> list[Lesson
                 lessons.append(planner.lesson(campaign.design, campaign.selection, campaign.labels, k))
         except ActiveEvalError as problem:
             raise InputError(f"{name}: {problem}") from None
-    return [Lesson.together(lessons) if lessons else None for lessons in by_target]
+    return [PilotRatios.together(lessons) if lessons else None for lessons in by_target]

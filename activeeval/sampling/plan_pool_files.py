@@ -17,9 +17,9 @@ from activeeval.inputs.choices import Choices
 from activeeval.inputs.systems import direction
 from activeeval.report.message_lookup import text_of
 from activeeval.report.numbers import counted, spanned
+from activeeval.report.printable import PrintableResult
 from activeeval.report.rendering import Cell
-from activeeval.report.shown import PrintableResult
-from activeeval.sampling.draw_pool_files import FilesAsked, check_open, designed
+from activeeval.sampling.draw_pool_files import FilesRequest, check_open, designed
 from activeeval.sampling.plan_case import CURVE
 from activeeval.sampling.plan_request import PlanRequest
 from activeeval.sampling.prices import priced
@@ -138,10 +138,10 @@ def plan_files(
     Raises
     ------
     ChoiceError, InputError
-        As `FilesAsked.of`; where no budget in the pool reaches a goal; of draws with replacement.
+        As `FilesRequest.of`; where no budget in the pool reaches a goal; of draws with replacement.
     """
     budgets, goals = request.budget, request.goals
-    asked = FilesAsked.of(
+    asked = FilesRequest.of(
         choices, request.measures, request.questions, method=method, weights=request.weights, adaptive_depth="off"
     )
     if asked.method.scheme.is_with_replacement:
@@ -173,7 +173,7 @@ def plan_files(
     )
 
 
-def _forecasts(design: ChunkedDesign, asked: FilesAsked) -> list[ForecastBySums]:
+def _forecasts(design: ChunkedDesign, asked: FilesRequest) -> list[ForecastBySums]:
     """Return what to expect of each target."""
     fields, variances = expected_sums(design)
     is_uniform = bool(asked.pool.said.get("is_uniform"))
@@ -185,7 +185,7 @@ def _forecasts(design: ChunkedDesign, asked: FilesAsked) -> list[ForecastBySums]
     ]
 
 
-def _widest(asked: FilesAsked, which: int) -> float:
+def _widest(asked: FilesRequest, which: int) -> float:
     """Compute half of what lies between the lowest and the highest that a target's measure can be.
 
     Nobody has counted the ranks of the longest list: sums over all ranks have no bound.
@@ -204,7 +204,7 @@ def _checked(amount: float, forecast: ForecastBySums) -> float:
     return amount
 
 
-def _needed(goal: Goal, forecasts: Sequence[ForecastBySums], asked: FilesAsked) -> float:
+def _needed(goal: Goal, forecasts: Sequence[ForecastBySums], asked: FilesRequest) -> float:
     """Return the budget with which all targets reach a goal."""
     if goal.scope != "pool":
         raise ChoiceError("of a pool in files it is planned for its queries: `scope` pool", field="scope")
@@ -216,7 +216,7 @@ def _needed(goal: Goal, forecasts: Sequence[ForecastBySums], asked: FilesAsked) 
     return float(rounded_up(max(budgets)))
 
 
-def _called(asked: FilesAsked, which: int) -> tuple[str, str, str]:
+def _called(asked: FilesRequest, which: int) -> tuple[str, str, str]:
     """Return measure, question and direction of a target."""
     pairs, runs = asked.questions.pairs, asked.pool.runs
     question, (system, other) = pairs[which % len(pairs)]
@@ -224,7 +224,7 @@ def _called(asked: FilesAsked, which: int) -> tuple[str, str, str]:
     return shown_name(measure), question, direction(runs[system], "" if other is None else runs[other])
 
 
-def _row(asked: FilesAsked, which: int, prospect: Prospect, goal: Goal | None, confidence: float) -> FilesPlanRow:
+def _row(asked: FilesRequest, which: int, prospect: Prospect, goal: Goal | None, confidence: float) -> FilesPlanRow:
     measure, question, of_which = _called(asked, which)
     low, high = prospect.known_half_widths("pool", confidence)
     return FilesPlanRow(

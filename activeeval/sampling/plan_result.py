@@ -11,10 +11,10 @@ from activeeval.core.results import Caution, Note, rounded_up
 from activeeval.inputs.arguments import in_python
 from activeeval.report.cautions import marked
 from activeeval.report.message_lookup import text_of
+from activeeval.report.printable import PrintableResult
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import draw_half_widths
 from activeeval.report.rows import plain_plan_rows, plan_footnote, plan_rows
-from activeeval.report.shown import PrintableResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

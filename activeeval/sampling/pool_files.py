@@ -19,9 +19,9 @@ from activeeval.core.results import Caution, Note
 from activeeval.core.types import Ints
 from activeeval.inputs.arguments import checked
 from activeeval.inputs.choices import Choices
-from activeeval.inputs.prepared_case import Case, prepare
+from activeeval.inputs.prepared_case import PreparedCase, prepare
 from activeeval.report.numbers import counted
-from activeeval.report.shown import PrintableResult
+from activeeval.report.printable import PrintableResult
 from activeeval.sampling.arguments import PoolOptions, asked_of, choices_of
 from activeeval.scale.partition_files import holds_any, remove, with_empty, within, write
 
@@ -150,7 +150,7 @@ def write_partitions(
     )
 
 
-def _called(choices: Choices, case: Case) -> tuple[str, ...]:
+def _called(choices: Choices, case: PreparedCase) -> tuple[str, ...]:
     """Return what a pool's columns call the runs: names that were given, or those of files without the last suffix."""
     files = [system[0] for system in choices.systems] if choices.runs else []
     stems = tuple(Path(file).stem if isinstance(file, str | os.PathLike) else "" for file in files)
@@ -161,7 +161,7 @@ def _called(choices: Choices, case: Case) -> tuple[str, ...]:
     return names
 
 
-def _said(case: Case) -> dict[str, Any]:
+def _said(case: PreparedCase) -> dict[str, Any]:
     """Return what a pool says of itself, beside its columns."""
     factor = case.beliefs.factor
     return {
@@ -187,7 +187,7 @@ def _parts(offsets: Ints, n: int) -> list[tuple[int, int]]:
     return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
 
 
-def _groups(case: Case, runs: tuple[str, ...], first: int, last: int) -> Iterator[Mapping[str, Any]]:
+def _groups(case: PreparedCase, runs: tuple[str, ...], first: int, last: int) -> Iterator[Mapping[str, Any]]:
     """Yield the columns of each row group of some queries."""
     pool = case.inputs.pool
     offsets = pool.query_offsets[first : last + 1]
@@ -201,7 +201,7 @@ def _groups(case: Case, runs: tuple[str, ...], first: int, last: int) -> Iterato
         yield columns
 
 
-def _columns(case: Case, pool: QueryPool, first: int, last: int, items: slice) -> dict[str, Any]:
+def _columns(case: PreparedCase, pool: QueryPool, first: int, last: int, items: slice) -> dict[str, Any]:
     lengths = np.diff(pool.query_offsets[first : last + 1])
 
     def of_items(per_query: Any) -> Any:

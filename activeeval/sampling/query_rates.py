@@ -15,14 +15,14 @@ from activeeval.report.numbers import counted
 from activeeval.report.rendering import Cell
 from activeeval.report.rows import design_columns
 from activeeval.sampling.arguments import PoolOptions, asked_of, choices_of, frame_kind_of
-from activeeval.sampling.asked_case import Progress, ResultOfCase, Say, case_for, unsaid
 from activeeval.sampling.draw_case import design_of
+from activeeval.sampling.question_case import CaseResult, Progress, Say, case_for, unsaid
 
 _SHOWN = ("query_id", "sampling_prob", "weight", "cost", "expected_cost")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class QueryRates(ResultOfCase):
+class QueryRates(CaseResult):
     """The design of a sample, query by query: `design` returns it.
 
     Attributes

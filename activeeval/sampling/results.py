@@ -14,9 +14,9 @@ from activeeval.formats.tables.frames import frame_of
 from activeeval.report.answer_sentences import headline, table_of
 from activeeval.report.cautions import missing_lists
 from activeeval.report.numbers import agreeing, counted
+from activeeval.report.printable import NamedInterval, PrintableResult, shown_html, shown_text
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import EarlyReading, draw_findings, draw_readings
-from activeeval.report.shown import PrintableResult, WithEnds, shown_html, shown_text
 from activeeval.sampling.answers import SampleAnswer
 from activeeval.sampling.estimate import Estimates
 from activeeval.sampling.query_values import QueryValues
@@ -27,7 +27,7 @@ def _no_readings() -> list[EarlyReading]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Result(WithEnds, PrintableResult):
+class Result(NamedInterval, PrintableResult):
     """What judgments say of one question: of a run, or of a run less another one.
 
     `evaluate`, `compare`, `Sample.estimate` and `StoredCampaign.estimate` return it; its numbers are those that it

@@ -9,13 +9,13 @@ from typing import Any, Unpack
 from activeeval.core.results import Caution, Note
 from activeeval.inputs.arguments import budget_of, checked, measures_of, warn_of
 from activeeval.inputs.choices import Choices
-from activeeval.sampling.arguments import AskedOptions, asked_of, choices_of, frame_kind_of
+from activeeval.sampling.arguments import QuestionOptions, asked_of, choices_of, frame_kind_of
 from activeeval.sampling.draw import SampleRequest, draw_for, fresh_seed
 from activeeval.sampling.read_samples import read_sample
 from activeeval.sampling.sample_result import Sample, sentences_of
 
 
-class SampleOptions(AskedOptions, total=False):
+class SampleOptions(QuestionOptions, total=False):
     """What else `sample` may be told.
 
     Attributes

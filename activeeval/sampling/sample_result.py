@@ -20,14 +20,14 @@ from activeeval.formats.writing import write_atomically
 from activeeval.inputs.arguments import budget_of, checked, in_python, measures_of, sources_of, warn_of
 from activeeval.inputs.texts import SheetTexts, texts_of as words_of
 from activeeval.report.message_lookup import text_of
+from activeeval.report.printable import PrintableResult
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import EarlyReading
-from activeeval.report.shown import PrintableResult
 from activeeval.sampling.answers import SampleAnswer
 from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.sampling.estimate import EstimateRequest, estimate_judged
-from activeeval.sampling.held_judgments import judged_by, moments_of
 from activeeval.sampling.results import Result, Results, results_of
+from activeeval.sampling.sample_judgments import judged_by, moments_of
 from activeeval.sampling.sheets import SheetOptions, check_free, sheet_plan
 
 

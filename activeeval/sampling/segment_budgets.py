@@ -25,8 +25,8 @@ from activeeval.core.results import Caution, Note, Told, rounded_up
 from activeeval.core.types import Bools
 from activeeval.formats.tables.segments import Segments, read_segments
 from activeeval.inputs.budgets import Budget, check_open
-from activeeval.inputs.prepared_case import Case
-from activeeval.inputs.systems import Asked, check_differ
+from activeeval.inputs.prepared_case import PreparedCase
+from activeeval.inputs.systems import QuestionTarget, check_differ
 from activeeval.sampling.answers import FEWEST
 from activeeval.sampling.plan_case import name_of, planner_of
 
@@ -166,7 +166,7 @@ class SegmentBudget:
 
 
 def segment_budget(
-    case: Case,
+    case: PreparedCase,
     measures: Sequence[str],
     questions: Sequence[str],
     goals: SegmentGoals,
@@ -199,7 +199,7 @@ def segment_budget(
     parts = [(name, each) for name in (None, *goals.half_widths) for each in asked]
     every = [each.target if name is None else replace(each.target, within=members[name]) for name, each in parts]
     planner = planner_of(case, every, defensive_share=defensive_share)
-    about = _About(case=case, goals=goals, parts=parts, planner=planner, members=members)
+    about = _SegmentQuestions(case=case, goals=goals, parts=parts, planner=planner, members=members)
     bounded = least_budget(planner, chosen, about.wanted, about.whole_weights(chosen, len(asked)), about.unreachable)
     asking = case.asking_cost(*targets)
     rows = tuple(about.row(which, bounded) for which in (*range(len(asked), len(parts)), *range(len(asked))))
@@ -215,12 +215,12 @@ def segment_budget(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _About:
+class _SegmentQuestions:
     """The questions of the whole, then those of every named segment, and what is planned for them."""
 
-    case: Case
+    case: PreparedCase
     goals: SegmentGoals
-    parts: Sequence[tuple[str | None, Asked]]
+    parts: Sequence[tuple[str | None, QuestionTarget]]
     planner: Planner
     members: Mapping[str, Bools]
 

@@ -12,7 +12,7 @@ from activeeval.report.rendering import Cell
 if TYPE_CHECKING:
     from activeeval.core.planning import BoundedPlan, SegmentRow
 
-Words = str | Callable[[Mapping[str, Any]], str]
+MessageWords = str | Callable[[Mapping[str, Any]], str]
 
 
 def _budget(numbers: Mapping[str, Any]) -> str:
@@ -27,7 +27,7 @@ def _planned_segment(numbers: Mapping[str, Any]) -> str:
     return text + "{n_queries:,} of {of:query}, {n_items:judgment}"
 
 
-WORDS: dict[str, Words] = {
+WORDS: dict[str, MessageWords] = {
     "segments budget": _budget,
     "planned segment": _planned_segment,
     "night enough": "{goals}: about {needed:new label} tonight, of the {budget:g} that a night may cost",

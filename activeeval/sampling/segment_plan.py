@@ -10,8 +10,8 @@ from activeeval.core.results import Caution, Note
 from activeeval.inputs.arguments import in_python
 from activeeval.report.cautions import marked
 from activeeval.report.message_lookup import text_of
+from activeeval.report.printable import PrintableResult
 from activeeval.report.rendering import Cell
-from activeeval.report.shown import PrintableResult
 from activeeval.sampling.segment_budgets import SegmentBudget
 from activeeval.sampling.segment_messages import plain_segment_rows, segment_footnote, segment_rows
 

@@ -14,15 +14,15 @@ import numpy as np
 
 from activeeval.core.checks import check_names
 from activeeval.core.errors import InputError
+from activeeval.core.judgments.assignment_shares import Item, shared_out
 from activeeval.core.judgments.judge_names import judge_name
-from activeeval.core.judgments.sharing import Item, shared_out
 from activeeval.core.pool.texts import Texts
 from activeeval.core.types import Ints
 from activeeval.formats.files import open_text
 from activeeval.formats.suffixes import SHEETS, bare_suffix, check_table
 from activeeval.formats.tables.draws import Draws, write_draws
-from activeeval.formats.tables.grades import Guide
-from activeeval.formats.writing import Together
+from activeeval.formats.tables.grades import GradeGuide
+from activeeval.formats.writing import AtomicFiles
 
 _NO_FILE_NAME = re.compile(r"[^\w.@+-]+")
 
@@ -45,7 +45,7 @@ class SheetPlan:
     path: str
     judges: tuple[str, ...] = ()
     overlap: int = 0
-    guide: Guide = field(default_factory=Guide)
+    guide: GradeGuide = field(default_factory=GradeGuide)
 
     def __post_init__(self) -> None:
         names = tuple(judge_name(judge) for judge in self.judges)
@@ -133,7 +133,7 @@ def sheet_plan(path: Any, **people: Unpack[SheetOptions]) -> SheetPlan:
     check_names(people, SheetOptions)
     guidelines, judges = people.get("guidelines"), people.get("judges", ())
     text = "" if guidelines is None else open_text(guidelines)
-    guide = Guide(names=dict(people.get("grade_names", {})), guidelines=text)
+    guide = GradeGuide(names=dict(people.get("grade_names", {})), guidelines=text)
     named = (judges,) if isinstance(judges, str) else tuple(judges)
     return SheetPlan(path=os.fspath(path), judges=named, overlap=people.get("overlap", 0), guide=guide).checked()
 
@@ -153,7 +153,7 @@ def _spread(draws: Draws) -> list[int]:
 
 
 def write_sheets(
-    draws: Draws, plan: SheetPlan, files: Together, texts: Mapping[str, Sequence[str]] | None = None
+    draws: Draws, plan: SheetPlan, files: AtomicFiles, texts: Mapping[str, Sequence[str]] | None = None
 ) -> None:
     """Write what is to be judged as a plan says, the same bytes whenever it is written.
 
@@ -170,10 +170,10 @@ def write_sheets(
 def write_rows(
     draws: Draws,
     path: str,
-    files: Together,
+    files: AtomicFiles,
     judge: str = "",
     texts: Mapping[str, Sequence[str]] | None = None,
-    guide: Guide | None = None,
+    guide: GradeGuide | None = None,
 ) -> None:
     """Write a sheet of one judge, whose name stands in every row; of nobody where the name is empty."""
     named = replace(draws, judge=Texts.from_list([judge] * draws.n_rows)) if judge else draws

@@ -15,14 +15,14 @@ from activeeval.inputs.prepared_case import check_fits
 from activeeval.report.answer_sentences import definitions
 from activeeval.report.rendering import Cell
 from activeeval.sampling.arguments import LabelledOptions, asked_of, choices_of, frame_kind_of
-from activeeval.sampling.asked_case import Progress, ResultOfCase, Say, case_for, unsaid
 from activeeval.sampling.options import DEFAULT_BUDGETS, WEIGHTS, SimulateFields
+from activeeval.sampling.question_case import CaseResult, Progress, Say, case_for, unsaid
 from activeeval.sampling.simulation_tables import LEGEND
-from activeeval.sampling.trials import Panel, Trial, methods_of, trial_of
+from activeeval.sampling.trials import MeasureTrials, Trial, methods_of, trial_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Simulation(ResultOfCase):
+class Simulation(CaseResult):
     """What methods would have saved on labels that there are: `simulate` returns it.
 
     Attributes
@@ -31,7 +31,7 @@ class Simulation(ResultOfCase):
         By measure.
     """
 
-    panels: tuple[Panel, ...]
+    panels: tuple[MeasureTrials, ...]
 
     @property
     def unit(self) -> str:

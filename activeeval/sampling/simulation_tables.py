@@ -10,7 +10,7 @@ from activeeval.report.numbers import number
 from activeeval.report.rows import amount
 
 if TYPE_CHECKING:
-    from activeeval.core.simulation import AtOnce, Summary
+    from activeeval.core.simulation import SimultaneousResults, Summary
 
 PASSIVE = "passive"
 """The method that all others are held against."""
@@ -46,7 +46,7 @@ def simulation_sentence(measure: str, of: str, summaries: Sequence[Summary], uni
     return f"{measure}, {of}, {amount(largest)} {unit}: {errs}; {held}."
 
 
-def at_once_sentence(measure: str, together: Sequence[AtOnce], unit: str) -> str:
+def at_once_sentence(measure: str, together: Sequence[SimultaneousResults], unit: str) -> str:
     """Return what one sample for all differences comes to at the largest budget."""
     largest = max(each.budget for each in together)
     best = max((each for each in together if each.budget == largest), key=lambda each: each.efficiency.value)
@@ -112,7 +112,7 @@ def _is_looked_at(summary: Summary) -> bool:
     return summary.interval == "group-sequential"
 
 
-def at_once_rows(together: Sequence[AtOnce]) -> list[dict[str, str]]:
+def at_once_rows(together: Sequence[SimultaneousResults]) -> list[dict[str, str]]:
     """Return rows for reading of what holds of several differences at once."""
     return [
         {

@@ -10,10 +10,10 @@ from activeeval.core.design import Design
 from activeeval.core.design.methods import METHODS, default_method, fitting_methods
 from activeeval.core.errors import BudgetError, InputError
 from activeeval.core.measures import Target
-from activeeval.core.simulation import AtOnce, Summary, simulate as simulated
+from activeeval.core.simulation import SimultaneousResults, Summary, simulate as simulated
 from activeeval.inputs.budgets import Budget, check_open
-from activeeval.inputs.prepared_case import Case
-from activeeval.inputs.systems import Asked, direction
+from activeeval.inputs.prepared_case import PreparedCase
+from activeeval.inputs.systems import QuestionTarget, direction
 from activeeval.report.answer_sentences import short_name
 from activeeval.report.rendering import Cell
 from activeeval.sampling.adaptive_depth import adaptive_depth_in
@@ -25,7 +25,7 @@ _SHORT = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Panel:
+class MeasureTrials:
     """What the methods came to by one measure.
 
     Attributes
@@ -47,8 +47,8 @@ class Panel:
     system: str = ""
     versus: str = ""
     summaries: tuple[Summary, ...] = ()
-    contrasts: tuple[tuple[Asked, list[Summary]], ...] = ()
-    at_once: tuple[AtOnce, ...] = ()
+    contrasts: tuple[tuple[QuestionTarget, list[Summary]], ...] = ()
+    at_once: tuple[SimultaneousResults, ...] = ()
 
     def rows(self) -> list[dict[str, Cell]]:
         """Return a row for each method and budget, of each contrast, and of all at once."""
@@ -99,7 +99,7 @@ class Trial:
         Of more than two systems.
     """
 
-    case: Case
+    case: PreparedCase
     targets: tuple[Target, ...]
     designs: dict[str, Design]
     budgets: tuple[float, ...]
@@ -122,7 +122,7 @@ class Trial:
         """Return the design of each method at the smallest budget."""
         return {name: _paid(design, self.budgets[0], self.expected) for name, design in self.designs.items()}
 
-    def run(self, advance: Callable[[str], object], *, repetitions: int, interval: str) -> Panel:
+    def run(self, advance: Callable[[str], object], *, repetitions: int, interval: str) -> MeasureTrials:
         """Replay all methods; ``advance`` is told of each that is done."""
         how: dict[str, Any] = {"rng": self.case.seed, "expected": self.expected}
         definition = str(self.targets[0].measure)
@@ -130,19 +130,19 @@ class Trial:
             contrasts, at_once = self.contest.simulate(
                 self.budgets, repetitions, interval=interval, progress=advance, **how
             )
-            return Panel(
+            return MeasureTrials(
                 measure=self.measure, definition=definition, contrasts=tuple(contrasts), at_once=tuple(at_once)
             )
         kinds = {name: design.scheme.interval(interval) for name, design in self.designs.items()}
         how |= {"interval": kinds, "progress": lambda name: advance(f"{self.measure}, {name}")}
         summaries = simulated(self.designs, self.case.inputs.grades, self.budgets, repetitions, **how)
         system, versus = (*self.case.systems, "")[:2]
-        return Panel(
+        return MeasureTrials(
             measure=self.measure, definition=definition, system=system, versus=versus, summaries=tuple(summaries)
         )
 
 
-def methods_of(case: Case, measure: str, methods: Sequence[str] = ()) -> list[str]:
+def methods_of(case: PreparedCase, measure: str, methods: Sequence[str] = ()) -> list[str]:
     """Return the names of the methods to replay for a measure, passive first; of several systems those that share.
 
     Parameters
@@ -167,7 +167,7 @@ def methods_of(case: Case, measure: str, methods: Sequence[str] = ()) -> list[st
 
 
 def trial_of(
-    case: Case,
+    case: PreparedCase,
     measure: str,
     methods: Sequence[str],
     budgets: Sequence[Budget],

@@ -37,17 +37,17 @@ from activeeval.core.measures import SampledMeasure
 from activeeval.core.pool import Seed, key_of
 from activeeval.core.types import Floats, Ints
 from activeeval.scale.chunks import Chunk, by_query
+from activeeval.scale.duplicate_ids import check_unique
 from activeeval.scale.engines import Engine
-from activeeval.scale.engines.here import Here
+from activeeval.scale.engines.local import LocalEngine
 from activeeval.scale.fetch_rows import fetched
 from activeeval.scale.packed_arrays import packed, unpacked
-from activeeval.scale.recipe import OfItsRankings, PartitionOptions, Progress, Questions, Recipe
+from activeeval.scale.recipe import ChunkMeasure, PartitionOptions, Progress, Questions, Recipe
 from activeeval.scale.scratch import Scratch, TemporaryFolder
-from activeeval.scale.select_queries import Gathering, PartitionUnits, UnitsTask, waves
-from activeeval.scale.sources import Chunks, GivenChunks, Source
+from activeeval.scale.select_queries import PartitionUnits, SelectedUnits, UnitsTask, waves
+from activeeval.scale.sources import Chunks, Source, SuppliedChunks
 from activeeval.scale.surveys import PartitionSurvey, Survey, SurveyTask
 from activeeval.scale.tables import UnitTable
-from activeeval.scale.unique import check_unique
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -187,8 +187,8 @@ class ChunkedDesign:
         return Campaign(design, key=int(key), by_instalments=by_instalments, surely=surely)
 
     def _levelled(self, source: Source, key: np.uint64, budget: float) -> Design:
-        gathering, n = Gathering(budget=budget), len(self.survey.names)
-        if self.recipe.follows_labels and isinstance(source, GivenChunks) and source.comes_once:
+        gathering, n = SelectedUnits(budget=budget), len(self.survey.names)
+        if self.recipe.follows_labels and isinstance(source, SuppliedChunks) and source.comes_once:
             raise InputError("depths follow labels: give chunks that can be gone through twice, a list or a function")
         shared: dict[str, Any] = {"source": source, "recipe": self.recipe, "scratch": self.scratch}
         shared |= {"sums": self.survey.sums, "key": key, "budget": budget}
@@ -228,7 +228,7 @@ class ChunkedDesign:
 
 
 def _source_of(chunks: Any) -> Source:
-    return chunks if hasattr(chunks, "is_streamed") else GivenChunks(chunks)
+    return chunks if hasattr(chunks, "is_streamed") else SuppliedChunks(chunks)
 
 
 def chunked_design(
@@ -285,7 +285,7 @@ def chunked_design(
     share = chosen.defensive_share if defensive_share is None else defensive_share
     recipe = Recipe(
         method=chosen,
-        questions=OfItsRankings(measure) if isinstance(measure, SampledMeasure) else measure,
+        questions=ChunkMeasure(measure) if isinstance(measure, SampledMeasure) else measure,
         factor=options.get("factor"),
         max_grade=options.get("max_grade"),
         bias=options.get("bias", 0.0),
@@ -297,7 +297,7 @@ def chunked_design(
     if scratch is None:
         keeper = TemporaryFolder()
         scratch = keeper.folder
-    workers = options.get("engine") or Here(effective_n_jobs(options.get("n_jobs", 1)))
+    workers = options.get("engine") or LocalEngine(effective_n_jobs(options.get("n_jobs", 1)))
     progress = options.get("progress", lambda what: None)
     source = _source_of(chunks)
     task = SurveyTask(source=source, recipe=recipe, scratch=scratch, is_trusted=trust_ids)

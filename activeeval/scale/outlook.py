@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from activeeval.core.design import Order, Places, RatePlan, RateSums
+from activeeval.core.design import Order, OrderPlaces, RatePlan, RateSums
 from activeeval.core.design.rates import variance_terms
 from activeeval.core.types import Floats
 from activeeval.scale.designs import ChunkedDesign
@@ -83,7 +83,7 @@ class OutlookTask:
 
 
 def _plans(table: UnitTable, order: Order) -> list[RatePlan]:
-    places, p = Places.of_order(order), order.query_probs
+    places, p = OrderPlaces.of_order(order), order.query_probs
     terms = [variance_terms(places, each, p, is_nested=order.is_nested) for each in table.variances]
     return [
         RatePlan(

@@ -51,7 +51,7 @@ class PartitionOptions(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
-class OfItsRankings:
+class ChunkMeasure:
     """Asks a chunk for a measure of its ranking, or of its two in comparison."""
 
     measure: SampledMeasure

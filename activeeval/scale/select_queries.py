@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from activeeval.core.design import Levels, Order, Planned, PoolSums, Queue, RateSums
+from activeeval.core.design import Levels, Order, PlannedVariance, PoolSums, Queue, RateSums
 from activeeval.core.design.schemes import ROUNDING
 from activeeval.core.errors import InputError
 from activeeval.core.types import Floats, Ints, Words
@@ -68,13 +68,15 @@ class PartitionUnits:
         """Return what `packed` made bytes of."""
         arrays = unpacked(content)
         n_targets = sum(name.startswith("planned") for name in arrays)
-        held = [(Planned.of_array(arrays[f"planned{t}"]), arrays.get(f"blind{t}")) for t in range(n_targets)]
+        held = [(PlannedVariance.of_array(arrays[f"planned{t}"]), arrays.get(f"blind{t}")) for t in range(n_targets)]
         return cls(
             numbers=arrays["numbers"].astype(np.int64),
             levels=arrays["levels"],
             costs=arrays["costs"],
             dearest=arrays["dearest"],
-            curves=tuple((planned, None if blind is None else Planned.of_array(blind)) for planned, blind in held),
+            curves=tuple(
+                (planned, None if blind is None else PlannedVariance.of_array(blind)) for planned, blind in held
+            ),
         )
 
 
@@ -156,7 +158,7 @@ def _halves(hashes: Words) -> Floats:
 def _nothing(table: UnitTable) -> PartitionUnits:
     """Return what there is of a partition of which nothing can be judged."""
     nothing = np.empty(0)
-    curve = Planned.of(nothing, nothing)
+    curve = PlannedVariance.of(nothing, nothing)
     return PartitionUnits(
         numbers=np.empty(0, np.int64),
         levels=nothing,
@@ -192,7 +194,7 @@ def waves(parts: Iterable[Any], n_first: int) -> Iterator[list[Any]]:
 
 
 @dataclass(slots=True, kw_only=True)
-class Gathering:
+class SelectedUnits:
     """What the partitions so far hold below the level that a budget reaches.
 
     Attributes

@@ -61,7 +61,7 @@ def check_state(source: Source, scratch: Scratch, number: int, key: Any) -> None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GivenChunks:
+class SuppliedChunks:
     """Chunks that the caller brings, or a function that does.
 
     Attributes
@@ -73,7 +73,7 @@ class GivenChunks:
     is_streamed = True
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return GivenChunks, ((),)  # a worker gets its chunk as the key: the others do not travel with the task
+        return SuppliedChunks, ((),)  # a worker gets its chunk as the key: the others do not travel with the task
 
     @property
     def comes_once(self) -> bool:

@@ -15,12 +15,12 @@ from activeeval.core.errors import InputError
 from activeeval.core.pool import known_digest, pool_hashes
 from activeeval.core.types import Floats, Ints, Words
 from activeeval.scale.chunks import Chunk
+from activeeval.scale.duplicate_ids import digests
 from activeeval.scale.packed_arrays import Arrays, as_array, of_array, packed, unpacked
 from activeeval.scale.recipe import Recipe
 from activeeval.scale.scratch import Scratch
 from activeeval.scale.sources import Source, keep_state, named
 from activeeval.scale.tables import UnitTable
-from activeeval.scale.unique import digests
 
 _ALIKE = 1e-9
 """The same traffic, but for the rounding of how it was computed."""
@@ -263,7 +263,7 @@ class Survey:
     @classmethod
     def of(cls, parts: Iterable[tuple[str, PartitionSurvey]]) -> Survey:
         """Return what is known of all partitions, given by name, once they are seen to be of one kind."""
-        held = _Held()
+        held = _CollectedPartitions()
         for name, survey in parts:
             held.take(name, survey)
         return held.survey()
@@ -292,7 +292,7 @@ class Survey:
             raise InputError(f"{self.names[k]}: {text}")
 
 
-class _Held:
+class _CollectedPartitions:
     """What there is of the partitions so far."""
 
     def __init__(self) -> None:

@@ -13,7 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.core.design import DesignInput, GradeProbs, Order, Places, Planned, RateSums, Reading, RelativeRates
+from activeeval.core.design import (
+    DesignInput,
+    GradeProbs,
+    Order,
+    OrderPlaces,
+    PlannedVariance,
+    RateSums,
+    Reading,
+    RelativeRates,
+)
 from activeeval.core.design.inputs import relative_rates
 from activeeval.core.design.rates import Variances, order_of
 from activeeval.core.design.readings import planned_by
@@ -22,7 +31,7 @@ from activeeval.core.types import Floats, Ints, Words
 from activeeval.scale.packed_arrays import Arrays, as_array, long, of_array, packed, short, unpacked
 from activeeval.scale.recipe import Recipe
 
-Curves = tuple[tuple[Planned, Planned | None], ...]
+Curves = tuple[tuple[PlannedVariance, PlannedVariance | None], ...]
 """Of each target what the design plans, and would plan were all grades equally likely."""
 
 
@@ -111,10 +120,10 @@ class UnitTable:
         )
 
     @property
-    def places(self) -> Places:
+    def places(self) -> OrderPlaces:
         """The places, of queries and items that have numbers for names."""
         n = self.costs.size
-        return Places(
+        return OrderPlaces(
             pool=QueryPool(np.arange(self.numbers.size), self.offsets),
             offsets=self.offsets,
             items=np.arange(n),
@@ -124,7 +133,7 @@ class UnitTable:
             hashes=(self.query_hashes, self.hashes),
         )
 
-    def rates(self, recipe: Recipe, places: Places) -> RelativeRates:
+    def rates(self, recipe: Recipe, places: OrderPlaces) -> RelativeRates:
         """Return how the rates of the partition compare."""
         method = recipe.method
         return relative_rates(method.stage, places, self.variances, recipe.weights, alike=not method.is_optimal)
@@ -144,7 +153,7 @@ class UnitTable:
 
     def curves(self, order: Order) -> Curves:
         """Return what an order plans of this partition, target by target."""
-        places, p = Places.of_order(order), order.query_probs
+        places, p = OrderPlaces.of_order(order), order.query_probs
         planned = [planned_by(order, places, each, p) if self.has_model else _NOTHING for each in self.variances]
         blind = [None if each is None else planned_by(order, places, each, p) for each in self.blind]
         return tuple(zip(planned, blind, strict=True))
@@ -189,7 +198,7 @@ class UnitTable:
         )
 
 
-_NOTHING = Planned.of(np.empty(0), np.empty(0))
+_NOTHING = PlannedVariance.of(np.empty(0), np.empty(0))
 
 
 def _blind(design_input: DesignInput, reading: Reading) -> Variances | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from activeeval.core.answers import Answer
-from activeeval.core.campaign.deciding import needed_of_queries
+from activeeval.core.campaign.more_needed import needed_of_queries
 from activeeval.core.measures import Target
 from activeeval.core.results import Estimate
 from activeeval.report.answer_sentences import sentence, table_of

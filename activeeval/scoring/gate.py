@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Unpack
 
-from activeeval.core.answers import Answer, Needed, verdict_of, wanted_half_width
-from activeeval.core.campaign.deciding import needed_of_queries, needed_of_sample
+from activeeval.core.answers import Answer, MoreNeeded, verdict_of, wanted_half_width
+from activeeval.core.campaign.more_needed import needed_of_queries, needed_of_sample
 from activeeval.core.errors import BudgetError, InputError
 from activeeval.core.estimation.significance import holm, holm_confidences
 from activeeval.core.measures import Measure, Target, shown_name
@@ -16,7 +16,7 @@ from activeeval.core.results import Caution, Estimate, Interval, Note
 from activeeval.formats.judgments.from_files import labels_of
 from activeeval.formats.loading import load_run, pool_from_tables
 from activeeval.inputs.loading import sampled_measure
-from activeeval.inputs.systems import Asked, system_names
+from activeeval.inputs.systems import QuestionTarget, system_names
 from activeeval.report.answer_sentences import sentence
 from activeeval.report.cautions import missing_fields, no_relevant_fields
 from activeeval.report.numbers import counted
@@ -69,9 +69,9 @@ class Decision:
     margin: float
     other: Estimate | None = None
     same_lists: bool = False
-    needed: Needed | None = None
+    needed: MoreNeeded | None = None
     other_interval: Interval | None = None
-    other_needed: Needed | None = None
+    other_needed: MoreNeeded | None = None
     readings: int = 1
     queries: QueryValues | None = None
 
@@ -205,7 +205,7 @@ def by_judgments(
             say(note)
     called = request.names or system_names([after.name, before.name], [after.source, before.source])
     options |= {"names": called[::-1], "ties": request.ties}
-    estimates: list[_Read] = []
+    estimates: list[_ScopeEstimates] = []
     queries = []
     for text in request.measures:
         measure = sampled_measure(text)
@@ -214,7 +214,7 @@ def by_judgments(
         except BudgetError as problem:
             raise InputError(f"{text}: {problem}", field="budget") from None
         estimate, other = answer.of(request.scope), answer.of(other_scope(request.scope))
-        read = _Read(measure, called[0], called[1], estimate, other, answer.same_lists, estimate.p_value)
+        read = _ScopeEstimates(measure, called[0], called[1], estimate, other, answer.same_lists, estimate.p_value)
         estimates.append(read)
         queries.append(answer.queries)
     decisions = _decided(estimates, request)
@@ -251,7 +251,7 @@ def by_sample(sample: DrawnSample, old: str, new: str, request: GateRequest) -> 
     return grown, missing_lists_of(sample, asked) + cut_notes(sample, asked)
 
 
-class _Read(NamedTuple):
+class _ScopeEstimates(NamedTuple):
     """The estimates of a difference: of the scope that decides, and of the other one."""
 
     measure: Measure
@@ -263,15 +263,17 @@ class _Read(NamedTuple):
     p_value: float
 
 
-def _read(sample: DrawnSample, asked: Asked, scope: str) -> _Read:
+def _read(sample: DrawnSample, asked: QuestionTarget, scope: str) -> _ScopeEstimates:
     """Read a difference from a judged sample, for both scopes."""
     target = asked.target
     estimate, other = (sample.estimate(target, about) for about in (scope, other_scope(scope)))
     p_value = sample.campaign.p_value_now(estimate.p_value, target, scope=scope)
-    return _Read(target.measure, asked.system, asked.versus, estimate, other, not target.matters.any(), p_value)
+    return _ScopeEstimates(
+        target.measure, asked.system, asked.versus, estimate, other, not target.matters.any(), p_value
+    )
 
 
-def _decided(estimates: Sequence[_Read], request: GateRequest) -> list[Decision]:
+def _decided(estimates: Sequence[_ScopeEstimates], request: GateRequest) -> list[Decision]:
     names = [str(read.measure) for read in estimates]
     if len(set(names)) < len(names):
         twice = next(name for k, name in enumerate(names) if name in names[:k])
@@ -325,7 +327,7 @@ def _is_turned(target: Target, old: str, new: str, depth: int | None, ties: str)
     raise InputError(f"{old} and {new} are one and the same run of the two that the sample was drawn for")
 
 
-def _between(asked: Sequence[Asked], runs: Mapping[str, Rankings]) -> list[Asked]:
+def _between(asked: Sequence[QuestionTarget], runs: Mapping[str, Rankings]) -> list[QuestionTarget]:
     """Return the differences of two runs among those of many systems."""
     lists = {each.system: each.target.ranking for each in asked} | {each.versus: each.target.other for each in asked}
     names = {}

@@ -14,8 +14,8 @@ from activeeval.formats.tables.frames import kind_of_frame
 from activeeval.inputs.arguments import by_judge, checked, listed
 from activeeval.report.answer_sentences import short_name
 from activeeval.report.numbers import counted, number
+from activeeval.report.printable import PrintableResult
 from activeeval.report.rendering import Cell
-from activeeval.report.shown import PrintableResult
 from activeeval.scoring.agreement_rows import coefficient_rows
 
 _WIDE = ("of", "what", "confidence", "why_undefined")

@@ -15,8 +15,8 @@ from activeeval.core.types import Bools, Floats, Ints
 from activeeval.formats.judgments.from_files import read_all
 from activeeval.formats.tables.frames import kind_of_frame
 from activeeval.inputs.arguments import by_judge, checked, listed
+from activeeval.report.printable import PrintableResult
 from activeeval.report.rendering import Cell
-from activeeval.report.shown import PrintableResult
 
 METHODS = {"grade": "grades", "preference": "comparisons"}
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from activeeval.core.answers import Answer
-from activeeval.core.campaign.deciding import more_queries
+from activeeval.core.campaign.more_needed import more_queries
 from activeeval.core.checks import LARGEST_SEED, one_of, whole_number
 from activeeval.core.errors import ChoiceError
 from activeeval.core.estimation.significance import (

@@ -20,16 +20,16 @@ from activeeval.inputs.systems import checked_names, system_names
 from activeeval.report.answer_sentences import definitions, headline, table_of
 from activeeval.report.cautions import counting_lines
 from activeeval.report.message_lookup import text_of
+from activeeval.report.printable import NamedInterval, PrintableResult
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import draw_findings
-from activeeval.report.shown import PrintableResult, WithEnds
 from activeeval.scoring.run_scores import for_log, input_notes, read_tables
 from activeeval.scoring.run_table import RunRow, RunTable, run_table
 from activeeval.traffic.queries import drawn_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Score(WithEnds):
+class Score(NamedInterval):
     """One run by one measure.
 
     Attributes

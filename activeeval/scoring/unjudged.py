@@ -25,7 +25,7 @@ from activeeval.formats.text.trec import Run
 from activeeval.inputs.budgets import Budget
 from activeeval.inputs.choices import Choices
 from activeeval.inputs.known_grades import KnownGrades
-from activeeval.inputs.prepared_case import Case, prepare
+from activeeval.inputs.prepared_case import PreparedCase, prepare
 from activeeval.sampling.plan_case import plan_sample
 
 SHARES = (0.1, 0.25, 0.5)
@@ -33,7 +33,7 @@ SHARES = (0.1, 0.25, 0.5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Holes:
+class UnjudgedBounds:
     """What a run is worth by a measure, as far as that is known.
 
     Attributes
@@ -79,7 +79,7 @@ def holes_of(
     max_grade: int | None = None,
     budgets: Sequence[int] = (),
     progress: Callable[[str], object] = lambda what: None,
-) -> list[Holes]:
+) -> list[UnjudgedBounds]:
     """Return what the holes of a run may be worth by each measure.
 
     Parameters
@@ -127,10 +127,10 @@ def _holes(
     name: str,
     measure: SampledMeasure,
     top: int,
-    case: Case | None,
+    case: PreparedCase | None,
     probs: tuple[Floats, Floats] | None,
     budgets: Sequence[int],
-) -> Holes:
+) -> UnjudgedBounds:
     pool, ranking = tables.pool, tables.rankings[run]
     counted = ranking.items if measure.cutoff is None else ranking.cut_at(measure.cutoff).items
     n_holes = int(np.count_nonzero(tables.grades[counted] < 0))
@@ -142,7 +142,7 @@ def _holes(
         share = case.inputs.pool.n_queries / pool.n_queries  # of a query without a list the value is known: 0
         asked = budgets or sorted({max(round(s * n_holes), 1) for s in SHARES})
         more = _planned(case, measure, asked, share) if pool.draw is None else ()
-    return Holes(
+    return UnjudgedBounds(
         run=name,
         measure=shown_name(measure),
         definition=str(measure),
@@ -158,7 +158,7 @@ def _holes(
 
 def _case(
     tables: TablePool, run: int, source: Any, measures: list[str], top: int, progress: Callable[[str], object]
-) -> Case | None:
+) -> PreparedCase | None:
     """Return the lists of a run with what is judged of them, judged queries alone; None where it has none of these."""
     pool, graded = tables.pool, np.flatnonzero(tables.grades >= 0)
     queries, docs = pool.query_texts[pool.item_queries].tolist(), pool.item_texts.tolist()
@@ -185,7 +185,7 @@ def _of_queries(run: Run, queries: set[str]) -> Run:
     return replace(run, scores=run.scores[kept], ranks=run.ranks[kept], **columns)
 
 
-def _as_believed(tables: TablePool, case: Case) -> tuple[Floats, Floats]:
+def _as_believed(tables: TablePool, case: PreparedCase) -> tuple[Floats, Floats]:
     """Return node probabilities of every item of a table pool, and each query's weights of the nodes.
 
     What no list of the run has and nobody has judged is another run's: it counts as irrelevant, as in a score.
@@ -210,7 +210,7 @@ def _as_believed(tables: TablePool, case: Case) -> tuple[Floats, Floats]:
     return nodes, weights
 
 
-def _places(tables: TablePool, case: Case) -> Ints:
+def _places(tables: TablePool, case: PreparedCase) -> Ints:
     """Return where each item of a case stands in the table pool."""
     pools = (tables.pool, case.inputs.pool)
     pairs = [zip(p.query_texts[p.item_queries].tolist(), p.item_texts.tolist(), strict=True) for p in pools]
@@ -219,7 +219,7 @@ def _places(tables: TablePool, case: Case) -> Ints:
 
 
 def _planned(
-    case: Case, measure: SampledMeasure, budgets: Sequence[int], share: float
+    case: PreparedCase, measure: SampledMeasure, budgets: Sequence[int], share: float
 ) -> tuple[tuple[int, float], ...]:
     """Return the half-width to expect with so many more labels, where a sample of them can be planned for."""
     if measure.needs_all_items:  # its ideal holds judged documents that no list of the run has

@@ -9,7 +9,7 @@ from activeeval.report.answer_sentences import definitions, short_name
 from activeeval.report.numbers import agreeing, counted, number, places_of
 
 
-class SaidHoles(Protocol):
+class UnjudgedFigures(Protocol):
     """What the holes of a run may be worth."""
 
     @property
@@ -34,7 +34,7 @@ class SaidHoles(Protocol):
     def more(self) -> tuple[tuple[int, float], ...]: ...
 
 
-def holes_sentence(holes: SaidHoles) -> str:
+def holes_sentence(holes: UnjudgedFigures) -> str:
     """Return what a run is worth, as far as that is known."""
     value = f"{holes.run}: {holes.measure} is {holes.irrelevant:.4g}"
     items = counted(holes.n_counted, "item")
@@ -47,7 +47,7 @@ def holes_sentence(holes: SaidHoles) -> str:
     return f"{value} {few}, {holes.expected:.4g} as the model expects{best}{'; ' if more else ''}{more}."
 
 
-def holes_table(holes: Sequence[SaidHoles]) -> list[dict[str, str]]:
+def holes_table(holes: Sequence[UnjudgedFigures]) -> list[dict[str, str]]:
     """Return a row for each run and measure."""
     rows = []
     for each in holes:
@@ -59,7 +59,7 @@ def holes_table(holes: Sequence[SaidHoles]) -> list[dict[str, str]]:
     return [{name: row.get(name, "") for name in names} for row in rows]
 
 
-def holes_meaning(holes: Sequence[SaidHoles]) -> str:
+def holes_meaning(holes: Sequence[UnjudgedFigures]) -> str:
     """Return what the measures and numbers of a table are."""
     parts = [*definitions((each.measure, each.definition) for each in holes)]
     parts.append(f"Means over {counted(holes[0].n_queries, 'judged query')}.")

@@ -37,7 +37,7 @@ class TimedAnswer(NamedTuple):
     seconds: float
 
 
-class Labelled(NamedTuple):
+class TimedLabelling(NamedTuple):
     """A labelling that a person went through, and the seconds it took."""
 
     labelling: TopKLabelling
@@ -117,14 +117,14 @@ class Assessor:
         grades = np.searchsorted(self.kind.thresholds, seen, side="right").astype(np.int64)
         return grades, self._seconds(SECONDS_A_GRADE, x.size)
 
-    def label(self, relevance: ArrayLike, labelling: TopKLabelling) -> Labelled:
+    def label(self, relevance: ArrayLike, labelling: TopKLabelling) -> TimedLabelling:
         """Answer a labelling to its end."""
         seconds = 0.0
         while (pair := labelling.ask()) is not None:
             answer = self.compare(relevance, *pair)
             labelling.tell(answer.preferred)
             seconds += answer.seconds
-        return Labelled(labelling, seconds)
+        return TimedLabelling(labelling, seconds)
 
     def _seconds(self, mean: float, n: int) -> Floats:
         return self.random.lognormal(np.log(mean) - TIME_SPREAD**2 / 2, TIME_SPREAD, size=n)

@@ -18,12 +18,12 @@ import numpy as np
 from activeeval.core.checks import whole_number
 from activeeval.core.errors import InputError
 from activeeval.core.types import Ints
-from activeeval.topk.alike import tied_groups
-from activeeval.topk.expected import Remaining, likely_values
+from activeeval.topk.expected_comparisons import RemainingComparisons, likely_values
 from activeeval.topk.known_order import KnownOrder, Pair
+from activeeval.topk.tie_groups import tied_groups
 
 Seed = np.random.Generator | int | None
-Steps = Generator[Pair, bool, list[int]]
+LabellingSteps = Generator[Pair, bool, list[int]]
 
 
 class PairAnswer(NamedTuple):
@@ -257,7 +257,7 @@ class TopKLabelling:
         pairs = [pair for pair in self._known.pairs() if not set(pair) & self._discarded.keys()]
         return [PairAnswer(*pair, self._known.answer(*pair)) for pair in pairs]
 
-    def remaining(self, rng: Seed = None, n_samples: int = 200) -> Remaining:
+    def remaining(self, rng: Seed = None, n_samples: int = 200) -> RemainingComparisons:
         """Return how many comparisons are still to come: the 5 % and 95 % quantiles over orders that fit what is known.
 
         Every sample draws an order of the items that the answers leave open (see `likely_values`) and has a judge who
@@ -267,7 +267,7 @@ class TopKLabelling:
         left = [item for item in self.arrival if item not in self._discarded]
         counts = [self._questions_of(likely_values(self._known, left, self.k, random)) for _ in range(n_samples)]
         low, high = np.quantile(counts, [0.05, 0.95], method="inverted_cdf")
-        return Remaining(int(low), int(high))
+        return RemainingComparisons(int(low), int(high))
 
     def _questions_of(self, values: dict[int, float]) -> int:
         """Return how many questions a judge who goes by values would still be asked."""
@@ -337,7 +337,7 @@ def _arrival(n_items: int, order: str | Sequence[int], random: np.random.Generat
     return listed
 
 
-def algorithm_1(arrival: Sequence[int], k: int) -> Steps:
+def algorithm_1(arrival: Sequence[int], k: int) -> LabellingSteps:
     """Yield the pairs that Algorithm 1 compares, take whether the first is the better, and return the best, best first.
 
     The first k items form a min-heap, its least relevant item at the root; every other item meets the root and takes

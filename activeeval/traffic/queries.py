@@ -13,8 +13,8 @@ from activeeval.formats.tables.drawn_queries import DrawnQueries, read_drawn_que
 from activeeval.formats.tables.frames import kind_of_frame
 from activeeval.inputs.arguments import checked, in_python, is_path
 from activeeval.report.message_lookup import text_of
+from activeeval.report.printable import PrintableResult
 from activeeval.report.rendering import Cell
-from activeeval.report.shown import PrintableResult
 from activeeval.traffic import query_draws as task
 
 

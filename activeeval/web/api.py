@@ -13,9 +13,9 @@ from activeeval.campaigns.program_lines import acknowledged_line, claimed_line
 from activeeval.campaigns.store import JudgeAnswer
 from activeeval.web.desks import owned
 from activeeval.web.error_responses import RefusedError
-from activeeval.web.openapi import ClaimedItem, NothingLeft, Progress, Stored, refusals
-from activeeval.web.roles import Here, Who, for_role
-from activeeval.web.settings import Served
+from activeeval.web.openapi import ClaimedItem, NothingLeft, Progress, StoredAnswer, refusals
+from activeeval.web.roles import CurrentCampaign, Who, for_role
+from activeeval.web.settings import ServedCampaign
 
 router = APIRouter(prefix="/api/campaigns/{name}")
 _STORABLE = r"^[^\x00]*$"
@@ -27,7 +27,7 @@ def _as_whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-class Nothing(BaseModel):
+class EmptyBody(BaseModel):
     """A body that says nothing."""
 
     model_config = ConfigDict(extra="forbid")
@@ -72,16 +72,18 @@ class AnswerRequest(BaseModel):
     "/claim", response_model=ClaimedItem | NothingLeft, response_model_exclude_unset=True, responses=refusals(409)
 )
 @for_role("token")
-def claim(served: Here, who: Who, name: Name, _: Annotated[Nothing | None, Body()] = None) -> Mapping[str, Any]:
+def claim(
+    served: CurrentCampaign, who: Who, name: Name, _: Annotated[EmptyBody | None, Body()] = None
+) -> Mapping[str, Any]:
     """Take the next item; nothing is left where the answer is empty."""
     _check_name(served, name)
     item = desk_of(served.store, name).claim(who.name)
     return {} if item is None else claimed_line(item, served.store, name)
 
 
-@router.post("/submit", response_model=Stored, response_model_exclude_unset=True, responses=refusals(409))
+@router.post("/submit", response_model=StoredAnswer, response_model_exclude_unset=True, responses=refusals(409))
 @for_role("token")
-def submit(served: Here, who: Who, name: Name, answer: AnswerRequest) -> Mapping[str, Any]:
+def submit(served: CurrentCampaign, who: Who, name: Name, answer: AnswerRequest) -> Mapping[str, Any]:
     """Give the answer to an item, and with ``then_claim`` take the next one in the same step."""
     _check_name(served, name)
     owned(served, who, answer.token, "no item was given out to you under this token")
@@ -97,12 +99,12 @@ def submit(served: Here, who: Who, name: Name, answer: AnswerRequest) -> Mapping
 
 @router.get("/status", response_model=Progress, responses=refusals(409))
 @for_role("any token")
-def status(served: Here, name: Name) -> Mapping[str, Any]:
+def status(served: CurrentCampaign, name: Name) -> Mapping[str, Any]:
     """Say how far the campaign is, without an estimate; where controls are mixed in, as of its last complete block."""
     _check_name(served, name)
     return served.desk.status().row()
 
 
-def _check_name(served: Served, name: str) -> None:
+def _check_name(served: ServedCampaign, name: str) -> None:
     if name != served.name:
         raise RefusedError(404, "there is no campaign of that name here")

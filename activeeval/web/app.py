@@ -11,7 +11,7 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from activeeval.campaigns.at_pairs import PairsDesk
+from activeeval.campaigns.pair_desk import PairsDesk
 from activeeval.core.errors import ActiveEvalError
 from activeeval.web import (
     api,
@@ -27,10 +27,10 @@ from activeeval.web import (
     training,
 )
 from activeeval.web.error_responses import RefusedError, answer_to
-from activeeval.web.middleware import Shield
+from activeeval.web.middleware import SecurityMiddleware
 from activeeval.web.openapi import described
 from activeeval.web.roles import for_role, guard
-from activeeval.web.settings import Served
+from activeeval.web.settings import ServedCampaign
 
 STATIC = {
     "page.css": "text/css; charset=utf-8",
@@ -72,7 +72,7 @@ def _add_all(app: FastAPI, part: APIRouter, *, is_described: bool) -> None:
         app.add_api_route(route.path, route.endpoint, methods=methods, include_in_schema=is_described, **says)
 
 
-def make_app(served: Served) -> Shield:
+def make_app(served: ServedCampaign) -> SecurityMiddleware:
     """Return the application that serves a campaign."""
     app = routes(served)
 
@@ -82,10 +82,10 @@ def make_app(served: Served) -> Shield:
         """Say what programs may ask."""
         return JSONResponse(described(app, served))
 
-    return Shield(app, served.door)
+    return SecurityMiddleware(app, served.door)
 
 
-def routes(served: Served) -> FastAPI:
+def routes(served: ServedCampaign) -> FastAPI:
     """Return the routes without their shield."""
     app = FastAPI(title="activeeval", openapi_url=None, docs_url=None, redoc_url=None, dependencies=[Depends(guard)])
     app.state.served = served

@@ -162,7 +162,7 @@ class Connection(HttpToolsProtocol):
         self._head_timer = self.loop.call_later(LINGERS_S, self.transport.abort)
 
 
-class Loop(asyncio.SelectorEventLoop):
+class HandshakeTimeoutLoop(asyncio.SelectorEventLoop):
     """A loop that ends slow handshakes of TLS: asyncio waits a minute, and uvicorn has no setting of that."""
 
     def create_server(self, *args: Any, **options: Any) -> Any:

@@ -8,16 +8,16 @@ from typing import TypeVar
 from fastapi import APIRouter, Request, Response
 from starlette.responses import HTMLResponse
 
-from activeeval.campaigns.at_desk import PageDesk
 from activeeval.campaigns.desk_views import ItemView, Reply
+from activeeval.campaigns.grade_desk import PageDesk
 from activeeval.campaigns.store import Person
 from activeeval.core.errors import InputError
 from activeeval.core.judgments.log import Event
 from activeeval.web.error_responses import RefusedError
 from activeeval.web.forms import Fields, reply_in
 from activeeval.web.rendering import rendered
-from activeeval.web.roles import Here, Who, for_role, served_in
-from activeeval.web.settings import Served
+from activeeval.web.roles import CurrentCampaign, Who, for_role, served_in
+from activeeval.web.settings import ServedCampaign
 
 D = TypeVar("D", bound=PageDesk)
 router = APIRouter(prefix="/judge")
@@ -29,7 +29,7 @@ _SAID = ("judged", "cannot", "later", "corrected", "preferred", "undone", "nothi
 
 @router.post("/renew")
 @for_role("judge")
-def renew(served: Here, who: Who, fields: Fields) -> Response:
+def renew(served: CurrentCampaign, who: Who, fields: Fields) -> Response:
     """Let the lease of an item start again, as its judge is at it."""
     token = fields.get("token", "")
     owned(served, who, token)
@@ -48,7 +48,7 @@ def at_desk(kind: type[D], refusal: str) -> Callable[[Request], D]:
     return desk_in
 
 
-def owned(served: Served, who: Person, token: str, refusal: str = _NOT_YOURS) -> Event:
+def owned(served: ServedCampaign, who: Person, token: str, refusal: str = _NOT_YOURS) -> Event:
     """Return the event of an item that this judge was shown; raise RefusedError where it is none of his."""
     try:
         return served.desk.event_of(who.name, token)
@@ -58,7 +58,7 @@ def owned(served: Served, who: Person, token: str, refusal: str = _NOT_YOURS) ->
         raise RefusedError(404, refusal) from None
 
 
-def replied(served: Served, fields: Fields) -> Reply:
+def replied(served: ServedCampaign, fields: Fields) -> Reply:
     """Return what a form says of an item, with the guidelines that are beside it."""
     return reply_in(fields, served.guidelines.version if served.guidelines else "")
 
@@ -74,11 +74,11 @@ def known(said: str) -> str:
     return said if said in _SAID else ""
 
 
-def page_of(template: str, served: Served, who: Person, **values: object) -> Response:
+def page_of(template: str, served: ServedCampaign, who: Person, **values: object) -> Response:
     """Return a page of somebody who came in."""
     return HTMLResponse(rendered(template, campaign=served.name, who=who, guidelines=served.guidelines, **values))
 
 
-def part_of(template: str, served: Served, **values: object) -> Response:
+def part_of(template: str, served: ServedCampaign, **values: object) -> Response:
     """Return a part of a page of a judge."""
     return HTMLResponse(rendered(template, guidelines=served.guidelines, **values))

@@ -70,7 +70,7 @@ def _fetched(question: urllib.request.Request) -> tuple[int, bytes]:
     is_here = is_loopback(urlsplit(question.full_url).hostname or "")
     proxies = urllib.request.ProxyHandler({} if is_here else None)
     try:
-        response = urllib.request.build_opener(proxies, _Nowhere).open(question, timeout=_WAIT_S)
+        response = urllib.request.build_opener(proxies, _NoRedirects).open(question, timeout=_WAIT_S)
     except urllib.error.HTTPError as refusal:
         response = refusal
     content, until = bytearray(), time.monotonic() + _ALL_S
@@ -82,7 +82,7 @@ def _fetched(question: urllib.request.Request) -> tuple[int, bytes]:
         return int(response.status), bytes(content)
 
 
-class _Nowhere(urllib.request.HTTPRedirectHandler):
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
     """Goes nowhere else: a secret is for the address that was meant."""
 
     def redirect_request(self, *_: Any) -> None:

@@ -7,13 +7,13 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request, Response
 from starlette.responses import RedirectResponse
 
-from activeeval.campaigns.at_desk import JudgesDesk
+from activeeval.campaigns.grade_desk import JudgesDesk
 from activeeval.campaigns.training import training_of
 from activeeval.core.errors import InputError
 from activeeval.web import desks
 from activeeval.web.error_responses import RefusedError
 from activeeval.web.forms import Fields
-from activeeval.web.roles import Here, Number, Who, for_role
+from activeeval.web.roles import CurrentCampaign, Number, Who, for_role
 
 router = APIRouter(prefix="/judge")
 _MOST_HISTORY = 200
@@ -24,7 +24,7 @@ Graded = Annotated[JudgesDesk, Depends(desks.at_desk(JudgesDesk, "Here documents
 
 @router.get("")
 @for_role("judge")
-def judge(served: Here, who: Who, desk: Graded, said: str = "") -> Response:
+def judge(served: CurrentCampaign, who: Who, desk: Graded, said: str = "") -> Response:
     """Show the item that a judge has, or else the next one; whoever is new begins with items whose grades are known."""
     if training_of(served.store, served.name, who.name, served.training) is not None:
         return RedirectResponse("/judge/training", 303)
@@ -33,7 +33,7 @@ def judge(served: Here, who: Who, desk: Graded, said: str = "") -> Response:
 
 @router.post("/answer")
 @for_role("judge")
-def answer(request: Request, served: Here, who: Who, desk: Graded, fields: Fields) -> Response:
+def answer(request: Request, served: CurrentCampaign, who: Who, desk: Graded, fields: Fields) -> Response:
     """Store what a judge says of an item; show the next one at once where the page takes a part of itself."""
     is_part, token = "hx-request" in request.headers, fields.get("token", "")
     reply = desks.replied(served, fields)
@@ -45,14 +45,14 @@ def answer(request: Request, served: Here, who: Who, desk: Graded, fields: Field
 
 @router.get("/document/{token}")
 @for_role("judge")
-def document(served: Here, who: Who, desk: Graded, token: str) -> Response:
+def document(served: CurrentCampaign, who: Who, desk: Graded, token: str) -> Response:
     """Show the document of an item as a page of its own, in which nothing runs."""
     return desks.framed(desk.texts(desks.owned(served, who, token)))
 
 
 @router.get("/answers")
 @for_role("judge")
-def answers(served: Here, who: Who, desk: Graded) -> Response:
+def answers(served: CurrentCampaign, who: Who, desk: Graded) -> Response:
     """Show what a judge has answered, the newest first."""
     views = desk.history(who.name, _MOST_HISTORY)
     return desks.page_of("history.html.j2", served, who, answers=views, most=_MOST_HISTORY)
@@ -60,7 +60,7 @@ def answers(served: Here, who: Who, desk: Graded) -> Response:
 
 @router.get("/answers/{seq}")
 @for_role("judge")
-def correcting(served: Here, who: Who, desk: Graded, seq: Number) -> Response:
+def correcting(served: CurrentCampaign, who: Who, desk: Graded, seq: Number) -> Response:
     """Show an earlier answer of a judge, to be changed."""
     try:
         view = desk.correcting(who.name, seq)
@@ -71,7 +71,7 @@ def correcting(served: Here, who: Who, desk: Graded, seq: Number) -> Response:
 
 @router.post("/answers/{seq}")
 @for_role("judge")
-def correct(served: Here, who: Who, desk: Graded, seq: Number, fields: Fields) -> Response:
+def correct(served: CurrentCampaign, who: Who, desk: Graded, seq: Number, fields: Fields) -> Response:
     """Store what a judge says in place of an earlier answer."""
     reply = desks.replied(served, fields)
     if reply.judgment.kind not in ("judged", "cannot"):

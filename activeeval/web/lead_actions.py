@@ -5,19 +5,19 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 from starlette.responses import RedirectResponse
 
-from activeeval.campaigns.closing import close, reopen
+from activeeval.campaigns.close_and_reopen import close, reopen
 from activeeval.web.error_responses import RefusedError
 from activeeval.web.forms import Fields, text_of
 from activeeval.web.lead_pages import SCOPES, people_page
 from activeeval.web.people import invited
-from activeeval.web.roles import Here, Number, Who, for_role
+from activeeval.web.roles import CurrentCampaign, Number, Who, for_role
 
 router = APIRouter(prefix="/lead")
 
 
 @router.post("/disagreements/{seq}")
 @for_role("lead")
-def adjudicate(served: Here, who: Who, seq: Number, fields: Fields) -> Response:
+def adjudicate(served: CurrentCampaign, who: Who, seq: Number, fields: Fields) -> Response:
     """Store what an item counts as on which judges differ."""
     grade, reason = fields.get("grade", ""), text_of(fields, "reason")
     if not (grade.isascii() and grade.isdigit() and len(grade) < 10):
@@ -30,7 +30,7 @@ def adjudicate(served: Here, who: Who, seq: Number, fields: Fields) -> Response:
 
 @router.post("/people")
 @for_role("lead")
-def invite(served: Here, who: Who, fields: Fields) -> Response:
+def invite(served: CurrentCampaign, who: Who, fields: Fields) -> Response:
     """Invite somebody, and show the link this once."""
     person, role = text_of(fields, "person", 100), fields.get("role", "")
     if not person or role not in ("judge", "lead"):
@@ -40,7 +40,7 @@ def invite(served: Here, who: Who, fields: Fields) -> Response:
 
 @router.post("/tokens")
 @for_role("lead")
-def make_token(served: Here, who: Who, fields: Fields) -> Response:
+def make_token(served: CurrentCampaign, who: Who, fields: Fields) -> Response:
     """Make a token for a program of somebody, and show it this once."""
     person, scope = text_of(fields, "person", 100), fields.get("scope", "")
     if not person or scope not in SCOPES:
@@ -51,7 +51,7 @@ def make_token(served: Here, who: Who, fields: Fields) -> Response:
 
 @router.post("/people/{number}/end")
 @for_role("lead")
-def end(served: Here, number: Number) -> Response:
+def end(served: CurrentCampaign, number: Number) -> Response:
     """End a link, a session or a token."""
     served.store.access(served.name).end_by_id(number)
     return RedirectResponse("/lead/people", 303)
@@ -59,7 +59,7 @@ def end(served: Here, number: Number) -> Response:
 
 @router.post("/redraw")
 @for_role("lead")
-def redraw(served: Here, fields: Fields) -> Response:
+def redraw(served: CurrentCampaign, fields: Fields) -> Response:
     """Draw a further round."""
     from activeeval.campaigns.draw import drawn_again
     from activeeval.inputs.budgets import Budget
@@ -70,7 +70,7 @@ def redraw(served: Here, fields: Fields) -> Response:
 
 @router.post("/close")
 @for_role("lead")
-def close_campaign(served: Here) -> Response:
+def close_campaign(served: CurrentCampaign) -> Response:
     """Give out nothing more."""
     close(served.store, served.name)
     return RedirectResponse("/lead", 303)
@@ -78,7 +78,7 @@ def close_campaign(served: Here) -> Response:
 
 @router.post("/open")
 @for_role("lead")
-def open_campaign(served: Here) -> Response:
+def open_campaign(served: CurrentCampaign) -> Response:
     """Give out again what was open when the campaign was closed."""
     reopen(served.store, served.name)
     return RedirectResponse("/lead", 303)
@@ -86,7 +86,7 @@ def open_campaign(served: Here) -> Response:
 
 @router.post("/top-up")
 @for_role("lead")
-def top_up(served: Here, fields: Fields) -> Response:
+def top_up(served: CurrentCampaign, fields: Fields) -> Response:
     """Add to the budget of the campaign."""
     from activeeval.campaigns.draw import topped_up
     from activeeval.inputs.budgets import Budget

@@ -15,8 +15,8 @@ from activeeval.campaigns.store import Person
 from activeeval.web.desks import page_of
 from activeeval.web.error_responses import RefusedError
 from activeeval.web.passwords import LEAST, MOST
-from activeeval.web.roles import Here, NumberAsked, Who, for_role
-from activeeval.web.settings import Served
+from activeeval.web.roles import CurrentCampaign, NumberAsked, Who, for_role
+from activeeval.web.settings import ServedCampaign
 
 # what estimates need is imported where it is wanted: the first page of a judge does not wait for it
 router = APIRouter(prefix="/lead")
@@ -45,7 +45,7 @@ _EVENTS = 100
 
 @router.get("")
 @for_role("lead")
-def lead(served: Here, who: Who, interval: Literal["t", "group-sequential"] = "t") -> Response:
+def lead(served: CurrentCampaign, who: Who, interval: Literal["t", "group-sequential"] = "t") -> Response:
     """Show what the campaign answers so far, and how far it is."""
     from activeeval.campaigns.overview import overview
 
@@ -55,7 +55,7 @@ def lead(served: Here, who: Who, interval: Literal["t", "group-sequential"] = "t
 
 @router.get("/course.svg")
 @for_role("lead")
-def picture(served: Here) -> Response:
+def picture(served: CurrentCampaign) -> Response:
     """Show the answer to the first question over blocks, as a picture."""
     from activeeval.campaigns.overview import course
     from activeeval.campaigns.report.charts import reading_chart
@@ -75,7 +75,7 @@ def picture(served: Here) -> Response:
 
 @router.get("/disagreements")
 @for_role("lead")
-def differing(served: Here, who: Who) -> Response:
+def differing(served: CurrentCampaign, who: Who) -> Response:
     """Show the items on which judges differ, those first that move the answer most."""
     from activeeval.campaigns.disagreements import disagreements
 
@@ -88,14 +88,14 @@ def differing(served: Here, who: Who) -> Response:
 
 @router.get("/people")
 @for_role("lead")
-def people(served: Here, who: Who) -> Response:
+def people(served: CurrentCampaign, who: Who) -> Response:
     """Show who may come in."""
     return people_page(served, who)
 
 
 @router.get("/log")
 @for_role("lead")
-def log(served: Here, who: Who, before: NumberAsked = None) -> Response:
+def log(served: CurrentCampaign, who: Who, before: NumberAsked = None) -> Response:
     """Show what happened, the newest first, and what can be taken along."""
     from activeeval.campaigns.estimates_over_time import date_of
 
@@ -109,7 +109,7 @@ def log(served: Here, who: Who, before: NumberAsked = None) -> Response:
 
 @router.get("/export/{form}")
 @for_role("lead")
-def exported(served: Here, form: str) -> Response:
+def exported(served: CurrentCampaign, form: str) -> Response:
     """Send the campaign in a format of other tools."""
     if form not in FORMS:
         raise RefusedError(404, "There is no such format.")
@@ -125,7 +125,9 @@ def exported(served: Here, form: str) -> Response:
     return Response(content, media_type="application/octet-stream", headers=headers)
 
 
-def people_page(served: Served, who: Person, link: str = "", invited_name: str = "", token: str = "") -> Response:
+def people_page(
+    served: ServedCampaign, who: Person, link: str = "", invited_name: str = "", token: str = ""
+) -> Response:
     """Return the page of people, with a link or a token that is shown this once where somebody was let in."""
     from activeeval.campaigns.estimates_over_time import date_of
 

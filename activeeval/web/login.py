@@ -13,8 +13,8 @@ from activeeval.campaigns.store.sign_ins import LASTS_S
 from activeeval.web.error_responses import RETRY_S, RefusedError
 from activeeval.web.people import HOME, set_cookie, set_session
 from activeeval.web.provider import Provider, derived
-from activeeval.web.roles import Here, for_role
-from activeeval.web.settings import Served
+from activeeval.web.roles import CurrentCampaign, for_role
+from activeeval.web.settings import ServedCampaign
 from activeeval.web.signing_in import sign_in_page
 
 router = APIRouter(prefix="/sign-in/elsewhere")
@@ -24,7 +24,7 @@ _MANY = "Too many people are signing in just now: please try again in some minut
 
 @router.get("")
 @for_role("anyone")
-def go(request: Request, served: Here) -> Response:
+def go(request: Request, served: CurrentCampaign) -> Response:
     """Lead to the other site, and keep in this browser what it has to come back with."""
     provider = _provider(served)
     if request.headers.get("host", "").lower() != served.door.authority:
@@ -44,7 +44,7 @@ def go(request: Request, served: Here) -> Response:
 @router.get("/back")
 @for_role("anyone")
 def come_back(
-    request: Request, served: Here, state: str = "", code: str = "", error: str = "", iss: str = ""
+    request: Request, served: CurrentCampaign, state: str = "", code: str = "", error: str = "", iss: str = ""
 ) -> Response:
     """Make a session of whoever comes back from the other site, where it says who that is and the campaign has him."""
     provider = _provider(served)
@@ -60,7 +60,7 @@ def come_back(
     return response
 
 
-def _come_in(request: Request, served: Served, provider: Provider, claims: Mapping[str, Any]) -> Response:
+def _come_in(request: Request, served: ServedCampaign, provider: Provider, claims: Mapping[str, Any]) -> Response:
     person, is_member = provider.oidc.person_of(claims)
     before = request.cookies.get(served.cookie)
     session = served.store.access(served.name).begin_session(person, before, of_member=is_member)
@@ -71,7 +71,7 @@ def _come_in(request: Request, served: Served, provider: Provider, claims: Mappi
     return response
 
 
-def _secret_of(request: Request, served: Served, state: str) -> str:
+def _secret_of(request: Request, served: ServedCampaign, state: str) -> str:
     """Return the secret of the sign-in that a browser comes back from, which ends; RefusedError where it is none."""
     secret = request.cookies.get(_cookie(served), "")
     is_its = bool(secret) and hmac.compare_digest(derived(secret, "state").encode(), state.encode())
@@ -80,21 +80,21 @@ def _secret_of(request: Request, served: Served, state: str) -> str:
     return secret
 
 
-def _provider(served: Served) -> Provider:
+def _provider(served: ServedCampaign) -> Provider:
     if served.provider is None:
         raise RefusedError(404, "Here nobody signs in at another site.")
     return served.provider
 
 
-def _back(served: Served) -> str:
+def _back(served: ServedCampaign) -> str:
     """Return where the other site sends people to: an address of the host that was configured, whoever asks."""
     return f"{served.door.url}/sign-in/elsewhere/back"
 
 
-def _cookie(served: Served) -> str:
+def _cookie(served: ServedCampaign) -> str:
     return f"{served.cookie}-start"
 
 
-def _refused(served: Served, refusal: RefusedError) -> Response:
+def _refused(served: ServedCampaign, refusal: RefusedError) -> Response:
     wait_s = RETRY_S if refusal.status == 503 else 0
     return sign_in_page(served, "", refusal.sentence, refusal.status, wait_s)

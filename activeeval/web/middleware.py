@@ -15,7 +15,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from activeeval.web.error_responses import refused
-from activeeval.web.settings import Door
+from activeeval.web.settings import ServerSettings
 
 MOST_BYTES = 64 * 1024
 """Of a body: an answer with its note takes a few hundred."""
@@ -42,7 +42,7 @@ HEADERS = {
 _log = logging.getLogger(__name__)
 
 
-class Shield:
+class SecurityMiddleware:
     """An application behind what every request must pass.
 
     Parameters
@@ -51,7 +51,7 @@ class Shield:
     door : Door
     """
 
-    def __init__(self, app: ASGIApp, door: Door) -> None:
+    def __init__(self, app: ASGIApp, door: ServerSettings) -> None:
         self.app, self.door = app, door
         secure = {"strict-transport-security": "max-age=31536000"} if door.is_secure else {}
         self._headers: Mapping[str, str] = HEADERS | secure

@@ -8,7 +8,7 @@ from fastapi import FastAPI
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from activeeval.campaigns.report.design_content import CampaignProgress
-from activeeval.web.settings import Served
+from activeeval.web.settings import ServedCampaign
 
 _SENTENCES = {
     400: "The body cannot be read.",
@@ -68,7 +68,7 @@ class ClaimedItem(BaseModel):
     text: dict[str, Any] = Field(description="Of the document, by field; of a comparison both under documents.")
 
 
-class Stored(BaseModel):
+class StoredAnswer(BaseModel):
     """What the store has made of an answer; a line of ``campaign submit``, and the next item where asked for."""
 
     model_config = ConfigDict(extra="forbid")
@@ -102,7 +102,7 @@ def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def described(app: FastAPI, served: Served) -> dict[str, Any]:
+def described(app: FastAPI, served: ServedCampaign) -> dict[str, Any]:
     """Return what the API of a campaign takes and says, as OpenAPI."""
     text = app.openapi()
     text["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}

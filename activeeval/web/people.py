@@ -7,8 +7,8 @@ from starlette.responses import HTMLResponse, RedirectResponse
 
 from activeeval.web.error_responses import RefusedError
 from activeeval.web.rendering import rendered
-from activeeval.web.roles import Here, for_role
-from activeeval.web.settings import Served
+from activeeval.web.roles import CurrentCampaign, for_role
+from activeeval.web.settings import ServedCampaign
 
 router = APIRouter()
 _COOKIE_S = 30 * 86_400
@@ -18,7 +18,7 @@ HOME = {"judge": "/judge", "lead": "/lead"}
 
 @router.get("/come-in/{invite}")
 @for_role("anyone")
-def invitation(request: Request, served: Here, invite: str) -> Response:
+def invitation(request: Request, served: CurrentCampaign, invite: str) -> Response:
     """Show whom an invite is for, and a button that uses it: a chat program that previews a link uses nothing up."""
     person = served.store.access(served.name).person_of("invite", invite)
     if person is None:
@@ -28,7 +28,7 @@ def invitation(request: Request, served: Here, invite: str) -> Response:
 
 @router.post("/come-in/{invite}")
 @for_role("anyone")
-def come_in(request: Request, served: Here, invite: str) -> Response:
+def come_in(request: Request, served: CurrentCampaign, invite: str) -> Response:
     """Make a session of an invite; whoever has used it in this browser goes on."""
     came = served.store.access(served.name).come_in(invite, request.cookies.get(served.cookie))
     if came is None:
@@ -39,7 +39,7 @@ def come_in(request: Request, served: Here, invite: str) -> Response:
     return response
 
 
-def _come_in_again(request: Request, served: Served) -> Response:
+def _come_in_again(request: Request, served: ServedCampaign) -> Response:
     """Lead a browser that has a session to its first page; RefusedError where it has none."""
     before = request.cookies.get(served.cookie)
     person = served.store.access(served.name).person_of("session", before) if before else None
@@ -50,7 +50,7 @@ def _come_in_again(request: Request, served: Served) -> Response:
 
 @router.post("/go-out")
 @for_role("judge")
-def go_out(request: Request, served: Here) -> Response:
+def go_out(request: Request, served: CurrentCampaign) -> Response:
     """End the session of this browser."""
     secret = request.cookies.get(served.cookie)
     if secret is None:
@@ -61,7 +61,7 @@ def go_out(request: Request, served: Here) -> Response:
     return response
 
 
-def invited(served: Served, role: str, person: str) -> str:
+def invited(served: ServedCampaign, role: str, person: str) -> str:
     """Return the address where somebody comes in, once; who is known by an address may sign in elsewhere, too."""
     access = served.store.access(served.name)
     secret = access.issue("invite", role, person)
@@ -70,12 +70,12 @@ def invited(served: Served, role: str, person: str) -> str:
     return f"{served.door.url}/come-in/{secret}"
 
 
-def set_session(response: Response, served: Served, secret: str) -> None:
+def set_session(response: Response, served: ServedCampaign, secret: str) -> None:
     """Give a browser the secret of a new session, in place of the one that it had."""
     set_cookie(response, served, served.cookie, secret, _COOKIE_S)
 
 
-def set_cookie(response: Response, served: Served, name: str, value: str, age_s: int) -> None:
+def set_cookie(response: Response, served: ServedCampaign, name: str, value: str, age_s: int) -> None:
     """Give a browser a secret under a name, which no script sees and no form of another site sends."""
     response.set_cookie(
         name, value, max_age=age_s, path="/", secure=served.door.is_secure, httponly=True, samesite="lax"

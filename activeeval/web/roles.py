@@ -10,7 +10,7 @@ from fastapi import Depends, Path, Query, Request
 from activeeval.campaigns.store import Person
 from activeeval.core.judgments.judge_names import judge_name
 from activeeval.web.error_responses import RefusedError
-from activeeval.web.settings import Served
+from activeeval.web.settings import ServedCampaign
 
 Role = Literal["anyone", "judge", "lead", "token", "any token"]
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
@@ -37,9 +37,9 @@ def role_of(endpoint: Callable[..., Any]) -> Role | None:
     return role
 
 
-def served_in(request: Request) -> Served:
+def served_in(request: Request) -> ServedCampaign:
     """Return what is served."""
-    served: Served = request.app.state.served
+    served: ServedCampaign = request.app.state.served
     return served
 
 
@@ -66,7 +66,7 @@ def _by_session(request: Request, role: str) -> Person:
     return person
 
 
-def _by_proxy(request: Request, served: Served) -> Person | None:
+def _by_proxy(request: Request, served: ServedCampaign) -> Person | None:
     """Return whom the proxy names; it alone can ask, as the shield holds.
 
     Sent twice the header says who asks and what somebody else would like it to say: nobody knows which is which.
@@ -104,5 +104,5 @@ LARGEST = 2**63 - 1
 """Of the numbers that the store gives to events and to what lets people in."""
 Number = Annotated[int, Path(ge=0, le=LARGEST)]
 NumberAsked = Annotated[int | None, Query(ge=0, le=LARGEST)]
-Here = Annotated[Served, Depends(served_in)]
+CurrentCampaign = Annotated[ServedCampaign, Depends(served_in)]
 Who = Annotated[Person, Depends(_person)]

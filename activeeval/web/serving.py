@@ -12,8 +12,8 @@ from functools import partial
 
 import uvicorn
 
-from activeeval.campaigns.at_desk import JudgesDesk
-from activeeval.campaigns.at_pairs import PairsDesk
+from activeeval.campaigns.grade_desk import JudgesDesk
+from activeeval.campaigns.pair_desk import PairsDesk
 from activeeval.campaigns.store import Store
 from activeeval.campaigns.training import KnownItem
 from activeeval.core.errors import ActiveEvalError, InputError
@@ -24,7 +24,7 @@ from activeeval.web.passwords import hashed_password, is_right
 from activeeval.web.people import invited
 from activeeval.web.provider import Provider
 from activeeval.web.rendering import safe_markdown
-from activeeval.web.settings import Door, Guidelines, Served
+from activeeval.web.settings import Guidelines, ServedCampaign, ServerSettings
 
 _WARM_UP_AFTER_S = 1.0  # about as long as it takes to open the link that was printed
 _GOODBYE_S = 5  # requests that are being answered have so long once the server is to end
@@ -48,7 +48,7 @@ class Team:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Invited:
+class Invitation:
     """What somebody needs to come in: a link, and a judge's program a token.
 
     Attributes
@@ -68,10 +68,10 @@ class Invited:
 def serve(
     store: Store,
     desk: JudgesDesk | PairsDesk,
-    door: Door,
+    door: ServerSettings,
     team: Team,
     guidelines: str | None,
-    say: Callable[[Invited], object],
+    say: Callable[[Invitation], object],
     *,
     training: Sequence[KnownItem] = (),
     oidc: Oidc | None = None,
@@ -102,22 +102,22 @@ def serve(
         if guidelines is not None:
             kept = Guidelines(html=safe_markdown(guidelines), version=store.keep_guidelines(guidelines))
         _ = desk.log.left  # the log is read before anybody waits for it
-        served = Served(store=store, desk=desk, door=door, guidelines=kept, lead=team.lead, training=training)
+        served = ServedCampaign(store=store, desk=desk, door=door, guidelines=kept, lead=team.lead, training=training)
         if oidc is not None:
             served = replace(served, provider=Provider(oidc))
         if team.password is not None:
             _set_password(served, team.password)
         server = _server_of(served)
         _end_on_signal(server)  # before anybody knows that it can be asked
-        say(Invited(kind="lead", judge=team.lead, url=invited(served, "lead", team.lead)))
+        say(Invitation(kind="lead", judge=team.lead, url=invited(served, "lead", team.lead)))
         for judge in dict.fromkeys(team.judges):
             make_token = partial(store.access(served.name).issue, "token", "judge", judge)
-            say(Invited(kind="judge", judge=judge, url=invited(served, "judge", judge), make_token=make_token))
+            say(Invitation(kind="judge", judge=judge, url=invited(served, "judge", judge), make_token=make_token))
         _warm_up_later(served)
         _run(server, served, listener)
 
 
-def _set_password(served: Served, password: str) -> None:
+def _set_password(served: ServedCampaign, password: str) -> None:
     """Let the lead sign in with a password, and end what he had; the same one again changes nothing."""
     access = served.store.access(served.name)
     held = access.password_of(served.lead)
@@ -125,7 +125,7 @@ def _set_password(served: Served, password: str) -> None:
         access.end("session", access.set_password(served.lead, hashed_password(password, password)))
 
 
-def _warm_up_later(served: Served) -> None:
+def _warm_up_later(served: ServedCampaign) -> None:
     """Have what estimates need ready before a lead asks, but not while the first pages are waited for."""
 
     def warm() -> None:
@@ -137,7 +137,7 @@ def _warm_up_later(served: Served) -> None:
     timer.start()
 
 
-def _listener(door: Door) -> socket.socket:
+def _listener(door: ServerSettings) -> socket.socket:
     family = socket.AF_INET6 if ":" in door.host else socket.AF_INET
     try:
         return socket.create_server((door.host, door.port), family=family, backlog=connections.BACKLOG)
@@ -146,14 +146,14 @@ def _listener(door: Door) -> socket.socket:
         raise InputError(f"cannot listen at {place}: {error.strerror or error}", field="port") from None
 
 
-def _server_of(served: Served) -> uvicorn.Server:
+def _server_of(served: ServedCampaign) -> uvicorn.Server:
     config = uvicorn.Config(
         make_app(served),
         ssl_certfile=served.door.certificate or None,
         ssl_keyfile=served.door.key or None,
         # of httptools: a body in a million chunks of a byte would keep the one in Python busy for seconds
         http=connections.Connection,
-        loop=f"{connections.__name__}:{connections.Loop.__name__}",
+        loop=f"{connections.__name__}:{connections.HandshakeTimeoutLoop.__name__}",
         backlog=connections.BACKLOG,
         # addresses of links are secrets: nobody writes them down
         access_log=False,
@@ -180,7 +180,7 @@ def _end_on_signal(server: uvicorn.Server) -> None:
         signal.signal(number, end)
 
 
-def _run(server: uvicorn.Server, served: Served, listener: socket.socket) -> None:
+def _run(server: uvicorn.Server, served: ServedCampaign, listener: socket.socket) -> None:
     try:
         server.run(sockets=[listener])
     except OSError as error:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from activeeval.campaigns.at_desk import JudgesDesk
-from activeeval.campaigns.at_pairs import PairsDesk
+from activeeval.campaigns.grade_desk import JudgesDesk
+from activeeval.campaigns.pair_desk import PairsDesk
 from activeeval.campaigns.store import Store
 from activeeval.campaigns.training import KnownItem
 from activeeval.core.errors import InputError, shown
@@ -24,7 +24,7 @@ LOCAL = ("127.0.0.1", "localhost", "[::1]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Door:
+class ServerSettings:
     """Where a server listens, and what may be asked of it.
 
     Attributes
@@ -142,7 +142,7 @@ class Guidelines:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Served:
+class ServedCampaign:
     """A campaign at a door.
 
     Attributes
@@ -161,7 +161,7 @@ class Served:
 
     store: Store
     desk: JudgesDesk | PairsDesk
-    door: Door
+    door: ServerSettings
     guidelines: Guidelines | None = None
     lead: str = "lead"
     training: Sequence[KnownItem] = ()

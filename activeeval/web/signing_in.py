@@ -13,8 +13,8 @@ from activeeval.web.forms import Fields
 from activeeval.web.passwords import MOST, hashed_password, is_right
 from activeeval.web.people import HOME, set_session
 from activeeval.web.rendering import rendered
-from activeeval.web.roles import Here, Who, for_role
-from activeeval.web.settings import Served
+from activeeval.web.roles import CurrentCampaign, Who, for_role
+from activeeval.web.settings import ServedCampaign
 
 router = APIRouter()
 _WRONG = "This name and this password do not go together, or the name has none. Leads alone have passwords."
@@ -22,14 +22,14 @@ _WRONG = "This name and this password do not go together, or the name has none. 
 
 @router.get("/sign-in")
 @for_role("anyone")
-def form(served: Here) -> Response:
+def form(served: CurrentCampaign) -> Response:
     """Show the ways to sign in."""
     return sign_in_page(served, "", "", 200)
 
 
 @router.post("/sign-in")
 @for_role("anyone")
-def sign_in(request: Request, served: Here, fields: Fields) -> Response:
+def sign_in(request: Request, served: CurrentCampaign, fields: Fields) -> Response:
     """Make a new session of a name and its password, in place of the one that this browser had."""
     name, password = fields.get("person", "")[:200], fields.get("password", "")
     address, access = address_of(request, served), served.store.access(served.name)
@@ -48,7 +48,7 @@ def sign_in(request: Request, served: Here, fields: Fields) -> Response:
 
 @router.post("/lead/password")
 @for_role("lead")
-def set_password(served: Here, who: Who, fields: Fields) -> Response:
+def set_password(served: CurrentCampaign, who: Who, fields: Fields) -> Response:
     """Let a lead sign in with a password from now on; all other sessions of his end."""
     if served.door.auth_header:
         raise RefusedError(409, "Here the proxy says who asks: passwords are its matter.")
@@ -58,7 +58,7 @@ def set_password(served: Here, who: Who, fields: Fields) -> Response:
     return response
 
 
-def address_of(request: Request, served: Served) -> str:
+def address_of(request: Request, served: ServedCampaign) -> str:
     """Return where a request comes from, as tries are counted: of IPv6 the network, which a household has whole.
 
     Behind a proxy it is what the proxy says last; it alone can ask.
@@ -73,7 +73,7 @@ def address_of(request: Request, served: Served) -> str:
     return str(ipaddress.ip_network((address, 64), strict=False)) if address.version == 6 else str(address)
 
 
-def sign_in_page(served: Served, name: str, problem: str, status: int, wait_s: int = 0) -> Response:
+def sign_in_page(served: ServedCampaign, name: str, problem: str, status: int, wait_s: int = 0) -> Response:
     """Return the page on which people sign in, with what went wrong and for how long they wait, if anything."""
     elsewhere = served.provider.oidc.host if served.provider else ""
     values = {"campaign": served.name, "name": name, "problem": problem, "most": MOST, "elsewhere": elsewhere}

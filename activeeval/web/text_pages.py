@@ -8,24 +8,24 @@ from fastapi import APIRouter, Path, Query, Response
 
 from activeeval.campaigns.desk_views import ItemView
 from activeeval.campaigns.lead_texts import document_of, texts_of
-from activeeval.campaigns.store import ItemPosition, Wanted
+from activeeval.campaigns.store import ItemFilter, ItemPosition
 from activeeval.core.errors import InputError
 from activeeval.web.desks import framed, page_of
 from activeeval.web.error_responses import RefusedError
 from activeeval.web.rendering import safe_markdown
-from activeeval.web.roles import Here, Who, for_role
-from activeeval.web.settings import Served
+from activeeval.web.roles import CurrentCampaign, Who, for_role
+from activeeval.web.settings import ServedCampaign
 
 router = APIRouter(prefix="/lead/texts")
 _MOST_WORDS = 200
 _LARGEST = 2**31 - 1
-Whole = Annotated[int, Path(ge=0, le=_LARGEST)]
+WholeNumber = Annotated[int, Path(ge=0, le=_LARGEST)]
 
 
 @router.get("")
 @for_role("lead")
 def texts(
-    served: Here,
+    served: CurrentCampaign,
     who: Who,
     find: Annotated[str, Query(max_length=_MOST_WORDS, pattern=r"^[^\x00]*$")] = "",
     missing: bool = False,
@@ -37,7 +37,7 @@ def texts(
 
     after = None if unit is None else ItemPosition(unit, position)
     version = served.guidelines.version if served.guidelines else ""
-    wanted = Wanted(words=find.strip(), without_text=missing, after=after)
+    wanted = ItemFilter(words=find.strip(), without_text=missing, after=after)
     view = texts_of(served.store, served.name, wanted, version)
     values = {"view": view, "wanted": wanted, "most": _MOST_WORDS, "grades": served.grades, "date": date_of}
     return page_of("texts.html.j2", served, who, prose=safe_markdown, **values)
@@ -45,7 +45,7 @@ def texts(
 
 @router.get("/{unit}/{position}/{number}")
 @for_role("lead")
-def item(served: Here, who: Who, unit: Whole, position: Whole, number: Whole) -> Response:
+def item(served: CurrentCampaign, who: Who, unit: WholeNumber, position: WholeNumber, number: WholeNumber) -> Response:
     """Show a document with its query, as judges see it."""
     view = _document(served, ItemPosition(unit, position), number)
     frame = f"/lead/texts/{unit}/{position}/{number}/document"
@@ -54,12 +54,12 @@ def item(served: Here, who: Who, unit: Whole, position: Whole, number: Whole) ->
 
 @router.get("/{unit}/{position}/{number}/document")
 @for_role("lead")
-def document(served: Here, unit: Whole, position: Whole, number: Whole) -> Response:
+def document(served: CurrentCampaign, unit: WholeNumber, position: WholeNumber, number: WholeNumber) -> Response:
     """Show a document as a page of its own, in which nothing runs."""
     return framed(_document(served, ItemPosition(unit, position), number))
 
 
-def _document(served: Served, at: ItemPosition, number: int) -> ItemView:
+def _document(served: ServedCampaign, at: ItemPosition, number: int) -> ItemView:
     try:
         return document_of(served.store, served.name, at, number)
     except InputError as error:

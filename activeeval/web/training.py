@@ -11,15 +11,15 @@ from activeeval.core.errors import InputError
 from activeeval.web import desks
 from activeeval.web.error_responses import RefusedError
 from activeeval.web.forms import Fields
-from activeeval.web.roles import Here, Number, Who, for_role
-from activeeval.web.settings import Served
+from activeeval.web.roles import CurrentCampaign, Number, Who, for_role
+from activeeval.web.settings import ServedCampaign
 
 router = APIRouter(prefix="/judge/training")
 
 
 @router.get("")
 @for_role("judge")
-def train(served: Here, who: Who) -> Response:
+def train(served: CurrentCampaign, who: Who) -> Response:
     """Show the next item to train with; whoever has been through all goes on to the real ones."""
     view = training_of(served.store, served.name, who.name, served.training)
     if view is None:
@@ -29,7 +29,7 @@ def train(served: Here, who: Who) -> Response:
 
 @router.get("/{number}")
 @for_role("judge")
-def taught(served: Here, who: Who, number: Number) -> Response:
+def taught(served: CurrentCampaign, who: Who, number: Number) -> Response:
     """Show what an item of the training is, and why, beside what the judge said."""
     view = _answered(served, who.name, number)
     return desks.page_of("training.html.j2", served, who, view=view, grades=served.grades)
@@ -37,7 +37,7 @@ def taught(served: Here, who: Who, number: Number) -> Response:
 
 @router.post("/{number}")
 @for_role("judge")
-def answer(served: Here, who: Who, number: Number, fields: Fields) -> Response:
+def answer(served: CurrentCampaign, who: Who, number: Number, fields: Fields) -> Response:
     """Store what a judge says of an item of the training, and tell what it is."""
     reply = desks.replied(served, fields)
     if reply.judgment.grade is None or not 1 <= number <= len(served.training):
@@ -49,7 +49,7 @@ def answer(served: Here, who: Who, number: Number, fields: Fields) -> Response:
 
 @router.get("/{number}/document")
 @for_role("judge")
-def document(served: Here, number: Number) -> Response:
+def document(served: CurrentCampaign, number: Number) -> Response:
     """Show the document of an item of the training as a page of its own."""
     if not 1 <= number <= len(served.training):
         raise RefusedError(404, "There is no such item here.")
@@ -57,7 +57,7 @@ def document(served: Here, number: Number) -> Response:
     return desks.framed(item)
 
 
-def _answered(served: Served, judge: str, number: Number) -> TrainingView:
+def _answered(served: ServedCampaign, judge: str, number: Number) -> TrainingView:
     try:
         return trained_on(served.store, served.name, judge, served.training, number)
     except InputError as error:

@@ -18,9 +18,9 @@ import numpy as np
 
 from activeeval import PoolGrades, QueryPool, Rankings
 from activeeval.adaptation import (
+    ListImpressions,
     PositionBased,
     UserPopulation,
-    Visits,
     item_pairs,
     preferences_from_clicks,
     simulate_clicks,
@@ -178,7 +178,7 @@ def clicked_pairs(
     """Return the pairs of items that users' clicks on a ranking tell, all pairs of taste, and the report of clicks."""
     users = UserPopulation(shifts=shifts, noise=NOISE)
     attractions = users.attractions(PoolGrades(pool, grades), X, rng=seed)
-    visits = Visits(n_visits=VISITS_OF_QUERY * pool.n_queries, depth=SHOWN, shuffled=0.2)
+    visits = ListImpressions(n_visits=VISITS_OF_QUERY * pool.n_queries, depth=SHOWN, shuffled=0.2)
     log = simulate_clicks(Rankings.from_scores(pool, scores), attractions, PositionBased(), visits, rng=seed)
     found = preferences_from_clicks(log)
     taste = PreferencePairs.of(np.unique(attractions, return_inverse=True)[1], pool.item_queries)

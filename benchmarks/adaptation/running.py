@@ -23,8 +23,8 @@ from activeeval import NDCG
 from activeeval.adaptation import HyperLinearRanker, b_measure, pair_precision
 from activeeval.core.errors import SolverError
 from activeeval.rankers import RankingSVM
-from activeeval.rankers.choosing import JudgedQueries
 from activeeval.rankers.pairs import PreferencePairs
+from activeeval.rankers.ranker_choice import JudgedQueries
 from benchmarks.adaptation.data import FOLDS, Case
 
 LAMBDAS = (0.01, 0.1, 1.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6)

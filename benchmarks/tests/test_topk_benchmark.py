@@ -10,7 +10,7 @@ import pytest
 from activeeval import NDCG
 from activeeval.core.pool.texts import Texts
 from activeeval.formats.text.letor import LetorData
-from activeeval.rankers.choosing import JudgedQueries
+from activeeval.rankers.ranker_choice import JudgedQueries
 from benchmarks.topk import running
 from benchmarks.topk.__main__ import merged
 from benchmarks.topk.claims import RANKER_ORDER, against_published, claims, no_worse, on_control, said

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import click
 
 from activeeval.cli import cli
-from activeeval.cli.help import WIDTH, HelpedGroup
+from activeeval.cli.help import WIDTH, GroupedCommands
 
 PROGRAM = "activeeval"
 _ALL = "--help-all"
@@ -33,7 +33,7 @@ def _run(words: list[str]) -> str:
     return str(done.output)
 
 
-def _listed(group: HelpedGroup) -> Iterator[tuple[str, str, click.Command]]:
+def _listed(group: GroupedCommands) -> Iterator[tuple[str, str, click.Command]]:
     for title, names in group.sections.items():
         for name in names:
             yield title, name, group.commands[name]
@@ -41,7 +41,7 @@ def _listed(group: HelpedGroup) -> Iterator[tuple[str, str, click.Command]]:
 
 def _page(name: str, command: click.Command) -> Iterator[str]:
     yield from (f"# {name}", "", f"{command.short_help}.", "", "```text", help_of([name]).rstrip(), "```")
-    if isinstance(command, HelpedGroup):
+    if isinstance(command, GroupedCommands):
         for _, below, member in _listed(command):
             yield from ("", f"## {name} {below}", "", f"{member.short_help}.", "")
             yield from ("```text", help_of([name, below]).rstrip(), "```")

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
 
-from activeeval.adaptation.cleaning import CleaningRules, RowFate
-from activeeval.adaptation.clicks import PairFate, preferences_from_clicks
+from activeeval.adaptation.cleaning import CleaningRules, RowOutcome
+from activeeval.adaptation.clicks import PairOutcome, preferences_from_clicks
 from activeeval.adaptation.messages import click_lines
-from activeeval.adaptation.positions import Pairwise, ShownQuery
+from activeeval.adaptation.positions import Pairwise, QueryClicks
 from activeeval.adaptation.proportion_tests import Strata, exact_p_value
 from activeeval.core.errors import InputError
 from activeeval.formats.comparisons import write_comparisons
@@ -19,18 +19,18 @@ from activeeval.formats.judgments.from_files import read as read_judgments
 from activeeval.formats.tables.clicks import ClickLog
 
 NAMES = {
-    PairFate.KEPT: "kept",
-    PairFate.FEW_IMPRESSIONS: "few",
-    PairFate.ROBOTS: "robots",
-    PairFate.NOT_SIGNIFICANT: "no difference",
-    PairFate.ABOVE: "above",
-    PairFate.BOTH_WAYS: "both ways",
+    PairOutcome.KEPT: "kept",
+    PairOutcome.FEW_IMPRESSIONS: "few",
+    PairOutcome.ROBOTS: "robots",
+    PairOutcome.NOT_SIGNIFICANT: "no difference",
+    PairOutcome.ABOVE: "above",
+    PairOutcome.BOTH_WAYS: "both ways",
 }
 ROW_NAMES = {
-    RowFate.KEPT: "kept",
-    RowFate.FEW_IMPRESSIONS: "few",
-    RowFate.ROBOT_ROW: "robot row",
-    RowFate.ROBOT_QUERY: "robot query",
+    RowOutcome.KEPT: "kept",
+    RowOutcome.FEW_IMPRESSIONS: "few",
+    RowOutcome.ROBOT_ROW: "robot row",
+    RowOutcome.ROBOT_QUERY: "robot query",
 }
 
 
@@ -94,7 +94,7 @@ def test_a_level_holds_where_one_was_shown_far_more_often(few, many, level):
     is_own = np.arange(n_docs) < n_own
     shown = np.where(np.stack((~is_own, is_own), axis=1), np.where(is_own, few, many)[:, None], 0)
     clicked = np.where(shown > 0, np.concatenate((own, other))[:, None], 0)
-    query = ShownQuery(
+    query = QueryClicks(
         documents=np.arange(n_docs), of_robots=np.zeros(n_docs, dtype=bool), shown=shown, clicked=clicked
     )
     p_values = Pairwise.of(query).test(True, is_own[:, None] & ~is_own, level)[1][:n_own, n_own:]
@@ -165,7 +165,7 @@ def test_skip_above_by_hand():
     upper_is_better = log_of([("q", "a", 1, 500, 100), ("q", "b", 2, 500, 50)])
     assert [row[:3] for row in said(preferences_from_clicks(lower_is_better))] == [("q", "b", "a")]
     found = preferences_from_clicks(upper_is_better)
-    assert (found.n_pairs, found.report.pairs[PairFate.ABOVE]) == (0, 1)
+    assert (found.n_pairs, found.report.pairs[PairOutcome.ABOVE]) == (0, 1)
     found = preferences_from_clicks(upper_is_better, skip_above=False)
     assert [row[:3] for row in said(found)] == [("q", "a", "b")]
     z = stats.chi2_contingency([[100, 400], [50, 450]], correction=False).statistic ** 0.5
@@ -179,17 +179,17 @@ def test_positions_that_contradict_each_other_say_nothing():
     assert [row[1] for row in said(preferences_from_clicks(log_of(mains)))] == ["b"]
     assert [row[1] for row in said(preferences_from_clicks(log_of(mains[:1] + shared)))] == ["a"]
     found = preferences_from_clicks(log_of(mains + shared))
-    assert (found.n_pairs, found.report.pairs[PairFate.BOTH_WAYS]) == (0, 1)
+    assert (found.n_pairs, found.report.pairs[PairOutcome.BOTH_WAYS]) == (0, 1)
 
 
 @pytest.mark.parametrize(
     ("shown", "clicked", "fate"),
     [
-        (20, 19, RowFate.KEPT),
-        (19, 19, RowFate.FEW_IMPRESSIONS),
-        (1000, 950, RowFate.ROBOT_ROW),
-        (1000, 949, RowFate.KEPT),
-        (999, 999, RowFate.KEPT),
+        (20, 19, RowOutcome.KEPT),
+        (19, 19, RowOutcome.FEW_IMPRESSIONS),
+        (1000, 950, RowOutcome.ROBOT_ROW),
+        (1000, 949, RowOutcome.KEPT),
+        (999, 999, RowOutcome.KEPT),
     ],
 )
 def test_the_bounds_of_rows_are_the_rules_own(shown, clicked, fate):
@@ -199,7 +199,7 @@ def test_the_bounds_of_rows_are_the_rules_own(shown, clicked, fate):
 
 @pytest.mark.parametrize(
     ("docs", "clicked", "fate"),
-    [("abc", 80, RowFate.ROBOT_QUERY), ("abc", 79, RowFate.KEPT), ("ab", 100, RowFate.KEPT)],
+    [("abc", 80, RowOutcome.ROBOT_QUERY), ("abc", 79, RowOutcome.KEPT), ("ab", 100, RowOutcome.KEPT)],
 )
 def test_the_bounds_of_queries_are_the_rules_own(docs, clicked, fate):
     """The last document is clicked so often of 100 impressions, over two positions; one rarely shown does not count."""
@@ -207,7 +207,7 @@ def test_the_bounds_of_queries_are_the_rules_own(docs, clicked, fate):
     rows += [("q", docs[-1], 8, 50, 50), ("q", docs[-1], 9, 50, clicked - 50), ("q", "z", 10, 19, 0)]
     report = preferences_from_clicks(log_of(rows)).report
     assert report.rows[fate] == len(rows) - 1
-    assert report.rows[RowFate.FEW_IMPRESSIONS] == 1
+    assert report.rows[RowOutcome.FEW_IMPRESSIONS] == 1
 
 
 def test_the_report_says_it_in_lines():

@@ -13,9 +13,9 @@ from scipy import stats
 
 from activeeval.adaptation import (
     CascadeModel,
+    ListImpressions,
     PositionBased,
     UserPopulation,
-    Visits,
     item_pairs,
     preferences_from_clicks,
     simulate_clicks,
@@ -67,7 +67,7 @@ def test_click_rates_are_the_models(model):
     """40 rates, each within 6 standard errors: a false alarm of 40 · 2e-9."""
     pool = pool_of(5, 8)
     attractions = np.random.default_rng(1).random(pool.n_items)
-    log = simulate_clicks(in_order(pool), attractions, model, Visits(n_visits=5e6), rng=3)
+    log = simulate_clicks(in_order(pool), attractions, model, ListImpressions(n_visits=5e6), rng=3)
     assert log.n_rows == 40
     expected = model.click_probs(attractions.reshape(5, 8)).reshape(-1)
     errors = np.abs(log.clicks - log.impressions * expected)
@@ -82,7 +82,7 @@ def test_click_rates_are_the_models(model):
 def test_shuffled_lists_have_the_mean_rate_of_their_orders(model):
     """Each place has a third of 20 000 orders: a mean over them errs by at most 0.5 / √6 000 = 0.0065 each σ, 6σ."""
     attractions = np.array([0.9, 0.5, 0.1])
-    visits = Visits(n_visits=1e7, shuffled=1.0, n_orders=20_000)
+    visits = ListImpressions(n_visits=1e7, shuffled=1.0, n_orders=20_000)
     log = simulate_clicks(in_order(pool_of(1, 3)), attractions, model, visits, rng=0)
     sums = np.zeros((3, 3))
     for order in permutations(range(3)):
@@ -94,7 +94,7 @@ def test_shuffled_lists_have_the_mean_rate_of_their_orders(model):
 @pytest.mark.statistical
 def test_a_share_of_visits_is_shuffled_and_lists_are_cut():
     """A Binomial share of 1e6 visits, of which half stands at its own place by chance; 6σ: a false alarm of 2e-9."""
-    visits = Visits(n_visits=1e6, depth=2, shuffled=0.4, n_orders=50_000)
+    visits = ListImpressions(n_visits=1e6, depth=2, shuffled=0.4, n_orders=50_000)
     log = simulate_clicks(in_order(pool_of(1, 5)), np.full(5, 0.5), PositionBased(), visits, rng=0)
     assert sorted(zip(log.doc_ids.tolist(), log.positions.tolist(), strict=True)) == [
         (doc, at) for doc in ("d0", "d1") for at in (1, 2)
@@ -106,10 +106,10 @@ def test_a_share_of_visits_is_shuffled_and_lists_are_cut():
 def test_a_query_without_a_list_has_no_visits_and_traffic_counts():
     pool = QueryPool(["a", "b", "c"], [0, 1, 2, 3], query_probs=[0.9, 0.09, 0.01])
     ranking = Rankings(pool, [0, 1, 1, 2], [0, 2])
-    log = simulate_clicks(ranking, np.full(3, 0.5), PositionBased(), Visits(n_visits=1e6), rng=0)
+    log = simulate_clicks(ranking, np.full(3, 0.5), PositionBased(), ListImpressions(n_visits=1e6), rng=0)
     assert log.query_ids.tolist() == ["a", "c"]
     assert log.impressions == pytest.approx([9e5, 1e4], rel=0.1)
-    nothing = simulate_clicks(ranking, np.full(3, 0.5), PositionBased(), Visits(n_visits=0), rng=0)
+    nothing = simulate_clicks(ranking, np.full(3, 0.5), PositionBased(), ListImpressions(n_visits=0), rng=0)
     assert nothing.n_rows == 0
 
 
@@ -125,7 +125,7 @@ def test_the_order_of_queries_and_items_does_not_matter(seed, random):
         pool = QueryPool([f"q{q}" for q in queries], [0, 4, 8, 12], [f"d{z}" for z in items])
         attractions = users.attractions(PoolGrades(pool, grades[items], 3), features[items], rng=seed)
         ranking = Rankings.from_scores(pool, scores[items].astype(float))
-        visits = Visits(n_visits=3000, depth=3, shuffled=0.5, n_orders=5)
+        visits = ListImpressions(n_visits=3000, depth=3, shuffled=0.5, n_orders=5)
         logs.append(rows_of(simulate_clicks(ranking, attractions, CascadeModel(), visits, rng=seed)))
     assert logs[0] == logs[1]
 
@@ -133,7 +133,9 @@ def test_the_order_of_queries_and_items_does_not_matter(seed, random):
 def test_a_seed_is_a_log():
     pool = pool_of(4, 3)
     made = [
-        rows_of(simulate_clicks(in_order(pool), np.full(12, 0.3), PositionBased(), Visits(n_visits=900), rng=seed))
+        rows_of(
+            simulate_clicks(in_order(pool), np.full(12, 0.3), PositionBased(), ListImpressions(n_visits=900), rng=seed)
+        )
         for seed in (1, 1, 2)
     ]
     assert made[0] == made[1] != made[2]
@@ -164,7 +166,7 @@ def test_noise_has_its_standard_deviation():
 def alike(model, seed, n_visits, shuffled=0.0, n_queries=N_ALIKE):
     """Return the log of queries of two documents, equally attractive: independent tests of a true null hypothesis."""
     pool = pool_of(n_queries, 2)
-    visits = Visits(n_visits=n_visits * n_queries, shuffled=shuffled, n_orders=7)
+    visits = ListImpressions(n_visits=n_visits * n_queries, shuffled=shuffled, n_orders=7)
     return simulate_clicks(in_order(pool), np.full(2 * n_queries, 0.3), model, visits, rng=seed)
 
 
@@ -212,7 +214,7 @@ def grades_and_preferences(users, shuffled, seed=2):
     judgments = PoolGrades(pool, values.integers(0, 5, pool.n_items), 4)
     features = values.normal(size=(pool.n_items, 3))
     attractions = users.attractions(judgments, features)
-    visits = Visits(n_visits=N_LISTS * 400_000, shuffled=shuffled)
+    visits = ListImpressions(n_visits=N_LISTS * 400_000, shuffled=shuffled)
     log = simulate_clicks(in_order(pool), attractions, EXAMINED, visits, rng=seed)
     pairs = item_pairs(pool, preferences_from_clicks(log).comparisons())
     return judgments.grades, users.tastes(judgments, features), pairs
@@ -305,9 +307,9 @@ FEATURES = np.array([[1.0, 5.0], [2.0, 5.0], [np.nan, 5.0], [0.0, 5.0]])
     [
         (lambda: PositionBased(eta=-1), "eta must be a finite number from 0 on, got -1"),
         (lambda: CascadeModel(after_click=1.5), "after_click must be a finite number from 0 to 1, got 1.5"),
-        (lambda: Visits(n_visits=float("nan")), "n_visits must be a finite number from 0 to 1e+15, got nan"),
-        (lambda: Visits(n_visits=1, shuffled=2), "shuffled must be a finite number from 0 to 1, got 2"),
-        (lambda: Visits(n_visits=1, depth=0), "depth must be a positive whole number, got 0"),
+        (lambda: ListImpressions(n_visits=float("nan")), "n_visits must be a finite number from 0 to 1e+15, got nan"),
+        (lambda: ListImpressions(n_visits=1, shuffled=2), "shuffled must be a finite number from 0 to 1, got 2"),
+        (lambda: ListImpressions(n_visits=1, depth=0), "depth must be a positive whole number, got 0"),
         (lambda: UserPopulation(least=0.9, most=0.8), "most must be a finite number from 0.9 to 1, got 0.8"),
         (lambda: UserPopulation(noise="no"), "noise must be a finite number from 0 on, got 'no'"),
         (lambda: UserPopulation(shifts={0: np.inf}), "the shift of feature 0 must be a finite number, got inf"),
@@ -334,7 +336,7 @@ FEATURES = np.array([[1.0, 5.0], [2.0, 5.0], [np.nan, 5.0], [0.0, 5.0]])
             "features must have shape (4, n_features), got (3, 2)",
         ),
         (
-            lambda: simulate_clicks(in_order(POOL), [0.1, 0.2, 1.2, 0.3], PositionBased(), Visits(n_visits=1)),
+            lambda: simulate_clicks(in_order(POOL), [0.1, 0.2, 1.2, 0.3], PositionBased(), ListImpressions(n_visits=1)),
             "attractions must lie in [0, 1], got 1.2 at item 'a' of query 'r'",
         ),
     ],

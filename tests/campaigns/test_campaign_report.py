@@ -23,7 +23,7 @@ from activeeval.campaigns.state import state_of
 from activeeval.campaigns.store import JudgeAnswer, open_store
 from activeeval.core.campaign.joint_estimates import planned_weights
 from activeeval.core.errors import InputError
-from activeeval.core.judgments.skipping import skipping_of
+from activeeval.core.judgments.skip_tests import skipping_of
 from activeeval.core.results import Interval
 from activeeval.inputs.budgets import Budget
 

@@ -36,7 +36,7 @@ from activeeval.formats.text.letor import read_letor
 from activeeval.formats.text.scores import read_scores
 from activeeval.formats.text.traffic import read_traffic
 from activeeval.formats.text.trec import read_prels
-from activeeval.formats.writing import Together
+from activeeval.formats.writing import AtomicFiles
 from activeeval.gains import load_preferences
 
 SECONDS, ROOM = 10, 1 << 30
@@ -201,7 +201,7 @@ def a_sample() -> bytes:
     ranking = Rankings.from_scores(pool, np.arange(24.0))
     design = METHODS["items"].design(Target(parse_measure("DCG@3"), ranking), np.full((24, 3), 1 / 3), budget=6)
     path = Path(sys.argv[4]) / "whole.sample"
-    with Together() as files:
+    with AtomicFiles() as files:
         write_arrays(path, to_arrays(Campaign(design, rng=0)), files)
     return path.read_bytes()
 

@@ -11,7 +11,7 @@ from threading import Barrier
 import pytest
 
 from activeeval.core.errors import InputError
-from activeeval.formats.writing import Together, write_atomically
+from activeeval.formats.writing import AtomicFiles, write_atomically
 
 DEAD = 2**22 + 1
 """No process: Linux counts up to 2^22."""
@@ -95,7 +95,7 @@ def test_the_folder_is_synced_after_all_files_took_their_names(tmp_path, monkeyp
 
     monkeypatch.setattr(os, "replace", replaced)
     monkeypatch.setattr(os, "fsync", synced)
-    with Together() as files:
+    with AtomicFiles() as files:
         for name in ("a", "b"):
             with files.open(tmp_path / name) as handle:
                 handle.write(name)
@@ -103,7 +103,7 @@ def test_the_folder_is_synced_after_all_files_took_their_names(tmp_path, monkeyp
 
 
 def test_a_writer_that_is_at_work_is_left_alone(tmp_path):
-    with Together() as first, first.open(tmp_path / "a.csv") as handle:
+    with AtomicFiles() as first, first.open(tmp_path / "a.csv") as handle:
         write(tmp_path / "a.csv", "second")
         handle.write("first")
     assert ((tmp_path / "a.csv").read_text(), names(tmp_path)) == ("first", ["a.csv"])

@@ -24,7 +24,7 @@ from sklearn.exceptions import NotFittedError
 
 from activeeval import Additive
 from activeeval.core.errors import InputError
-from activeeval.gains import GainDiscountLearner, PreferenceData, UndeterminedWarning, choosing, similarity
+from activeeval.gains import GainDiscountLearner, PreferenceData, UndeterminedWarning, regularization_choice, similarity
 from activeeval.gains.pair_summary import summarize_pairs
 
 pytestmark = pytest.mark.filterwarnings("ignore::activeeval.gains.UndeterminedWarning")
@@ -212,7 +212,7 @@ def test_cross_validation_learns_from_the_other_folds_alone():
 def test_folds_are_held_out_once_each_and_learned_from_the_rest():
     data = random_pairs(1, 23, tied_below=0.4)
     program = learner().program(data)
-    splits = choosing.folds(data, program, 5, 0)
+    splits = regularization_choice.folds(data, program, 5, 0)
     held = np.concatenate([program.pairs[split.rows] for split in splits])
     assert sorted(held.tolist()) == np.flatnonzero(~data.ties).tolist()
     for split in splits:
@@ -230,11 +230,11 @@ def test_pairs_of_a_query_are_held_out_together():
     data = PreferenceData(data.preferred, data.other, queries=queries)
     program = learner().program(data)
     for n_folds in (2, 5, 8, 9):
-        splits = choosing.folds(data, program, n_folds, 0)
+        splits = regularization_choice.folds(data, program, n_folds, 0)
         assert len(splits) == min(n_folds, 8)
         assert all(len(set(split.counts[queries == q])) == 1 for split in splits for q in range(8))
     one_query = PreferenceData(data.preferred, data.other, queries=np.zeros(48, int))
-    split = choosing.folds(one_query, program, 5, 0)[0]
+    split = regularization_choice.folds(one_query, program, 5, 0)[0]
     assert {len(set(split.counts[queries == q])) for q in range(8)} == {1, 2}
 
 

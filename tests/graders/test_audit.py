@@ -17,7 +17,7 @@ from activeeval.formats.graders.grader_grades import Grades
 from activeeval.graders.audit import audit_judged
 from activeeval.graders.audit_orders import orders_of
 from activeeval.graders.audit_report import audit_headline, audit_table
-from activeeval.graders.audit_values import JudgedItems, OnScale, by_labels, value_rows
+from activeeval.graders.audit_values import JudgedItems, ScaledGrades, by_labels, value_rows
 from activeeval.inputs.budgets import Budget
 from activeeval.inputs.choices import Choices
 from activeeval.inputs.prepared_case import prepare
@@ -504,7 +504,7 @@ def test_the_interval_of_the_bias_holds_it_as_often_as_it_says():
     grader = Grades(
         query_ids=made.pool.query_texts[made.pool.item_queries], item_ids=made.pool.item_texts, values=values
     )
-    on_scale = OnScale.of(grader, grader.on(made.pool), 4)
+    on_scale = ScaledGrades.of(grader, grader.on(made.pool), 4)
     bias = by_labels(target, on_scale) - float(made.pool.query_probs @ target.values(made.grades))
     probs = np.tile([0.5, 0.3, 0.13, 0.04, 0.03], (made.pool.n_items, 1))
     design = METHODS["items"].design(target, probs, budget=150)

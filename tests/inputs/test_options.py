@@ -11,7 +11,7 @@ from activeeval.core.grade_models.values import PLANNED_RHO
 from activeeval.core.options import KINDS, declared
 from activeeval.inputs.choices import Choices
 from activeeval.inputs.options import IntervalFields, PoolFields
-from activeeval.sampling.arguments import AskedOptions, LabelledOptions, PoolOptions
+from activeeval.sampling.arguments import LabelledOptions, PoolOptions, QuestionOptions
 from activeeval.sampling.options import DEPTHS, PlanFields, SampleFields, SimulateFields
 from activeeval.sampling.plan_request import PlanRequest
 from benchmarks.house import commands
@@ -54,7 +54,7 @@ def test_every_field_says_what_it_is(owner):
 def test_arguments_of_verbs_are_fields():
     """A probability model and drawn queries come as objects in Python alone."""
     fields = declared(PoolFields).keys() | declared(SampleFields).keys() | {"grade_probs", "queries"}
-    for arguments in (PoolOptions, AskedOptions, LabelledOptions):
+    for arguments in (PoolOptions, QuestionOptions, LabelledOptions):
         assert arguments.__annotations__.keys() <= fields
 
 

@@ -306,11 +306,11 @@ def test_a_night_far_ahead_is_refused(ahead):
     """Catches a mistyped date, after which no night could be drawn any more."""
     watch = Watch()
     far = (date.today() + timedelta(days=ahead)).isoformat()
-    tonight = drawing.Tonight(run=run_of(1), date=far)
+    tonight = drawing.NightInputs(run=run_of(1), date=far)
     with pytest.raises(InputError, match=rf"{far} lies {ahead:,} days ahead, and nights before it could not"):
         drawing.draw_night(watch.store, NAME, tonight)
     assert not watch.store.watches.nights(NAME)
-    near = drawing.Tonight(run=run_of(1), date=(date.today() + timedelta(days=2)).isoformat())
+    near = drawing.NightInputs(run=run_of(1), date=(date.today() + timedelta(days=2)).isoformat())
     assert drawing.draw_night(watch.store, NAME, near).n_new
 
 
@@ -325,8 +325,8 @@ def test_a_run_that_is_still_being_written_is_refused(at, tmp_path, monkeypatch)
             out.write("q0 Q0 another 99 -9.0 made\n")
 
     if at == "while it is read":
-        states = iter([files.Stamp._state(run), (0, 0, 0)])
-        monkeypatch.setattr(files.Stamp, "_state", staticmethod(lambda path: next(states, None)))
+        states = iter([files.FileStamp._state(run), (0, 0, 0)])
+        monkeypatch.setattr(files.FileStamp, "_state", staticmethod(lambda path: next(states, None)))
         with pytest.raises(InputError, match=r"tonight.run: has changed while it was read, as if it were still being"):
             load_run(run)
         return

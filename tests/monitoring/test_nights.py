@@ -19,7 +19,7 @@ from activeeval.monitoring.night_pages import (
     series_table,
     span_sentences,
 )
-from activeeval.monitoring.series import NightSays, NightValue
+from activeeval.monitoring.series import NightContent, NightValue
 from activeeval.monitoring.settings import Settings
 from activeeval.report.answer_sentences import sentence
 
@@ -35,7 +35,7 @@ def night(date, *changes, value=0.5, waiting=0, n_missing=0):
     values = [NightValue(date=date, measure="P@5", answer=read, judged=7, waiting=waiting, known=3)]
     before = FIRST if date > FIRST else ""
     shared = {"date": date, "before": before, "campaign": f"w.{date}", "waiting": waiting, "settings": SETTINGS}
-    return NightSays(values=values, changes=changes, n_missing=n_missing, n_queries=20, run="half.run", **shared)
+    return NightContent(values=values, changes=changes, n_missing=n_missing, n_queries=20, run="half.run", **shared)
 
 
 def test_alarms_come_first_and_missing_lists_before_them():

@@ -26,7 +26,7 @@ from activeeval.core.answers import FINE, OPEN, WORSE, verdict_of
 from activeeval.core.campaign.reading import judged_queries
 from activeeval.core.errors import InputError, StateError
 from activeeval.monitoring.judged_labels import certain_grades, labels_of_step
-from activeeval.monitoring.night_inputs import Tonight, last_night
+from activeeval.monitoring.night_inputs import NightInputs, last_night
 from activeeval.monitoring.nights import draw_more, draw_night
 from activeeval.monitoring.settings import checked_policy, set_up
 from activeeval.monitoring.spans import change_between
@@ -466,7 +466,7 @@ def test_what_does_not_go_on_is_refused(night, run, says):
     watch = Watch()
     watch.night(1)
     date = DATES[night - 1] if night else "2026-10-31"
-    tonight = Tonight(run=run or run_of(2), date=date)
+    tonight = NightInputs(run=run or run_of(2), date=date)
     assert says in complaint(InputError, lambda: draw_night(watch.store, NAME, tonight))
     assert len(watch.store.watches.nights(NAME)) == 1
     assert watch.store.campaigns() == [watch.campaign(1)]
@@ -475,7 +475,7 @@ def test_what_does_not_go_on_is_refused(night, run, says):
 @pytest.mark.parametrize("date", ["2026-13-01", "25.11.2026", "20261125", "", "tonight", "2026-1-1", "2026-W01-1"])
 def test_a_bad_date_is_refused(date):
     watch = Watch()
-    tonight = Tonight(run=run_of(1), date=date)
+    tonight = NightInputs(run=run_of(1), date=date)
     assert "a night's date is as" in complaint(InputError, lambda: draw_night(watch.store, NAME, tonight))
 
 
@@ -494,7 +494,7 @@ def test_a_query_that_has_no_list_on_either_night_counts_as_0():
 
 def test_a_watch_that_is_not_there_and_nights_that_are_not():
     watch = Watch()
-    tonight = Tonight(run=run_of(1), date=DATES[0])
+    tonight = NightInputs(run=run_of(1), date=DATES[0])
     assert "did you mean quality?" in complaint(InputError, lambda: draw_night(watch.store, "qualify", tonight))
     assert "no night yet" in complaint(InputError, lambda: last_night(watch.store, NAME))
     watch.night(1)

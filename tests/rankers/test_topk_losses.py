@@ -13,7 +13,7 @@ from activeeval.core.errors import InputError
 from activeeval.core.kernels.learning import losses as kernels
 from activeeval.rankers.judged_lists import JudgedLists
 from activeeval.rankers.losses import (
-    Focused,
+    FocusedLoss,
     ListwiseAP,
     PairExponential,
     PairHinge,
@@ -38,7 +38,7 @@ SMOOTH = [
     TopKLikelihood(1),
     TopKLikelihood(3),
     TopKLikelihood(50),
-    Focused(PermutationCrossEntropy(), PairLogistic("top"), 0.3),
+    FocusedLoss(PermutationCrossEntropy(), PairLogistic("top"), 0.3),
 ]
 KINKED = [PairHinge(), PairHinge("top"), ListwiseAP(), ListwiseAP("top")]
 ALL = SMOOTH + KINKED
@@ -243,7 +243,7 @@ def test_focused_is_its_two_terms_each_against_knowing_nothing(beta):
         (ListwiseAP("top"), PairHinge("top")),
         (PermutationCrossEntropy("top"), PairLogistic("top")),
     ):
-        term, nothing = Focused(of_lists, of_pairs, beta).on(lists), np.zeros(scores.size)
+        term, nothing = FocusedLoss(of_lists, of_pairs, beta).on(lists), np.zeros(scores.size)
         assert term(nothing)[0] == pytest.approx(1.0)
         ratios = [part.on(lists)(scores)[0] / part.on(lists)(nothing)[0] for part in (of_lists, of_pairs)]
         assert term(scores)[0] == pytest.approx(beta * ratios[0] + (1 - beta) * ratios[1])

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from activeeval.core.answers import Answer, Needed, about
+from activeeval.core.answers import Answer, MoreNeeded, about
 from activeeval.report.answer_sentences import (
     WIDTH,
     contest_sentence,
@@ -35,12 +35,12 @@ def between(low, high, **more):
     ("finding", "text"),
     [
         (
-            between(-0.1, 0.3, needed=Needed(budget=1100, can_grow=False)),
+            between(-0.1, 0.3, needed=MoreNeeded(budget=1100, can_grow=False)),
             "new.run and old.run cannot be told apart: DCG@10 +0.10 (−0.10 to 0.30), 25 queries, 200 judgments; "
             "a new sample with about 1,100 more judgments should decide.",
         ),
         (
-            between(-0.1, 0.3, needed=Needed(queries=205), n_items=None),
+            between(-0.1, 0.3, needed=MoreNeeded(queries=205), n_items=None),
             "new.run and old.run cannot be told apart: DCG@10 +0.10 (−0.10 to 0.30), 25 queries; "
             "about 210 more queries like these should decide.",
         ),

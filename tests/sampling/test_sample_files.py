@@ -19,7 +19,7 @@ from activeeval.formats.arrays import read_arrays, write_arrays
 from activeeval.formats.sample_file import FORMAT, digest_of, from_arrays, id_of, to_arrays
 from activeeval.formats.sample_sheet import sheet_of, take
 from activeeval.formats.tables.draws import read_draws, write_draws
-from activeeval.formats.writing import Together
+from activeeval.formats.writing import AtomicFiles
 
 RUN = ("--run", "a.run", "--max-grade", 3, "--measure", "DCG@5")
 METHODS = ("items", "depth", "whole", "random", "active")
@@ -56,7 +56,7 @@ def one_line(done, expected):
 def test_what_a_file_says_is_the_campaign_to_the_last_bit(folder, given, measure, method):
     live = campaign_of(measure, method, "40%", seed=5, **given)
     arrays = to_arrays(live)
-    with Together() as both_files:
+    with AtomicFiles() as both_files:
         write_arrays("x.npz", arrays, both_files)
         write_draws(sheet_of(live, id_of(arrays)), "x.csv", both_files)
     stored = read_arrays("x.npz")

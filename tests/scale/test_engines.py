@@ -27,10 +27,10 @@ import activeeval
 from activeeval import DCG, ERR, InputError, chunked_design
 from activeeval.core.errors import EngineError
 from activeeval.scale.engines import kernel_cache, lost_workers, shipping
-from activeeval.scale.engines.executors import OnExecutor, Processes
-from activeeval.scale.engines.here import Here
+from activeeval.scale.engines.executors import ExecutorEngine, Processes
+from activeeval.scale.engines.local import LocalEngine
 from activeeval.scale.engines.selection import opened_engine
-from activeeval.scale.engines.shipping import Shipped, opened, pickled
+from activeeval.scale.engines.shipping import RemoteTask, opened, pickled
 from activeeval.scale.partitions import PartitionedPool
 from activeeval.scale.scratch import TemporaryFolder
 from tests.databases import free_port, missing
@@ -127,7 +127,7 @@ def check_laws(engine, tmp_path):
     check_errors(engine)
     check_laziness(engine)
     check_loss(engine, tmp_path)
-    assert units_of(engine) == units_of(Here())
+    assert units_of(engine) == units_of(LocalEngine())
 
 
 @pytest.mark.parametrize("text", ["processes:2", *ON_CLUSTERS])
@@ -168,15 +168,17 @@ def test_a_worker_that_is_killed_in_each_pass_changes_no_sample(text, tmp_path):
 @pytest.mark.parametrize(("method", "measure"), [("items", DCG()), ("depth", ERR(3)), ("active", DCG())])
 def test_any_number_of_workers_gives_the_same_campaign(n_workers, method, measure):
     with ThreadPoolExecutor(n_workers) as threads:
-        for engine in (Here(n_workers), OnExecutor(threads, n_workers)):
-            assert units_of(engine, method=method, measure=measure) == units_of(Here(), method=method, measure=measure)
+        for engine in (LocalEngine(n_workers), ExecutorEngine(threads, n_workers)):
+            assert units_of(engine, method=method, measure=measure) == units_of(
+                LocalEngine(), method=method, measure=measure
+            )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n_workers", [1, 4])
 def test_any_number_of_processes_gives_the_same_campaign(n_workers):
     with Processes(n_workers) as engine:
-        assert units_of(engine, method="depth") == units_of(Here(), method="depth")
+        assert units_of(engine, method="depth") == units_of(LocalEngine(), method="depth")
 
 
 def test_a_worker_of_dask_keeps_the_memory_that_arrays_leave():
@@ -195,7 +197,7 @@ def test_ray_on_this_machine_is_a_cluster_of_its_own(monkeypatch):
 
 def test_an_executor_of_the_caller_is_kept():
     with ProcessPoolExecutor(1) as executor:
-        engine = OnExecutor(executor, 1)
+        engine = ExecutorEngine(executor, 1)
         check_order(engine)
         check_errors(engine)
         check_laziness(engine)
@@ -224,7 +226,7 @@ class Careless(Executor):
 
 def test_calls_that_are_made_twice_and_out_of_order_change_nothing():
     careless = Careless()
-    assert units_of(OnExecutor(careless, 3)) == units_of(Here())
+    assert units_of(ExecutorEngine(careless, 3)) == units_of(LocalEngine())
     assert careless.n_calls > 16
 
 
@@ -240,7 +242,7 @@ def test_a_task_that_always_kills_its_worker_is_given_up():
 
 def test_an_executor_that_breaks_is_one_line():
     with ProcessPoolExecutor(1) as executor:
-        text = complaint(lambda: list(OnExecutor(executor).map(tasks.killing, [0])))
+        text = complaint(lambda: list(ExecutorEngine(executor).map(tasks.killing, [0])))
     assert text.startswith("executor: BrokenProcessPool: A process in the process pool was terminated abruptly")
 
 
@@ -323,7 +325,7 @@ def test_workers_end_with_a_driver_that_is_killed(tmp_path):
 
 
 def test_workers_of_another_version_are_named():
-    shipped = Shipped.of(tasks.echo)
+    shipped = RemoteTask.of(tasks.echo)
     assert opened(shipped(pickled(1))) == b"1"
     there = f"activeeval {activeeval.__version__} on Python {shipped.python}"
     for other, said in (
@@ -344,15 +346,15 @@ def test_what_cannot_be_pickled_is_one_line():
 
 
 def test_chunks_do_not_travel_with_every_task():
-    from activeeval.scale.sources import GivenChunks
+    from activeeval.scale.sources import SuppliedChunks
 
-    source = pickle.loads(pickle.dumps(GivenChunks(lambda: iter(CHUNKS))))
+    source = pickle.loads(pickle.dumps(SuppliedChunks(lambda: iter(CHUNKS))))
     assert source.read(CHUNKS[0]) is CHUNKS[0]
     assert list(source.keys()) == []
 
 
 def test_a_task_is_unpickled_once_for_its_keys():
-    shipped = Shipped.of(tasks.KillingOnce("/dev/null"))
+    shipped = RemoteTask.of(tasks.KillingOnce("/dev/null"))
     assert [opened(shipped(pickled(k))) for k in range(3)] == [b"0", b"1", b"2"]
     assert shipping._tasks[shipped.digest] is shipped._task()
     assert len(shipping._tasks) == 1
@@ -474,7 +476,9 @@ def test_a_cluster_of_which_no_worker_is_left_is_one_line(monkeypatch):
 
     monkeypatch.setattr(dask, "_PATIENCE", 0.3)
     with LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster, Client(cluster) as client:
-        assert complaint(lambda: list(dask.OnDask(client).map(tasks.echo, [1]))).startswith("dask: no worker has been")
+        assert complaint(lambda: list(dask.DaskEngine(client).map(tasks.echo, [1]))).startswith(
+            "dask: no worker has been"
+        )
 
 
 CONNECT = """

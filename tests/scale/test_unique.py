@@ -5,20 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import activeeval.scale.unique as unique
 from activeeval import InputError
 from activeeval.core.pool.texts import Texts
-from activeeval.scale.engines.here import Here
+from activeeval.scale import duplicate_ids
+from activeeval.scale.engines.local import LocalEngine
 from activeeval.scale.scratch import TemporaryFolder
 
 
 def looked_at(parts):
     keeper = TemporaryFolder()
     for k, ids in enumerate(parts):
-        keeper.folder.write(f"queries-{k}", unique.digests(Texts.from_list(ids)))
+        keeper.folder.write(f"queries-{k}", duplicate_ids.digests(Texts.from_list(ids)))
     names = tuple(f"part {k}" for k in range(len(parts)))
     n = sum(map(len, parts))
-    unique.check_unique(Here(), keeper.folder, names, n, lambda part, query: repr(parts[part][query]))
+    duplicate_ids.check_unique(LocalEngine(), keeper.folder, names, n, lambda part, query: repr(parts[part][query]))
 
 
 @pytest.mark.parametrize("at_once", [10**6, 50, 1])

@@ -13,10 +13,10 @@ from cli_cases import judge_file
 from cli_files import json_rows, write_lines
 from scipy import stats
 
-from activeeval.core.answers import Needed, about, exit_code
+from activeeval.core.answers import MoreNeeded, about, exit_code
 from activeeval.core.estimation.significance import holm, holm_confidences
 from activeeval.core.measures import DCG
-from activeeval.core.results import Cannot, Estimate, Interval
+from activeeval.core.results import Estimate, Interval, Unjudgeable
 from activeeval.report.answer_sentences import sentence
 from activeeval.report.message_lookup import text_of
 from activeeval.sampling.judged_samples import judged
@@ -44,7 +44,7 @@ def half_width_of(n, half, n_before):
 def test_so_many_queries_make_the_interval_so_narrow():
     """Nine queries with a half-width of 3, of which one of 1 decides: the fewest more at which t comes below it."""
     needed = _with_queries(decision(-2.0, 4.0)).needed
-    assert needed == Needed(queries=needed.queries)
+    assert needed == MoreNeeded(queries=needed.queries)
     assert half_width_of(9 + needed.queries, 3, 9) <= 1 < half_width_of(8 + needed.queries, 3, 9)
     assert _with_queries(decision(-2.0, 4.0, margin=4.0)).needed is None
     assert _with_queries(decision(-np.inf, np.inf)).needed is None
@@ -359,7 +359,7 @@ def test_a_measure_counts_once(call):
 )
 def test_a_verdict_holds_whatever_is_worth_what_could_not_be_judged(low, high, verdict, code):
     sure = decision(0.1, 0.3)
-    cannot = Cannot(n_items=2, low=low, high=high, treated="as predicted")
+    cannot = Unjudgeable(n_items=2, low=low, high=high, treated="as predicted")
     one = replace(sure, estimate=replace(sure.estimate, cannot=cannot))
     assert (one.verdict, exit_code([one.finding])) == (verdict, code)
     assert one.is_open_by_cannot == (verdict == "undecided")

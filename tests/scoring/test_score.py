@@ -17,7 +17,7 @@ from scipy import stats
 
 import activeeval as ae
 from activeeval.core.estimation.significance import holm_confidences
-from activeeval.core.interval_ends import Basis, Shares
+from activeeval.core.interval_ends import IntervalBasis, Shares
 from activeeval.report.rendering import format_cell
 
 MEASURES = ["nDCG@10", "nDCG(dcg='exp-log2')@10", "P@5", "RR", "AP", "RBP(p=0.8,rel=1)"]
@@ -285,7 +285,7 @@ def test_level_sets_the_interval(call):
     assert [row["confidence"] for row in rows] == [0.5, 0.95]
     values = [row["value"] for row in call("score", "q.qrels", "a.run", "RR", "-q", "-n", "-o", "jsonl").rows]
     for row in rows:
-        summary = Basis(
+        summary = IntervalBasis(
             value=np.mean(values),
             std_error=np.std(values, ddof=1) / np.sqrt(len(values)),
             degrees_of_freedom=len(values) - 1,

@@ -10,8 +10,8 @@ from naive_topk import asked_by_a_heap, closure, counts_of_all_orders
 from scipy.stats import binom
 
 from activeeval.core.errors import InputError
-from activeeval.topk import TopKLabelling, expected as outlook, expected_comparisons
-from activeeval.topk.expected import likely_values
+from activeeval.topk import TopKLabelling, expected_comparisons, expected_comparisons as outlook
+from activeeval.topk.expected_comparisons import likely_values
 from activeeval.topk.known_order import KnownOrder
 from activeeval.topk.labelling import Discard, PairAnswer
 

@@ -8,11 +8,11 @@ import pytest
 from campaign_cases import Case
 from starlette.testclient import TestClient
 
-from activeeval.campaigns.at_pairs import page_desk
+from activeeval.campaigns.pair_desk import page_desk
 from activeeval.web.app import make_app
 from activeeval.web.people import invited
 from activeeval.web.rendering import safe_markdown
-from activeeval.web.settings import Door, Guidelines, Served
+from activeeval.web.settings import Guidelines, ServedCampaign, ServerSettings
 
 BASE = "http://127.0.0.1:8347"
 SECOND = 1_000_000
@@ -41,8 +41,8 @@ class Site:
         kept = None
         if guidelines:
             kept = Guidelines(html=safe_markdown(guidelines), version=self.store.keep_guidelines(guidelines))
-        door = door or Door(host="127.0.0.1", port=8347)
-        self.served = Served(store=self.store, desk=self.desk, door=door, guidelines=kept)
+        door = door or ServerSettings(host="127.0.0.1", port=8347)
+        self.served = ServedCampaign(store=self.store, desk=self.desk, door=door, guidelines=kept)
         self.app = make_app(self.served)
 
     def browser(self, **options):

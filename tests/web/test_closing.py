@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from web.conftest import answer, item_of
 
-from activeeval.campaigns.closing import close, reopen
+from activeeval.campaigns.close_and_reopen import close, reopen
 from activeeval.core.errors import StateError
 
 

@@ -10,14 +10,14 @@ from campaigns.test_comparing import BEST, SIZES, VALUES, Clock, K, unit_of
 from starlette.testclient import TestClient
 from web.conftest import BASE, come_in
 
-from activeeval.campaigns.at_pairs import page_desk
 from activeeval.campaigns.control_items import Controls, controlled
+from activeeval.campaigns.pair_desk import page_desk
 from activeeval.campaigns.store import CampaignRow, SampleRow, open_store
 from activeeval.campaigns.top_k_judging import compared
 from activeeval.core.judgments.state import State
 from activeeval.web.app import make_app
 from activeeval.web.people import invited
-from activeeval.web.settings import Door, Served
+from activeeval.web.settings import ServedCampaign, ServerSettings
 
 PART = {"HX-Request": "true"}
 
@@ -33,7 +33,9 @@ class Compares:
             CampaignRow(name="top", config={"top_k": K}), SampleRow(version=1, digest="", payload=b""), units
         )
         desk = page_desk(self.store, "top", {})
-        self.served = Served(store=self.store, desk=desk, door=door or Door(host="127.0.0.1", port=8347))
+        self.served = ServedCampaign(
+            store=self.store, desk=desk, door=door or ServerSettings(host="127.0.0.1", port=8347)
+        )
         self.app = make_app(self.served)
 
     def at(self, name="ann"):

@@ -9,7 +9,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from activeeval.web import connections
-from activeeval.web.connections import HEAD_BYTES, HEAD_S, MOST, Connection, Loop
+from activeeval.web.connections import HEAD_BYTES, HEAD_S, MOST, Connection, HandshakeTimeoutLoop
 from activeeval.web.middleware import BODY_S, HEADERS, LINGERS_S
 
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -254,7 +254,7 @@ def test_requests_that_are_sent_before_the_answer_have_a_limit(server):
 def test_a_handshake_of_tls_is_waited_for_as_long_as_a_head(monkeypatch):
     asked = []
     monkeypatch.setattr(asyncio.SelectorEventLoop, "create_server", lambda *_, **options: asked.append(options))
-    loop = Loop()
+    loop = HandshakeTimeoutLoop()
     loop.create_server(None, ssl=None)
     loop.create_server(None, ssl="context")
     loop.close()

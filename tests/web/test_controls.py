@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 from web.conftest import Site, answer, item_of
 
-from activeeval.campaigns.at_pairs import page_desk
-from activeeval.campaigns.closing import close
+from activeeval.campaigns.close_and_reopen import close
 from activeeval.campaigns.control_items import Controls, controlled
+from activeeval.campaigns.pair_desk import page_desk
 from activeeval.campaigns.report.collect import summary
 from activeeval.campaigns.report.page import campaign_text
 from activeeval.campaigns.state import state_of

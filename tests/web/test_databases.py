@@ -8,13 +8,13 @@ from campaign_cases import Case
 from starlette.testclient import TestClient
 from web.conftest import BASE, answer, come_in, item_of, texts_for
 
-from activeeval.campaigns.at_pairs import page_desk
 from activeeval.campaigns.create_and_grow import create
+from activeeval.campaigns.pair_desk import page_desk
 from activeeval.campaigns.store import open_store
 from activeeval.core.campaign import Rules
 from activeeval.web.app import make_app
 from activeeval.web.people import invited
-from activeeval.web.settings import Door, Served
+from activeeval.web.settings import ServedCampaign, ServerSettings
 
 PART = {"HX-Request": "true"}
 
@@ -35,7 +35,9 @@ def test_judges_at_once_never_have_the_same_item_and_all_of_it_is_stored(made_ur
     with open_store(made_url) as store:
         sample = Case().sample
         create(store, "week", sample, Rules(), texts=texts_for(sample.pairs))
-        served = Served(store=store, desk=page_desk(store, "week", {}), door=Door(host="127.0.0.1", port=8347))
+        served = ServedCampaign(
+            store=store, desk=page_desk(store, "week", {}), door=ServerSettings(host="127.0.0.1", port=8347)
+        )
         app, shown = make_app(served), {}
         threads = [
             threading.Thread(target=lambda k=k: shown.setdefault(k, judged(served, app, f"judge{k}", 5)[1]))

@@ -11,9 +11,9 @@ from starlette.testclient import TestClient
 from web.conftest import Site
 from web.test_comparing_page import Compares
 
-from activeeval.web.settings import Door
+from activeeval.web.settings import ServerSettings
 
-DOOR = Door(host="127.0.0.1", port=80, address="http://testserver")
+DOOR = ServerSettings(host="127.0.0.1", port=80, address="http://testserver")
 SETTINGS = {"deadline": None, "database": None, "suppress_health_check": list(HealthCheck)}
 
 

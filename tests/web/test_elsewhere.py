@@ -19,7 +19,7 @@ from activeeval.web.app import make_app
 from activeeval.web.oidc import Oidc, account_key
 from activeeval.web.people import invited
 from activeeval.web.provider import Provider, derived
-from activeeval.web.settings import Door
+from activeeval.web.settings import ServerSettings
 
 MINUTE = 60 * 1_000_000
 START = "/sign-in/elsewhere"
@@ -378,7 +378,7 @@ def test_a_site_that_is_down_is_said_to_be_away_and_comes_back(site, elsewhere):
 
 
 def test_people_are_sent_back_to_the_host_that_was_configured_and_to_no_other(elsewhere):
-    door = Door(host="127.0.0.1", port=8347, address="https://judge.example")
+    door = ServerSettings(host="127.0.0.1", port=8347, address="https://judge.example")
     site = AtSite(elsewhere, door)
     browser = site.browser()
     assert parse_qs(urlsplit(went(site, browser)).query)["redirect_uri"] == [f"https://judge.example{START}/back"]
@@ -429,7 +429,7 @@ def test_where_nobody_signs_in_elsewhere_there_is_no_such_page():
 def test_what_cannot_be_a_site_is_refused_at_the_start(change, field):
     oidc = Oidc(**({"issuer": "https://accounts.example", "client": "c", "secret": "s"} | change))
     with pytest.raises(InputError) as refused:
-        Door().check(oidc)
+        ServerSettings().check(oidc)
     assert refused.value.field == field
     assert "a\nb" not in str(refused.value)
     assert "secret@" not in str(refused.value)
@@ -437,10 +437,10 @@ def test_what_cannot_be_a_site_is_refused_at_the_start(change, field):
 
 def test_it_needs_an_address_that_people_open_and_no_proxy_that_names_them():
     oidc = Oidc(issuer="https://accounts.example", client="c", secret="s")
-    Door(address="https://judge.example", host="0.0.0.0", certificate="c", key="k").check(oidc)
+    ServerSettings(address="https://judge.example", host="0.0.0.0", certificate="c", key="k").check(oidc)
     for door in (
-        Door(host="0.0.0.0", certificate="c", key="k"),
-        Door(behind_proxy="10.0.0.2", auth_header="X-Remote-User"),
+        ServerSettings(host="0.0.0.0", certificate="c", key="k"),
+        ServerSettings(behind_proxy="10.0.0.2", auth_header="X-Remote-User"),
     ):
         with pytest.raises(InputError):
             door.check(oidc)

@@ -15,11 +15,11 @@ from web.conftest import Site
 from web.test_comparing_page import Compares
 from web.test_elsewhere import AtSite, elsewhere, shared  # noqa: F401
 
-from activeeval.campaigns.at_pairs import page_desk
+from activeeval.campaigns.pair_desk import page_desk
 from activeeval.campaigns.store import PlaceRow, UnitRow, open_store
 from activeeval.web.app import make_app
 from activeeval.web.people import invited
-from activeeval.web.settings import Door, Served
+from activeeval.web.settings import ServedCampaign, ServerSettings
 
 QUIETLY = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
@@ -59,7 +59,7 @@ class Running:
 
     def listen(self):
         self.listener = socket.create_server(("127.0.0.1", 0))
-        return Door(host="127.0.0.1", port=self.listener.getsockname()[1])
+        return ServerSettings(host="127.0.0.1", port=self.listener.getsockname()[1])
 
     def run(self):
         config = uvicorn.Config(self.app, log_level="error", proxy_headers=False)
@@ -118,7 +118,7 @@ class LiveScale(Running):
     def __init__(self, url="sqlite://", units=None, max_grade=29):
         self.store = open_store(url, create=True, wait_s=0.2)
         make_campaign(self.store, units, max_grade=max_grade)
-        self.served = Served(store=self.store, desk=page_desk(self.store, "night", {}), door=self.listen())
+        self.served = ServedCampaign(store=self.store, desk=page_desk(self.store, "night", {}), door=self.listen())
         self.app = make_app(self.served)
         self.run()
 

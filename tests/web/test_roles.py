@@ -13,8 +13,8 @@ from web.conftest import BASE, Site, answer, come_in, item_of
 from web.test_comparing_page import Compares, pair_of, prefer
 from web.test_elsewhere import AtSite, elsewhere, shared  # noqa: F401
 
-from activeeval.campaigns.at_pairs import page_desk
 from activeeval.campaigns.create_and_grow import create
+from activeeval.campaigns.pair_desk import page_desk
 from activeeval.core.campaign import Rules
 from activeeval.web.app import make_app
 from activeeval.web.desks import FRAME_POLICY
@@ -22,7 +22,7 @@ from activeeval.web.lead_pages import _PICTURE_POLICY
 from activeeval.web.middleware import HEADERS, PAGE_POLICY
 from activeeval.web.people import invited
 from activeeval.web.roles import role_of
-from activeeval.web.settings import Door, Served
+from activeeval.web.settings import ServedCampaign, ServerSettings
 
 SITE, PAIRS = Site(), Compares()
 
@@ -259,8 +259,8 @@ def two():
     """Two campaigns of one store, each at a door of its own."""
     site = Site(texts=only_for_ann)
     create(site.store, "other", site.case.drawn(48.0), Rules())
-    door = Door(host="127.0.0.1", port=8348)
-    served = Served(store=site.store, desk=page_desk(site.store, "other", {}), door=door)
+    door = ServerSettings(host="127.0.0.1", port=8348)
+    served = ServedCampaign(store=site.store, desk=page_desk(site.store, "other", {}), door=door)
     yield site, served, make_app(served)
     site.desk.reading.wait()
     served.desk.reading.wait()

@@ -178,7 +178,7 @@ def test_the_first_page_is_there_after_two_seconds_of_work(folder):
 
 
 def test_what_the_first_page_needs_is_imported_without_what_estimates_need():
-    code = "import sys, activeeval.web.commands.serve, activeeval.web.serving, activeeval.campaigns.at_pairs\n"
+    code = "import sys, activeeval.web.commands.serve, activeeval.web.serving, activeeval.campaigns.pair_desk\n"
     heavy = {"numpy", "scipy", "numba", "polars", "matplotlib", "sklearn", "alembic", "argon2"}
     code += f"assert not {heavy} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

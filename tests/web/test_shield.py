@@ -12,7 +12,7 @@ from web.conftest import Site, come_in
 from activeeval.core.errors import InputError, StateError
 from activeeval.web.middleware import HEADERS, MOST_BYTES
 from activeeval.web.people import invited
-from activeeval.web.settings import Door
+from activeeval.web.settings import ServerSettings
 
 HTMX = "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717"
 
@@ -40,7 +40,7 @@ def test_what_holds_items_is_not_kept_by_browsers(site):
 
 
 def test_over_https_browsers_stay_there_and_cookies_are_of_this_host_alone():
-    site = Site(door=Door(host="127.0.0.1", port=8347, certificate="c", key="k"))
+    site = Site(door=ServerSettings(host="127.0.0.1", port=8347, certificate="c", key="k"))
     browser = site.browser()
     came = come_in(browser, invited(site.served, "judge", "ann"), follow_redirects=False)
     assert came.headers["strict-transport-security"]
@@ -83,17 +83,19 @@ def test_many_fields_are_refused(site):
     ],
 )
 def test_a_host_is_meant_or_not(host, asked, is_meant):
-    assert Door(host=host, port=8347).is_meant(asked) == is_meant
+    assert ServerSettings(host=host, port=8347).is_meant(asked) == is_meant
 
 
 def test_behind_a_proxy_the_proxy_alone_is_answered():
-    site = Site(door=Door(host="127.0.0.1", port=8347, behind_proxy="192.0.2.1", address="https://judge.example"))
+    site = Site(
+        door=ServerSettings(host="127.0.0.1", port=8347, behind_proxy="192.0.2.1", address="https://judge.example")
+    )
     assert site.browser(client=("192.0.2.1", 1)).get("/static/page.css").status_code == 200
     assert site.browser(client=("192.0.2.9", 1)).get("/static/page.css").status_code == 403
 
 
 def test_a_proxy_may_name_who_asks_and_nobody_else():
-    door = Door(host="127.0.0.1", port=8347, behind_proxy="192.0.2.1", auth_header="X-Remote-User")
+    door = ServerSettings(host="127.0.0.1", port=8347, behind_proxy="192.0.2.1", auth_header="X-Remote-User")
     site = Site(door=door)
     asked = site.browser(client=("192.0.2.1", 1))
     assert asked.get("/judge").status_code == 401
@@ -106,12 +108,12 @@ def test_a_proxy_may_name_who_asks_and_nobody_else():
     plain = Site()
     assert plain.browser().get("/judge", headers={"X-Remote-User": "ann"}).status_code == 401
     with pytest.raises(InputError, match="believed of a proxy alone"):
-        Door(auth_header="X-Remote-User").check()
+        ServerSettings(auth_header="X-Remote-User").check()
 
 
 @pytest.fixture
 def proxied():
-    door = Door(host="127.0.0.1", port=8347, behind_proxy="192.0.2.1", auth_header="X-Remote-User")
+    door = ServerSettings(host="127.0.0.1", port=8347, behind_proxy="192.0.2.1", auth_header="X-Remote-User")
     made = Site(door=door)
     yield made.browser(client=("192.0.2.1", 1)), made
     made.desk.reading.wait()
@@ -152,7 +154,7 @@ def test_who_is_named_by_a_header_signs_out_at_the_proxy(proxied):
 
 @pytest.mark.parametrize("name", ["X Remote", "X-Remote:", "X\u00e9", "X\0"])
 def test_a_header_that_no_proxy_can_send_is_no_place_for_names(name):
-    door = Door(behind_proxy="192.0.2.1", auth_header=name)
+    door = ServerSettings(behind_proxy="192.0.2.1", auth_header=name)
     with pytest.raises(InputError, match="is no name of a header"):
         door.check()
 
@@ -212,9 +214,9 @@ def test_what_cannot_be_a_name_is_said_in_a_line(site):
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "judge.example", "::"])
 def test_nobody_listens_where_others_can_read_along(host):
     with pytest.raises(InputError, match="reached by other machines"):
-        Door(host=host).check()
-    Door(host=host, certificate="c", key="k").check()
-    Door(host=host, behind_proxy="127.0.0.1").check()
+        ServerSettings(host=host).check()
+    ServerSettings(host=host, certificate="c", key="k").check()
+    ServerSettings(host=host, behind_proxy="127.0.0.1").check()
 
 
 def test_a_database_that_cannot_be_used_is_no_error_of_the_judge(site, monkeypatch, caplog):

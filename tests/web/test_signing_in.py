@@ -11,7 +11,7 @@ from web.conftest import Site, come_in
 from activeeval.campaigns.store.password_attempts import N_FREE
 from activeeval.web import passwords
 from activeeval.web.people import invited
-from activeeval.web.settings import Door
+from activeeval.web.settings import ServerSettings
 
 GOOD = "correct horse battery staple"
 
@@ -212,7 +212,7 @@ def test_addresses_of_one_network_are_one(site, work):
 
 
 def test_behind_a_proxy_the_address_is_what_the_proxy_says_last(work):
-    site = Site(door=Door(host="127.0.0.1", port=8347, behind_proxy="192.0.2.1"))
+    site = Site(door=ServerSettings(host="127.0.0.1", port=8347, behind_proxy="192.0.2.1"))
 
     def status(k, forwarded):
         browser = site.browser(client=("192.0.2.1", 1))
@@ -232,7 +232,7 @@ def test_no_name_that_was_typed_is_stored(site, work):
 
 
 def test_where_the_proxy_says_who_asks_there_are_no_passwords():
-    site = Site(door=Door(host="127.0.0.1", port=8347, behind_proxy="192.0.2.1", auth_header="X-Remote-User"))
+    site = Site(door=ServerSettings(host="127.0.0.1", port=8347, behind_proxy="192.0.2.1", auth_header="X-Remote-User"))
     lead = site.browser(client=("192.0.2.1", 1))
     lead.headers["X-Remote-User"] = "lead"
     assert "New password" not in lead.get("/lead/people").text

@@ -14,7 +14,7 @@ from web.test_in_browser import PAYLOADS
 
 from activeeval.campaigns.create_and_grow import create
 from activeeval.campaigns.lead_texts import ON_A_PAGE, texts_of
-from activeeval.campaigns.store import ItemPosition, Wanted, open_store
+from activeeval.campaigns.store import ItemFilter, ItemPosition, open_store
 from activeeval.core.campaign import Rules
 from activeeval.web.desks import FRAME_POLICY
 from activeeval.web.people import invited
@@ -56,7 +56,7 @@ def walked(lead, address):
 
 def found(lead, words, **options):
     store = lead.site.store
-    return [(row.query_id, row.doc_id) for row in store.texts_page("week", Wanted(words=words, **options), 10_000)]
+    return [(row.query_id, row.doc_id) for row in store.texts_page("week", ItemFilter(words=words, **options), 10_000)]
 
 
 def test_all_items_are_there_once_query_by_query_with_their_numbers(lead, monkeypatch):
@@ -162,15 +162,15 @@ def test_both_databases_count_and_find_the_same(made_url):
         n = len(sample.pairs)
         assert (counts.items, counts.items_without, counts.ahead) == (n, -(-n // 3), n)
         assert counts.queries_without == len({query for query, _ in sample.pairs if query.endswith("3")})
-        view = texts_of(store, "week", Wanted(words="TITLE of", after=None))
+        view = texts_of(store, "week", ItemFilter(words="TITLE of", after=None))
         assert sum(len(query.documents) for query in view.queries) == min(n, ON_A_PAGE)
-        rows = store.texts_page("week", Wanted(), n)
+        rows = store.texts_page("week", ItemFilter(), n)
         half = rows[: n // 2]
-        assert rows[n // 2 :] == store.texts_page("week", Wanted(after=half[-1].at), n)
+        assert rows[n // 2 :] == store.texts_page("week", ItemFilter(after=half[-1].at), n)
         assert [row.at for row in rows if "text" not in row.text] == [
-            row.at for row in store.texts_page("week", Wanted(without_text=True), n)
+            row.at for row in store.texts_page("week", ItemFilter(without_text=True), n)
         ]
-        assert store.texts_page("week", Wanted(words="text", after=ItemPosition(1, 1)), 3) is not None
+        assert store.texts_page("week", ItemFilter(words="text", after=ItemPosition(1, 1)), 3) is not None
         store.claim("week", "ann")
         assert store.text_counts("week") == counts
         assert store.guidelines_read("week", store.keep_guidelines("# Go"))[0].n_answers == 0

@@ -11,7 +11,7 @@ from activeeval.campaigns.state import state_of
 from activeeval.campaigns.status import status
 from activeeval.campaigns.training import MOST, read_known, trained
 from activeeval.core.errors import InputError
-from activeeval.core.judgments.shares import share_of
+from activeeval.core.judgments.wilson_intervals import share_of
 from activeeval.web.app import make_app
 
 ROWS = ("query,title,grade,why", 'jaguar,"The car",2,"They meant the car."', "jaguar,The cat,0,", "flea,A flea,1,")

@@ -21,10 +21,10 @@ def close(name: str, db: str | None, opens: bool, form: str) -> None:
     activeeval campaign close week1
     activeeval campaign close week1 --reopen
     """
-    from activeeval.campaigns import closing
+    from activeeval.campaigns import close_and_reopen
 
     with opened(name, db) as store:
-        n = (closing.reopen if opens else closing.close)(store, name)
+        n = (close_and_reopen.reopen if opens else close_and_reopen.close)(store, name)
         as_of = store.last_seq(name)
     say(f"campaign {name} is {'open again' if opens else 'closed'}: {counted(n, 'judgment')}, as of event {as_of}")
     emit_done([{"campaign": name, "closed": not opens, "judgments": n, "as_of": as_of}], form)

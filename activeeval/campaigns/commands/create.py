@@ -185,13 +185,13 @@ def top_up(name: str, db: str | None, budget: Budget, documents: str | None, que
     \b
     activeeval campaign top-up week1 --budget 100
     """
-    from activeeval.campaigns.create_and_grow import Made
+    from activeeval.campaigns.create_and_grow import NewCampaign
     from activeeval.campaigns.draw import topped_up
 
     tell("topping up")
     with opened(name, db) as store:
         sample, seq = topped_up(store, name, budget, documents=documents, queries=queries, say=say_note)
-        made = Made.of(store, name, place_of(name, db), sample, seq)
+        made = NewCampaign.of(store, name, place_of(name, db), sample, seq)
     say(f"campaign {name} is topped up as of event {seq}")
     _say_next(name, db)
     emit_done([asdict(made)], form)

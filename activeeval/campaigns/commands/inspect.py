@@ -14,7 +14,7 @@ from activeeval.cli.option_names import complaint
 from activeeval.cli.waiting import settle, tell
 from activeeval.core.errors import ActiveEvalError, StateError, visible
 from activeeval.report.numbers import counted
-from activeeval.sampling.commands.answer_table import Steps, show_estimates, show_findings
+from activeeval.sampling.commands.answer_table import NextSteps, show_estimates, show_findings
 from activeeval.sampling.commands.price_options import price_option, say_costs
 from activeeval.sampling.commands.sampling_options import asked_options, documents_option
 
@@ -175,7 +175,7 @@ def estimate(name: str, db: str | None, as_of: int | None, strict_order: bool, f
     grow = campaign_command(name, db, "top-up")
     shown = estimates_of(state, **asked)
     grow = f"{grow} --budget {{budget}}"
-    show_estimates(shown, form, f"as of event {state.as_of}, {where}", beside, Steps(grow, batch))
+    show_estimates(shown, form, f"as of event {state.as_of}, {where}", beside, NextSteps(grow, batch))
 
 
 @command()

@@ -12,20 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from activeeval.campaigns.calibrating import calibrations
 from activeeval.campaigns.control_items import checked
 from activeeval.campaigns.estimates_over_time import date_of, queries_that_matter, readings_of
 from activeeval.campaigns.grader_audit import audit_of
 from activeeval.campaigns.judges import agreement_of, cost_model_of, days_of, seconds_of, skipped_by, work_of
 from activeeval.campaigns.losing_queries import losses_of
+from activeeval.campaigns.model_check import calibrations
 from activeeval.campaigns.report.content import (
     CampaignEstimate,
     CampaignReading,
     CampaignReport,
-    Head,
     KindCount,
     LateCount,
     LogSummary,
+    ProgressHeader,
     WaitingBlock,
     finite,
 )
@@ -108,10 +108,10 @@ def summary(
     )
 
 
-def _head(state: CampaignState) -> Head:
+def _head(state: CampaignState) -> ProgressHeader:
     """Return how far the campaign is, and as of when that is true."""
     goal = reached(state)
-    return Head(
+    return ProgressHeader(
         **asdict(progress_of(state)),
         date=date_of(state.log[-1].at),
         created=date_of(state.campaign.created_at),

@@ -7,11 +7,18 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from activeeval.campaigns.report.design_content import CampaignProgress, CampaignQuestion, DesignSummary
-from activeeval.campaigns.report.judges_content import Calibration, Checked, Cost, JudgeAgreement, Skipped, Step
-from activeeval.campaigns.report.next_steps import Reached
+from activeeval.campaigns.report.judges_content import (
+    Calibration,
+    Cost,
+    JudgeAgreement,
+    JudgeChecks,
+    SkippedItems,
+    Step,
+)
+from activeeval.campaigns.report.next_steps import JudgingProgress
 from activeeval.core.answers import Answer
 from activeeval.graders.audit_summary import GraderAudit
-from activeeval.report.message_lookup import Worded
+from activeeval.report.message_lookup import MessageText
 from activeeval.sampling.lost_queries import Losses
 
 
@@ -29,7 +36,7 @@ class WaitingBlock:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Head(CampaignProgress):
+class ProgressHeader(CampaignProgress):
     """How far the campaign is, and as of when that is true.
 
     Attributes
@@ -96,7 +103,7 @@ class CampaignEstimate(CampaignQuestion):
     queries: int
     items: int
     effective_sample_size: float | None
-    cautions: list[Worded]
+    cautions: list[MessageText]
     low_at_once: float | None
     high_at_once: float | None
     sentence: str
@@ -220,23 +227,23 @@ class CampaignReport:
     headline: list[str]
     footnotes: list[str]
     next: Step
-    head: Head
+    head: ProgressHeader
     scope: str
     confidence: float
     estimates: list[CampaignEstimate]
-    notes: list[Worded]
+    notes: list[MessageText]
     readings: list[CampaignReading]
     losses: list[Losses]
     queries: list[Largest]
     cost: Cost
     calibration: list[Calibration]
     agreement: JudgeAgreement
-    checked: Checked
-    skipped: Skipped
+    checked: JudgeChecks
+    skipped: SkippedItems
     design: DesignSummary
     log: LogSummary
     audit: list[GraderAudit]
-    reached: Reached
+    reached: JudgingProgress
 
     def record(self) -> dict[str, Any]:
         """Tabulate it for JSON."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from activeeval.report.message_lookup import Worded
+    from activeeval.report.message_lookup import MessageText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,4 +157,4 @@ class DesignSummary:
     policy: str
     lease_s: float
     ends: str
-    cautions: list[Worded]
+    cautions: list[MessageText]

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from activeeval.core.judgments import Coefficient
-    from activeeval.core.judgments.shares import Share
+    from activeeval.core.judgments.wilson_intervals import Share
 
 StepKind = Literal["judge", "wait", "top up", "draw", "stop", "done"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class JudgeActivity:
     """What a judge did: what counts of the answers, what does not, and how long they took.
 
     Attributes
@@ -44,7 +44,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Day:
+class DailyAnswers:
     """How many answers a judge gave on a day, UTC."""
 
     day: str
@@ -90,8 +90,8 @@ class FittedSeconds:
 class Cost:
     """What judging took: by judge, by day, of all answers together, and fitted where times were taken."""
 
-    judges: list[Work]
-    days: list[Day]
+    judges: list[JudgeActivity]
+    days: list[DailyAnswers]
     all: Seconds
     model: FittedSeconds | None
 
@@ -254,7 +254,7 @@ class SkippingReason:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Skipped:
+class SkippedItems:
     """What judges skipped, and why."""
 
     judges: list[SkippedByJudge]
@@ -262,7 +262,7 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trained:
+class TrainingScore:
     """How often a judge gave the known grade of the items that he began with."""
 
     judge: str
@@ -270,7 +270,7 @@ class Trained:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Controlled:
+class ControlScore:
     """How often a judge said of controls what was expected.
 
     Attributes
@@ -292,11 +292,11 @@ class Controlled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class JudgeChecks:
     """What judges said where it is known what they should say: before the real items, and among them; none counts."""
 
-    training: list[Trained]
-    controls: list[Controlled]
+    training: list[TrainingScore]
+    controls: list[ControlScore]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from activeeval.campaigns.report.agreement_messages import sentences_beside
 from activeeval.campaigns.report.content import CampaignReport
-from activeeval.campaigns.report.judges_content import Cost, Day, JudgePair, SharedAgreement, SkippedByJudge
+from activeeval.campaigns.report.judges_content import Cost, DailyAnswers, JudgePair, SharedAgreement, SkippedByJudge
 from activeeval.campaigns.report.phrases import amount_of, count, interval_of, p_of, percent
-from activeeval.core.judgments.shares import Share
+from activeeval.core.judgments.wilson_intervals import Share
 from activeeval.report.numbers import counted, number
 from activeeval.report.pages import Block, Heading, Lines, Paragraph, Table
 
@@ -50,7 +50,7 @@ def cost(summary: CampaignReport) -> list[Block]:
     return blocks
 
 
-def _days(days: Sequence[Day]) -> list[Block]:
+def _days(days: Sequence[DailyAnswers]) -> list[Block]:
     judges = sorted({row.judge for row in days})
     counts = {(row.day, row.judge): row.answers for row in days}
     rows = [

@@ -23,7 +23,7 @@ _STEPS: dict[StepKind, tuple[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reached:
+class JudgingProgress:
     """How much of a campaign is judged.
 
     Attributes
@@ -55,7 +55,7 @@ class Reached:
     goes_on: bool = False
 
 
-def reached_sentence(reached: Reached) -> str:
+def reached_sentence(reached: JudgingProgress) -> str:
     """Return how far a campaign is.
 
     Examples
@@ -143,7 +143,7 @@ def without_command(step: Step) -> str:
     return _STEPS[step.kind][0].format(budget=amount_of(step.budget))
 
 
-def _of_instalments(reached: Reached) -> str:
+def _of_instalments(reached: JudgingProgress) -> str:
     """Return what can be read where what comes next follows from what is judged."""
     can = f"block {reached.block} of {reached.blocks} is complete" if reached.block else "nothing can be read yet"
     more = "what comes next follows from what is judged" if reached.goes_on else "the budget pays for nothing further"

@@ -25,7 +25,7 @@ from activeeval.campaigns.store.log import (
     lock_log,
     with_key,
 )
-from activeeval.campaigns.store.rows import Acknowledged, CampaignRow, Claimed, JudgeAnswer
+from activeeval.campaigns.store.rows import Acknowledged, CampaignRow, ItemClaim, JudgeAnswer
 from activeeval.core.errors import InputError, StateError, shown
 from activeeval.core.judgments.log import ANSWERS, BESIDE, OF_MACHINE, REOPENED, Event
 from activeeval.core.judgments.state import MICROSECONDS
@@ -167,7 +167,7 @@ def retract(
     return _acknowledged(connection, campaign_id, taken_back)
 
 
-def reopen(connection: Connection, asked: Claim, seq: int) -> Claimed:
+def reopen(connection: Connection, asked: Claim, seq: int) -> ItemClaim:
     """Take back that a query is settled, and give it to its judge again with what he has compared.
 
     The judge and what he has must be locked; what he has is anybody's again.

@@ -30,7 +30,7 @@ from sqlalchemy import (
 
 from activeeval.campaigns.store import tables
 from activeeval.campaigns.store.log import append, lock_log, parsed
-from activeeval.campaigns.store.rows import CampaignRow, Claimed
+from activeeval.campaigns.store.rows import CampaignRow, ItemClaim
 from activeeval.campaigns.store.samples import insert_missing
 from activeeval.core.judgments.log import ANSWERS, Event
 from activeeval.core.judgments.state import MICROSECONDS
@@ -55,7 +55,7 @@ class Claim(NamedTuple):
     by_query: bool = False
 
 
-def claim(connection: Connection, asked: Claim) -> Claimed | None:
+def claim(connection: Connection, asked: Claim) -> ItemClaim | None:
     """Give a judge the item that he has, or else the next one; None where there is none for him.
 
     The judge and what he has must be locked (`lock_judge`, `lock_held`).
@@ -76,7 +76,7 @@ def claim(connection: Connection, asked: Claim) -> Claimed | None:
     return None if taken is None else _shown(connection, asked, taken, token)
 
 
-def hand_over(connection: Connection, asked: Claim, chosen: int) -> Claimed:
+def hand_over(connection: Connection, asked: Claim, chosen: int) -> ItemClaim:
     """Give a judge an assignment that is free in place of what he has, now anybody's again; both must be locked."""
     token = secrets.token_urlsafe(16)
     is_held = (
@@ -294,7 +294,7 @@ def _laters_of_item() -> Select[Any]:
     return _laters().where(*of_item).limit(1)
 
 
-def _shown(connection: Connection, asked: Claim, taken: int, token: str) -> Claimed:
+def _shown(connection: Connection, asked: Claim, taken: int, token: str) -> ItemClaim:
     """Write down who was shown what, and say it."""
     row = connection.execute(_item(), {"of_assignment": taken}).one()
     lock_log(connection, asked.campaign_id)
@@ -310,7 +310,7 @@ def _shown(connection: Connection, asked: Claim, taken: int, token: str) -> Clai
     }
     happened = Event(seq=0, kind="shown", **about, **item)
     append(connection, asked.campaign_id, [happened])
-    return Claimed(
+    return ItemClaim(
         **item,
         token=token,
         block=row.block,

@@ -25,7 +25,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.pool import NullPool, QueuePool, StaticPool
 
 from activeeval.campaigns.store.address import address_of
-from activeeval.campaigns.store.faults import Broken, is_disconnect, refusal_of, was_rolled_back
+from activeeval.campaigns.store.faults import ConnectionFaults, is_disconnect, refusal_of, was_rolled_back
 from activeeval.core.errors import ActiveEvalError, InputError, StateError, shown
 
 T = TypeVar("T")
@@ -123,7 +123,7 @@ class Database:
 
     def _transaction(self, engine: Engine, lock: Any, work: Callable[[Connection], T], is_repeatable: bool) -> T:
         self._check_there()
-        broken = Broken(self.place, is_repeatable)
+        broken = ConnectionFaults(self.place, is_repeatable)
         writes = engine.get_execution_options().get("writes", False)
         for attempt in range(TRIES):
             commit = _Commit()

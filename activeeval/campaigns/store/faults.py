@@ -53,7 +53,7 @@ def is_disconnect(error: BaseException) -> bool:
     return isinstance(error, exc.DBAPIError) and error.connection_invalidated
 
 
-class Broken:
+class ConnectionFaults:
     """What connections that broke in the course of a transaction, tried again or not, leave open.
 
     Parameters

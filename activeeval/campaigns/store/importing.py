@@ -24,7 +24,7 @@ from activeeval.core.errors import InputError, StateError, shown
 from activeeval.core.judgments.log import ANSWERS, Event, is_of_control
 
 
-class Line(NamedTuple):
+class JudgmentLine(NamedTuple):
     """What a file says of an item.
 
     Attributes
@@ -50,7 +50,7 @@ _NEVER = 9
 UNJUDGED = "came back without a grade"
 
 
-def check_lines(lines: Sequence[Line], campaign: CampaignRow) -> None:
+def check_lines(lines: Sequence[JudgmentLine], campaign: CampaignRow) -> None:
     """Raise InputError, or StateError for a key twice, where a line of a file says what nobody can say."""
     if campaign.strict_order:
         raise InputError("this campaign goes strictly by level: answers come one at a time, by claim and submit")
@@ -76,7 +76,7 @@ class Unjudged(NamedTuple):
 def record(
     connection: Connection,
     campaign_id: int,
-    parts: Sequence[tuple[str, Sequence[Line]]],
+    parts: Sequence[tuple[str, Sequence[JudgmentLine]]],
     at: int,
     unjudged: Sequence[Unjudged] = (),
 ) -> list[list[Acknowledged]]:
@@ -109,7 +109,12 @@ def _free(
 
 
 def _record(
-    connection: Connection, campaign_id: int, judge: str, lines: Sequence[Line], assignments: _Assignments, at: int
+    connection: Connection,
+    campaign_id: int,
+    judge: str,
+    lines: Sequence[JudgmentLine],
+    assignments: _Assignments,
+    at: int,
 ) -> list[Acknowledged]:
     before = _Before(connection, campaign_id, judge, [line.key for line in lines if line.key is not None])
     desk = _Desk(
@@ -183,7 +188,7 @@ class _Desk:
     new: list[Event] = field(default_factory=list)
     done: list[int] = field(default_factory=list)
 
-    def take(self, line: Line) -> Acknowledged:
+    def take(self, line: JudgmentLine) -> Acknowledged:
         query_id, doc_id, judgment, key, unit_number = line
         if key is not None and key in self.before.keyed:
             return self._repeated(self.before.keyed[key], line)
@@ -211,7 +216,7 @@ class _Desk:
     def _is_answered(self, at: _Place) -> bool:
         return at.judge == self.judge and at.state == "done"
 
-    def _repeated(self, stored: Event, line: Line) -> Acknowledged:
+    def _repeated(self, stored: Event, line: JudgmentLine) -> Acknowledged:
         query_id, doc_id, judgment, key, _ = line
         is_of_item = (stored.query_id, stored.doc_id, stored.judge) == (query_id, doc_id, self.judge)
         if not is_of_item or not says_the_same(stored, judgment):

@@ -15,7 +15,7 @@ from activeeval.campaigns.store.claiming import Claim, hashed, lock_held, lock_j
 from activeeval.campaigns.store.controls import Control
 from activeeval.campaigns.store.database import Database, clock_of
 from activeeval.campaigns.store.log import MOST_OF_A_NAME, MOST_OF_A_REASON, check_text, checked_judge, events, with_key
-from activeeval.campaigns.store.rows import Acknowledged, CampaignRow, Claimed, ItemTexts, JudgeAnswer
+from activeeval.campaigns.store.rows import Acknowledged, CampaignRow, ItemClaim, ItemTexts, JudgeAnswer
 from activeeval.core.judgments.log import ANSWERS, Event
 from activeeval.core.judgments.state import MICROSECONDS
 
@@ -26,7 +26,7 @@ looked at a page."""
 Clock = Callable[[], int]
 
 
-class LookingBack:
+class PastAnswers:
     """The part of `activeeval.campaigns.store.Store` that a page needs beside claiming and submitting.
 
     Every method is one transaction, of a campaign by its name.
@@ -165,7 +165,7 @@ class LookingBack:
         """Return a version of guidelines; InputError where there is none of that digest."""
         return self._database.read(lambda connection: history.guidelines_of(connection, digest))
 
-    def texts_page(self, name: str, wanted: stored_texts.Wanted, most: int) -> list[stored_texts.TextRow]:
+    def texts_page(self, name: str, wanted: stored_texts.ItemFilter, most: int) -> list[stored_texts.TextRow]:
         """Return so many of the items that are looked for, query by query, with what judges read."""
         return self._read(name, lambda connection, number, _: stored_texts.page_of(connection, number, wanted, most))
 
@@ -228,11 +228,11 @@ class LookingBack:
 
         return self._write(name, work)
 
-    def reopen(self, name: str, seq: int, judge: str) -> Claimed:
+    def reopen(self, name: str, seq: int, judge: str) -> ItemClaim:
         """Take back that event ``seq`` settled a query, and give it to its judge in place of what he has."""
         judge = checked_judge(judge)
 
-        def work(connection: Connection, number: int, campaign: CampaignRow) -> Claimed:
+        def work(connection: Connection, number: int, campaign: CampaignRow) -> ItemClaim:
             now = self._now(connection)
             lock_judge(connection, number, judge, now)
             lock_held(connection, number, judge)

@@ -194,7 +194,7 @@ class JudgeAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claimed:
+class ItemClaim:
     """An item that is a judge's until a time.
 
     Attributes

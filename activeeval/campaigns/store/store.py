@@ -15,9 +15,9 @@ from activeeval.campaigns.store import (
     checking,
     controls,
     importing,
-    lending,
     samples,
     schema,
+    sheet_checkouts,
     stored_rows,
     tables,
 )
@@ -25,15 +25,15 @@ from activeeval.campaigns.store.access import Access
 from activeeval.campaigns.store.adjudicating import ask_third
 from activeeval.campaigns.store.claiming import Claim, claim, hashed, lock_held, lock_judge
 from activeeval.campaigns.store.log import breaks_of, checked_judge, digest_at, events, genesis, tail
-from activeeval.campaigns.store.past_answers import LookingBack
-from activeeval.campaigns.store.rows import Acknowledged, CampaignRow, Claimed, JudgeAnswer, SampleRow, UnitRow
+from activeeval.campaigns.store.past_answers import PastAnswers
+from activeeval.campaigns.store.rows import Acknowledged, CampaignRow, ItemClaim, JudgeAnswer, SampleRow, UnitRow
 from activeeval.campaigns.store.watches import Watches
 from activeeval.core.errors import InputError, StateError, shown
 from activeeval.core.judgments.log import Event
 from activeeval.core.judgments.state import MICROSECONDS
 
 
-class Store(LookingBack):
+class Store(PastAnswers):
     """Campaigns in a database; open it with `open_store`. Threads may share it.
 
     Every method is one transaction: it returns after the commit, or raises one of activeeval's errors and nothing
@@ -159,7 +159,7 @@ class Store(LookingBack):
         """Return the number of the last event."""
         return self._read(name, lambda connection, number, _: tail(connection, number)[0])
 
-    def claim(self, name: str, judge: str, *, by_query: bool = False) -> Claimed | None:
+    def claim(self, name: str, judge: str, *, by_query: bool = False) -> ItemClaim | None:
         """Give a judge the item that he has already, or else the next one; None where there is none for him.
 
         Parameters
@@ -170,7 +170,7 @@ class Store(LookingBack):
         """
         judge = checked_judge(judge)
 
-        def work(connection: Connection, number: int, campaign: CampaignRow) -> Claimed | None:
+        def work(connection: Connection, number: int, campaign: CampaignRow) -> ItemClaim | None:
             now = self._now(connection)
             lock_judge(connection, number, judge, now)
             lock_held(connection, number, judge)
@@ -208,7 +208,7 @@ class Store(LookingBack):
 
     def submit_and_claim(
         self, name: str, token: str, judgment: JudgeAnswer, key: str | None = None, *, by_query: bool = False
-    ) -> tuple[Acknowledged, Claimed | None]:
+    ) -> tuple[Acknowledged, ItemClaim | None]:
         """Do `submit` and `claim` of the same judge in one transaction."""
         return self._answer(name, token, judgment, key, goes_on=True, by_query=by_query)
 
@@ -227,7 +227,7 @@ class Store(LookingBack):
         Parameters
         ----------
         judgments : sequence of (query_id, doc_id, JudgeAnswer) or of these with a key, and with the number of the unit
-            See `activeeval.campaigns.store.importing.Line`.
+            See `activeeval.campaigns.store.importing.JudgmentLine`.
 
         Returns
         -------
@@ -251,7 +251,7 @@ class Store(LookingBack):
         unjudged : sequence of Unjudged
             What has come back without an answer: it is lent no longer.
         """
-        by_judge = [(checked_judge(judge), [importing.Line(*line) for line in lines]) for judge, lines in parts]
+        by_judge = [(checked_judge(judge), [importing.JudgmentLine(*line) for line in lines]) for judge, lines in parts]
 
         def work(connection: Connection, number: int, campaign: CampaignRow) -> list[list[Acknowledged]]:
             for _, lines in by_judge:
@@ -269,10 +269,10 @@ class Store(LookingBack):
         self,
         name: str,
         judges: Sequence[str],
-        choose: lending.Choose,
+        choose: sheet_checkouts.Choose,
         lease_s: int,
-        replaced: Collection[lending.OnSheet] = (),
-    ) -> tuple[lending.Chosen, int]:
+        replaced: Collection[sheet_checkouts.OnSheet] = (),
+    ) -> tuple[sheet_checkouts.Chosen, int]:
         """Lend items for sheets; return them with their judges, and until when (UTC, microseconds).
 
         Parameters
@@ -280,7 +280,7 @@ class Store(LookingBack):
         judges : sequence of str
             Who may get some; "" is nobody by name.
         choose : callable
-            See `activeeval.campaigns.store.lending.Choose`; it may be called more than once.
+            See `activeeval.campaigns.store.sheet_checkouts.Choose`; it may be called more than once.
         lease_s : int
             For how many seconds; an answer after that counts where nobody else has the item.
         replaced : collection of (judge, query, document)
@@ -288,20 +288,20 @@ class Store(LookingBack):
         """
         names = sorted(checked_judge(judge) for judge in judges if judge)
 
-        def work(connection: Connection, number: int, _: CampaignRow) -> tuple[lending.Chosen, int]:
+        def work(connection: Connection, number: int, _: CampaignRow) -> tuple[sheet_checkouts.Chosen, int]:
             now = self._now(connection)
             for judge in names:
                 lock_judge(connection, number, judge, now)
             until = now + lease_s * MICROSECONDS
-            return lending.lend(connection, number, choose, now, until, replaced), until
+            return sheet_checkouts.lend(connection, number, choose, now, until, replaced), until
 
         return self._write(name, work)
 
-    def take_back(self, name: str, lent: lending.Chosen, reason: str = "") -> None:
+    def take_back(self, name: str, lent: sheet_checkouts.Chosen, reason: str = "") -> None:
         """Let anybody have what was lent and still is."""
 
         def work(connection: Connection, number: int, _: CampaignRow) -> None:
-            lending.take_back(connection, number, lent, self._now(connection), reason)
+            sheet_checkouts.take_back(connection, number, lent, self._now(connection), reason)
 
         self._write(name, work)
 
@@ -323,11 +323,11 @@ class Store(LookingBack):
 
     def _answer(
         self, name: str, token: str, judgment: JudgeAnswer, key: str | None, *, goes_on: bool, by_query: bool = False
-    ) -> tuple[Acknowledged, Claimed | None]:
+    ) -> tuple[Acknowledged, ItemClaim | None]:
         answering.check_key(key)
         answer = answering.KeyedAnswer(judgment, f"token:{hashed(token)}" if key is None else key)
 
-        def work(connection: Connection, number: int, campaign: CampaignRow) -> tuple[Acknowledged, Claimed | None]:
+        def work(connection: Connection, number: int, campaign: CampaignRow) -> tuple[Acknowledged, ItemClaim | None]:
             answering.check_judgment(judgment, campaign)
             shown, now = answering.claim_of(connection, number, token), self._now(connection)
             if goes_on:

@@ -43,7 +43,7 @@ class ItemPosition(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ItemFilter:
     """Which items are looked for.
 
     Attributes
@@ -95,7 +95,7 @@ class GuidelinesRow:
     last_at: int | None
 
 
-def page_of(connection: Connection, campaign_id: int, wanted: Wanted, most: int) -> list[TextRow]:
+def page_of(connection: Connection, campaign_id: int, wanted: ItemFilter, most: int) -> list[TextRow]:
     """Return so many of the items that are looked for, query by query."""
     order = (unit.c.query_id, place.c.unit, place.c.position)
     conditions = [place.c.campaign_id == campaign_id]

@@ -58,7 +58,7 @@ class Campaign(Record):
         How many judges an item takes and what their grades count as; by default the last judgment is what counts.
     **ways
         paths, by_instalments and surely, of a design whose depths follow labels; see
-        `activeeval.core.campaign.asked_units.AskedUnits`. By default the lowest place is asked, one at a time.
+        `activeeval.core.campaign.requested_units.RequestedUnits`. By default the lowest place is asked, one at a time.
 
     Raises
     ------

@@ -30,7 +30,7 @@ from activeeval.core.errors import InputError, StateError
 from activeeval.core.estimation import joint_degrees, supported
 from activeeval.core.measures import Target
 from activeeval.core.pool import QueryPool, pool_hashes
-from activeeval.core.results import Cannot, Estimate
+from activeeval.core.results import Estimate, Unjudgeable
 from activeeval.core.types import Floats
 
 
@@ -251,7 +251,7 @@ def _difference(of_scope: float, of_pool: float) -> float:
     return of_scope**2 - of_pool**2 if math.isfinite(of_pool) else 0.0
 
 
-def _cannot(parts: Sequence[tuple[float, Estimate]]) -> Cannot | None:
+def _cannot(parts: Sequence[tuple[float, Estimate]]) -> Unjudgeable | None:
     """Return what rounds could not judge, with the estimate at the grades that lower or raise it most."""
     missing = [estimate.cannot for _, estimate in parts if estimate.cannot is not None]
     if not missing:
@@ -263,4 +263,4 @@ def _cannot(parts: Sequence[tuple[float, Estimate]]) -> Cannot | None:
         for end in ("low", "high")
     )
     n_items = sum(estimate.n_items for estimate in missing)
-    return Cannot(n_items=n_items, low=low, high=high, treated=missing[0].treated)
+    return Unjudgeable(n_items=n_items, low=low, high=high, treated=missing[0].treated)

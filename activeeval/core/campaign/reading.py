@@ -12,7 +12,7 @@ import numpy as np
 from activeeval.core.design import Design, Reading, Replacement, Selection
 from activeeval.core.estimation import (
     Evidence,
-    Look,
+    InterimLook,
     effective_sample_size,
     estimate,
     evaluate,
@@ -21,7 +21,7 @@ from activeeval.core.estimation import (
     variance_shares,
 )
 from activeeval.core.measures import LabelsLike, SoftLabels, Target
-from activeeval.core.results import Cannot, Caution, Estimate
+from activeeval.core.results import Caution, Estimate, Unjudgeable
 from activeeval.core.types import Floats, Ints
 
 MOST_OF_ONE = 0.25
@@ -61,7 +61,7 @@ def read(
         ends = [estimate_now.value, *(_estimate(design, reading, selection, at, scope).value for at in extremes)]
         treated = "as no gain" if reading.beliefs is None else "as predicted"
         estimate_now = replace(
-            estimate_now, cannot=Cannot(n_items=len(unjudged), low=min(ends), high=max(ends), treated=treated)
+            estimate_now, cannot=Unjudgeable(n_items=len(unjudged), low=min(ends), high=max(ends), treated=treated)
         )
     return replace(
         estimate_now,
@@ -171,7 +171,7 @@ def carried(design: Design, selection: Selection, labels: LabelsLike, target: Ta
     return QueryEffects(*(_by_query(design, reading, selection, of_rows) for of_rows in shares_and_parts))
 
 
-class Moved(NamedTuple):
+class LabelEffect(NamedTuple):
     """What the label of an item does to an estimate.
 
     Attributes
@@ -194,7 +194,7 @@ def moved(
     grades: Mapping[int, Sequence[int]],
     target: Target | None = None,
     confidence: float = 0.95,
-) -> dict[int, Moved]:
+) -> dict[int, LabelEffect]:
     """Return by item what its grades lead to, one item at a time.
 
     Parameters
@@ -204,7 +204,7 @@ def moved(
     """
     reading = design.reading(target)
     selection = of_target(reading, selection)
-    soft, of_items = SoftLabels.of(labels), dict[int, Moved]()
+    soft, of_items = SoftLabels.of(labels), dict[int, LabelEffect]()
     for item, several in grades.items():
         estimates = [
             _estimate(design, reading, selection, _with_grade(soft, item, grade), "pool")
@@ -212,7 +212,7 @@ def moved(
         ]
         values = [each.value for each in estimates]
         halves = [(each.high - each.low) / 2 for each in (some.interval(confidence) for some in estimates)]
-        of_items[item] = Moved(max(values) - min(values), min(halves), max(halves))
+        of_items[item] = LabelEffect(max(values) - min(values), min(halves), max(halves))
     return of_items
 
 
@@ -264,7 +264,7 @@ def looks_at(
     labels: LabelsLike,
     target: Target | None = None,
     scope: str = "pool",
-) -> list[Look]:
+) -> list[InterimLook]:
     """Return a look for each of the selections that a growing sample had at the ends of its blocks."""
     reading = design.reading(target)
     judge = reading.judge(labels)

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from activeeval.core.campaign.asked_units import AskedUnits
 from activeeval.core.campaign.judging_rules import Rules
 from activeeval.core.campaign.labels import grades_of_place
+from activeeval.core.campaign.requested_units import RequestedUnits
 from activeeval.core.campaign.units import Unit
 from activeeval.core.checks import brief, is_number
 from activeeval.core.design import Design
@@ -21,8 +21,8 @@ from activeeval.core.judgments.log import ANSWERS, Event
 from activeeval.core.judgments.state import Place, State
 
 
-class Record(AskedUnits):
-    """The units of a drawing that were asked for, and what judges said of them; parameters as of `AskedUnits`."""
+class Record(RequestedUnits):
+    """The units of a drawing that were asked for, and what judges said of them; parameters as of `RequestedUnits`."""
 
     def __init__(self, design: Design, key: np.uint64, rules: Rules, **ways: Any) -> None:
         super().__init__(design, key, rules, **ways)

@@ -11,7 +11,7 @@ import numpy as np
 from activeeval.core.design.expectations import expectations_of
 from activeeval.core.design.histories import tails_of
 from activeeval.core.design.orders import Order
-from activeeval.core.design.planned import Planned
+from activeeval.core.design.planned_variance import PlannedVariance
 from activeeval.core.design.prefix_readings import PrefixJudge, PrefixReading, RefittedJudge
 from activeeval.core.design.readings import ReadingJudge, Rows
 from activeeval.core.design.unresolved_variance import wanted_of
@@ -21,7 +21,7 @@ from activeeval.core.types import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FollowedReading(PrefixReading):
+class AdaptiveReading(PrefixReading):
     """A target on an order whose rates have followed the labels of its queries.
 
     Attributes
@@ -39,7 +39,7 @@ class FollowedReading(PrefixReading):
     tails: Ints
 
     @classmethod
-    def of(cls, reading: PrefixReading, order: Order, living: Ints, plan: Planned) -> FollowedReading:
+    def of(cls, reading: PrefixReading, order: Order, living: Ints, plan: PlannedVariance) -> AdaptiveReading:
         """Return a reading once its order has followed labels."""
         common: dict[str, Any] = {f.name: getattr(reading, f.name) for f in fields(PrefixReading)}
         tails = tails_of(reading.order, reading.target, reading.beliefs)
@@ -55,12 +55,12 @@ class FollowedReading(PrefixReading):
         return np.where(np.isfinite(self.unseen.least_rates), least, np.inf)
 
     @cached_property
-    def bounded(self) -> Planned:
+    def bounded(self) -> PlannedVariance:
         """More than any grade model plans, by level; as it was planned."""
         return self.unseen.bounded
 
     @cached_property
-    def planned_blindly(self) -> Planned | None:
+    def planned_blindly(self) -> PlannedVariance | None:
         """What the design would plan were all grades equally likely, by level; as it was planned."""
         return self.unseen.planned_blindly
 
@@ -76,7 +76,7 @@ class FollowedReading(PrefixReading):
             is_tail = (order.numbers >= self.tails[order.place_queries]) & (self.unseen.order.place_rates > 0)
             drift = drift + self._tail_drift(_with(merged, order.items[is_tail], lowest))
         if self.beliefs.refit is not None and not terms.is_exact:
-            return FollowedJudge(self, RefittedJudge(self, seen, drift))
+            return AdaptiveJudge(self, RefittedJudge(self, seen, drift))
         f = expectations_of(self.target, self.beliefs, order.offsets, order.items, seen)[1]
         values = self.target.values(_with(seen, np.flatnonzero(seen.grades < 0), lowest))
         f = np.where(np.asarray(order.dead), values[order.place_queries], f)
@@ -84,7 +84,7 @@ class FollowedReading(PrefixReading):
         stopped = np.unique(order.place_queries[is_dead])
         f[last[stopped]] = values[stopped]
         judge = PrefixJudge(self, f, drift)
-        return judge if terms.is_exact else FollowedJudge(self, judge)
+        return judge if terms.is_exact else AdaptiveJudge(self, judge)
 
     def _tail_drift(self, labels: SoftLabels) -> Floats:
         """Return how far the steps of the tail's part of h have come at each place.
@@ -106,10 +106,10 @@ class FollowedReading(PrefixReading):
 
 
 @dataclass(frozen=True, eq=False)
-class FollowedJudge(ReadingJudge):
+class AdaptiveJudge(ReadingJudge):
     """What judging shows where it also counts which queries were judged beyond the items that move the numerator."""
 
-    reading: FollowedReading
+    reading: AdaptiveReading
     judge: PrefixJudge | RefittedJudge
 
     def totals(self, selection: Rows) -> JudgedTotals:

@@ -52,7 +52,7 @@ _STEPS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class InHand:
+class EarlierLabels:
     """What earlier samples of the same numbers leave to the next, item by item of its pool.
 
     Attributes
@@ -84,7 +84,7 @@ class InHand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Carried(Scheme):
+class CarriedScheme(Scheme):
     """Places come where their fixed numbers lie below their probabilities; what was judged before is in hand.
 
     The rates of its order are the probabilities themselves, at the level 1.
@@ -175,7 +175,7 @@ def numbers_of(order: Order, key: np.uint64, versions: Words) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PlacesInHand:
+class EarlierPlaces:
     """The places of tonight's order, with what earlier samples leave of them.
 
     Attributes
@@ -191,7 +191,7 @@ class PlacesInHand:
     floors: Floats
 
     @classmethod
-    def of(cls, order: Order, in_hand: InHand, most: float | None = None) -> Self:
+    def of(cls, order: Order, in_hand: EarlierLabels, most: float | None = None) -> Self:
         """Return the places of an order.
 
         Parameters
@@ -238,7 +238,9 @@ class PlacesInHand:
         return math.exp(low)
 
 
-def going_on(design: Design, in_hand: InHand, budget: float, enough: float | None = None) -> tuple[Design, Floats]:
+def going_on(
+    design: Design, in_hand: EarlierLabels, budget: float, enough: float | None = None
+) -> tuple[Design, Floats]:
     """Return the design of a sample that goes on from earlier ones, and M of every item after it, shape (n_items,).
 
     Parameters
@@ -250,7 +252,7 @@ def going_on(design: Design, in_hand: InHand, budget: float, enough: float | Non
     budget : float
         What new labels cost on average, in mean items: at most, where less is enough.
     enough : float, optional
-        The threshold at which nothing more is wanted; see `PlacesInHand.of` for what comes nevertheless.
+        The threshold at which nothing more is wanted; see `EarlierPlaces.of` for what comes nevertheless.
 
     Raises
     ------
@@ -258,14 +260,14 @@ def going_on(design: Design, in_hand: InHand, budget: float, enough: float | Non
         Where turning to a query costs something, as items then share the price of it.
     """
     order = design.order
-    places = PlacesInHand.of(order, in_hand, None if enough is None else budget)
+    places = EarlierPlaces.of(order, in_hand, None if enough is None else budget)
     held = places.at(min(places.threshold(budget), math.inf if enough is None else enough))
     probs = in_hand.probs.copy()
     probs[order.items] = np.maximum(probs[order.items], held)
     return _carried(design, in_hand, held).with_budget(budget, expected=True), probs
 
 
-def reread(design: Design, in_hand: InHand) -> Design:
+def reread(design: Design, in_hand: EarlierLabels) -> Design:
     """Return the design of what earlier samples have judged alone, read for other questions: nothing new is drawn.
 
     Parameters
@@ -286,12 +288,12 @@ def reread(design: Design, in_hand: InHand) -> Design:
     return _carried(design, in_hand, before).with_budget(max(order.cost, 1.0))  # nothing is bought with it
 
 
-def _before(order: Order, in_hand: InHand) -> Floats:
+def _before(order: Order, in_hand: EarlierLabels) -> Floats:
     """Return with which probability each place has come so far; 0 of those that nobody wants."""
     return np.where(order.place_rates > 0, in_hand.probs[order.items], 0.0)
 
 
-def _carried(design: Design, in_hand: InHand, held: Floats) -> Design:
+def _carried(design: Design, in_hand: EarlierLabels, held: Floats) -> Design:
     """Return a design whose places have come with given probabilities."""
     order, known = design.order, design.known
     carried = replace(order, place_rates=_in_turn(order, held), slopes=None, floors=None)
@@ -300,7 +302,7 @@ def _carried(design: Design, in_hand: InHand, held: Floats) -> Design:
         query_rates = np.zeros(order.n_queries)
         query_rates[np.diff(carried.offsets) > 0] = carried.place_rates[first]
         carried = replace(carried, query_rates=query_rates)
-    scheme = Carried(grades=in_hand.grades, is_settled=in_hand.is_settled, versions=in_hand.versions)
+    scheme = CarriedScheme(grades=in_hand.grades, is_settled=in_hand.is_settled, versions=in_hand.versions)
     stage, beliefs = design.stage, design.beliefs
     readings = tuple(stage.reading(target, carried, beliefs, known) for target in design.targets)
     return replace(design, order=carried, scheme=scheme, readings=readings)

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from activeeval.core.design.adaptive_readings import FollowedReading
+from activeeval.core.design.adaptive_readings import AdaptiveReading
 from activeeval.core.design.beliefs import GradeProbs
 from activeeval.core.design.histories import History, along
 from activeeval.core.design.orders import LargerPool, Order
 from activeeval.core.design.prefix_readings import PrefixReading
-from activeeval.core.design.query_paths import Paths
+from activeeval.core.design.query_paths import QueryPaths
 from activeeval.core.design.readings import Reading
 from activeeval.core.design.schemes import Scheme, check_budget
 from activeeval.core.design.stages import Stage
@@ -131,7 +131,7 @@ class Design:
         """The order as far as it is known before any label: without the places whose rates are to follow some."""
         if self.history is None:
             return self.order
-        return replace(self.order, place_rates=Paths.begun(self.history, self.order).rates)
+        return replace(self.order, place_rates=QueryPaths.begun(self.history, self.order).rates)
 
     @property
     def part_sums(self) -> tuple[PoolSums, ...]:
@@ -199,7 +199,7 @@ class Design:
         place_rates, living = self.history.path(seen)
         return self._along(self.history, place_rates, living)
 
-    def looked(self, paths: Paths, labels: LabelsLike, settled: Bools) -> tuple[Paths, Design]:
+    def looked(self, paths: QueryPaths, labels: LabelsLike, settled: Bools) -> tuple[QueryPaths, Design]:
         """Return how far paths are known once labels have been looked at, and the design as these have it.
 
         Rates that are made already stay what they were; read with labels as they are now.
@@ -229,7 +229,7 @@ class Design:
     def _along(self, history: History, place_rates: Floats, living: Ints) -> Design:
         order = along(self.order, place_rates, living)
         readings = tuple(
-            FollowedReading.of(reading, order, living, plan)
+            AdaptiveReading.of(reading, order, living, plan)
             for reading, plan in zip(self.readings, history.curves, strict=True)
             if isinstance(reading, PrefixReading)
         )
@@ -323,14 +323,14 @@ class Design:
             return self.segments[id(target)]
         everywhere = replace(target, within=None)
         first = self.readings[0]
-        assert isinstance(first, FollowedReading)
+        assert isinstance(first, AdaptiveReading)
         assert unseen.history is not None
         if not any(replace(each, within=None).is_same(everywhere) for each in self.targets):
             raise InputError(_not_asked(target))
         reading = unseen.stage.reading(target, unseen.order, self.beliefs, self.known)
         assert isinstance(reading, PrefixReading)
         plan = unseen.history.curve(unseen.order, target, reading.beliefs, self.known)
-        self.segments[id(target)] = FollowedReading.of(reading, self.order, first.living, plan)
+        self.segments[id(target)] = AdaptiveReading.of(reading, self.order, first.living, plan)
         return self.segments[id(target)]
 
     @property

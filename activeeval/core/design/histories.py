@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from activeeval.core.checks import one_of
 from activeeval.core.design.beliefs import GradeProbs
 from activeeval.core.design.orders import Order, rounded
-from activeeval.core.design.planned import Planned
+from activeeval.core.design.planned_variance import PlannedVariance
 from activeeval.core.design.unresolved_variance import LabelsSoFar, left_of, made_of, planned_of, wanted_of
 from activeeval.core.kernels import rates
 from activeeval.core.measures import Target
@@ -64,7 +64,7 @@ class History:
     weights: Floats
     alive: Floats
     expected: Floats
-    curves: tuple[Planned, ...]
+    curves: tuple[PlannedVariance, ...]
 
     @classmethod
     def of(
@@ -100,7 +100,7 @@ class History:
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> History:
         """Return the history that `arrays` made arrays of."""
         columns = {name: arrays[f"history.{name}"] for name in _ARRAYS}
-        curves = [Planned.of_array(arrays[f"history.curve{k}"]) for k in range(len(columns["weights"]))]
+        curves = [PlannedVariance.of_array(arrays[f"history.curve{k}"]) for k in range(len(columns["weights"]))]
         return cls(**columns, curves=tuple(curves))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -108,7 +108,7 @@ class History:
         curves = {f"history.curve{k}": curve.array() for k, curve in enumerate(self.curves)}
         return {f"history.{name}": getattr(self, name) for name in _ARRAYS} | curves
 
-    def curve(self, order: Order, target: Target, beliefs: GradeProbs, known: Ints) -> Planned:
+    def curve(self, order: Order, target: Target, beliefs: GradeProbs, known: Ints) -> PlannedVariance:
         """Return the variance planned for a target that asks of some queries what one of the design's asks of all."""
         return planned_of(order, (target,), _weights_of(target, 1.0)[None], beliefs, known, self.looks)[1][0]
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from activeeval.core.checks import brief
 from activeeval.core.design.beliefs import GradeProbs
-from activeeval.core.design.orders import Order, Places
+from activeeval.core.design.orders import Order, OrderPlaces
 from activeeval.core.design.rates import SIGNED, Ratios, RelativeRates, Variances, pooled, variance_left, weighed
 from activeeval.core.design.readings import Reading, planned_by
 from activeeval.core.design.stages import WHOLE, Stage
@@ -55,7 +55,7 @@ class DesignInput:
     targets: tuple[Target, ...]
     beliefs: GradeProbs | None
     known: Ints
-    places: Places
+    places: OrderPlaces
     bias: float = 0.0
 
     @cached_property
@@ -202,7 +202,7 @@ def largest_grade(targets: Sequence[Target], max_grade: int | None) -> int | Non
 
 
 def relative_rates(
-    stage: Stage, places: Places, variances: Sequence[Variances], weights: Sequence[float], *, alike: bool
+    stage: Stage, places: OrderPlaces, variances: Sequence[Variances], weights: Sequence[float], *, alike: bool
 ) -> RelativeRates:
     """Return how rates compare where targets that vary so have these weights; none differs where all are `alike`."""
     if alike:
@@ -228,7 +228,7 @@ def equal_loss_weights(planned: Floats) -> list[float]:
     return [1.0 / root**2 if root > 0 else 0.0 for root in planned.tolist()]
 
 
-def joint_variances(variances: Sequence[Variances], weights: Sequence[float], places: Places) -> Variances:
+def joint_variances(variances: Sequence[Variances], weights: Sequence[float], places: OrderPlaces) -> Variances:
     """Return what several targets vary by together, Σ_t ω_t V_t; those of one target are its own.
 
     Least shares are the mean of the targets', each as heavy in a query as its ω_t V_t there. The largest of all would
@@ -250,7 +250,7 @@ def joint_variances(variances: Sequence[Variances], weights: Sequence[float], pl
     )
 
 
-def _stakes(weighted: Sequence[tuple[float, Variances]], places: Places) -> Floats:
+def _stakes(weighted: Sequence[tuple[float, Variances]], places: OrderPlaces) -> Floats:
     """Return each target's share of what varies in the query of every wanted place, shape (n_targets, n_wanted)."""
     owners, n = places.open_queries, places.pool.n_queries
     varies = np.array([w * (s.of_query + np.bincount(owners, s.of_open, minlength=n)) for w, s in weighted])

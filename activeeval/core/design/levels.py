@@ -16,7 +16,7 @@ from activeeval.core.design.schemes import ROUNDING, DrawnUnits, Scheme, check_p
 from activeeval.core.design.selections import Selection, Selections
 from activeeval.core.errors import InputError, StateError
 from activeeval.core.kernels import levels as kernel
-from activeeval.core.kernels.bundles import Come
+from activeeval.core.kernels.bundles import BundlesBelow
 from activeeval.core.results import Caution
 from activeeval.core.types import Floats, Ints
 
@@ -231,12 +231,12 @@ class Levels(Scheme):
             todo, limit = todo[~is_done], _higher(order, limit, come.places.size // todo.size)
 
 
-def _come(order: Order, keys: NDArray[np.uint64], limit: float) -> Come:
+def _come(order: Order, keys: NDArray[np.uint64], limit: float) -> BundlesBelow:
     """Return all that comes below a level under each key."""
     n_rows, n_places = (int(_ROOM * keys.size * p.sum()) + 16 for p in order.inclusion_probs(limit))
     longest = int(np.diff(order.offsets).max(initial=0))
     while True:
-        room = Come(
+        room = BundlesBelow(
             keys=np.empty(n_rows, np.int64),
             queries=np.empty(n_rows, np.int64),
             row_places=np.zeros(n_rows + 1, np.int64),
@@ -248,7 +248,7 @@ def _come(order: Order, keys: NDArray[np.uint64], limit: float) -> Come:
             break
         n_rows, n_places = 2 * n_rows, 2 * n_places
     ends = (n, n, n + 1, *2 * [int(room.row_places[n])])
-    return Come._make(array[:end] for array, end in zip(room, ends, strict=True))
+    return BundlesBelow._make(array[:end] for array, end in zip(room, ends, strict=True))
 
 
 def _higher(order: Order, limit: float, n_units: int) -> float:
@@ -256,7 +256,7 @@ def _higher(order: Order, limit: float, n_units: int) -> float:
     return 2 * limit if n_units < order.items.size else math.inf
 
 
-def _selected(come: Come, order: Order, levels: Floats, is_done: NDArray[np.bool_]) -> Selections:
+def _selected(come: BundlesBelow, order: Order, levels: Floats, is_done: NDArray[np.bool_]) -> Selections:
     costs = np.empty(levels.size)
     owners, taken = kernel.take(come, order.kernel_arrays, levels, costs)
     return Selections(

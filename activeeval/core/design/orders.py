@@ -206,7 +206,7 @@ class Order:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Places:
+class OrderPlaces:
     """What an order is made of before its rates are known.
 
     Attributes
@@ -229,7 +229,9 @@ class Places:
     hashes: tuple[Words, Words] | None = None
 
     @classmethod
-    def of(cls, pool: QueryPool, offsets: Ints, items: Ints, wanted: Bools, priority: Floats | None = None) -> Places:
+    def of(
+        cls, pool: QueryPool, offsets: Ints, items: Ints, wanted: Bools, priority: Floats | None = None
+    ) -> OrderPlaces:
         """Return the places of items, wanted ones first, those of a higher priority the earlier.
 
         Parameters
@@ -253,7 +255,7 @@ class Places:
         )
 
     @classmethod
-    def of_order(cls, order: Order) -> Places:
+    def of_order(cls, order: Order) -> OrderPlaces:
         """Return the places of an order, those that may be judged wanted; costs are in mean items."""
         return cls(
             pool=order.pool,
@@ -264,9 +266,9 @@ class Places:
             overheads=order.overheads,
         )
 
-    def all_wanted(self) -> Places:
+    def all_wanted(self) -> OrderPlaces:
         """Return the same places, all of them wanted."""
-        return Places.of(self.pool, self.offsets, self.items, np.ones(self.pool.n_items, dtype=np.bool_))
+        return OrderPlaces.of(self.pool, self.offsets, self.items, np.ones(self.pool.n_items, dtype=np.bool_))
 
     @property
     def cheapest(self) -> float:

@@ -13,7 +13,7 @@ from activeeval.core.design.expectations import expectations_of
 from activeeval.core.design.readings import Reading, ReadingJudge, Rows, taken_of
 from activeeval.core.design.value_sums import JudgedTotals, n_products
 from activeeval.core.kernels import prefixes
-from activeeval.core.kernels.bundles import Rates, Taken
+from activeeval.core.kernels.bundles import Rates, SelectedRows
 from activeeval.core.measures import LabelsLike, SoftLabels
 from activeeval.core.types import Floats
 
@@ -100,11 +100,11 @@ class RefittedJudge(ReadingJudge):
         of_places = np.repeat(owners, selection.counts)
         for owner in np.unique(owners):
             rows, places = owners == owner, selection.places[of_places == owner]
-            part = Taken(selection.queries[rows], selection.levels[rows], selection.counts[rows], places)
+            part = SelectedRows(selection.queries[rows], selection.levels[rows], selection.counts[rows], places)
             totals[rows], within[rows] = self._shown(part, width)
         return JudgedTotals(totals=totals, within=within)
 
-    def _shown(self, taken: Taken, width: int) -> tuple[Floats, Floats]:
+    def _shown(self, taken: SelectedRows, width: int) -> tuple[Floats, Floats]:
         """Return what one selection shows, with the labels of the rest of it taken into account."""
         reading, order = self.reading, self.reading.order
         items = order.items[taken.places]

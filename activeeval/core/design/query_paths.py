@@ -20,7 +20,7 @@ from activeeval.core.types import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Paths:
+class QueryPaths:
     """What is known so far of an order whose rates follow labels.
 
     Attributes

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from activeeval.core.checks import closed_share
-from activeeval.core.design.orders import LEAST_RATE, Order, Places
+from activeeval.core.design.orders import LEAST_RATE, Order, OrderPlaces
 from activeeval.core.kernels import rates as kernel
 from activeeval.core.types import Floats
 
@@ -127,7 +127,7 @@ class RelativeRates:
 
 
 def of_stage(
-    places: Places, variances: Variances, *, is_nested: bool, least_share: float = LEAST_STAGE_SHARE
+    places: OrderPlaces, variances: Variances, *, is_nested: bool, least_share: float = LEAST_STAGE_SHARE
 ) -> Floats:
     """Return what is left to each query's own stage: of items on their own nothing where turning to it is free."""
     if is_nested:
@@ -138,14 +138,16 @@ def of_stage(
 
 
 def variance_terms(
-    places: Places, variances: Variances, query_probs: Floats, *, is_nested: bool
+    places: OrderPlaces, variances: Variances, query_probs: Floats, *, is_nested: bool
 ) -> tuple[Floats, Floats]:
     """Return what the variance of an estimate is made of: p² V_0 (n_queries,) and p² V_i (n_wanted_places,)."""
     of_query = of_stage(places, variances, is_nested=is_nested, least_share=SIGNED)
     return query_probs**2 * of_query, query_probs[places.open_queries] ** 2 * variances.of_open
 
 
-def pooled(places: Places, variances: Variances, *, is_nested: bool, least_share: float = LEAST_STAGE_SHARE) -> Ratios:
+def pooled(
+    places: OrderPlaces, variances: Variances, *, is_nested: bool, least_share: float = LEAST_STAGE_SHARE
+) -> Ratios:
     """Return sqrt(variance / cost), pooled: no place's exceeds its query's or, nested, the place's before."""
     offsets, costs = places.open_offsets, places.open_costs
     of_query = np.zeros(offsets.size - 1)
@@ -163,7 +165,7 @@ def pooled(places: Places, variances: Variances, *, is_nested: bool, least_share
     return Ratios(np.sqrt(of_query), np.sqrt(of_open))
 
 
-def weighed(places: Places, ratios: Ratios, query_probs: Floats) -> tuple[Floats, Floats]:
+def weighed(places: OrderPlaces, ratios: Ratios, query_probs: Floats) -> tuple[Floats, Floats]:
     """Return Σ cost p rate and Σ cost p of every query and its wanted places, shape (n_queries,) each."""
     owners, n = places.open_queries, query_probs.size
     top = np.bincount(owners, places.open_costs * ratios.of_open, minlength=n) + places.overheads * ratios.of_query
@@ -172,7 +174,7 @@ def weighed(places: Places, ratios: Ratios, query_probs: Floats) -> tuple[Floats
 
 
 def variance_left(
-    places: Places, variances: Variances, ratios: Ratios, query_probs: Floats, *, is_nested: bool
+    places: OrderPlaces, variances: Variances, ratios: Ratios, query_probs: Floats, *, is_nested: bool
 ) -> float:
     """Return the variance that rates leave where none is clipped: Σ p V / rate over queries and wanted places."""
     owners = places.open_queries
@@ -217,7 +219,7 @@ class RateSums:
     largest: float
 
     @classmethod
-    def of(cls, places: Places, ratios: Ratios, query_probs: Floats) -> RateSums:
+    def of(cls, places: OrderPlaces, ratios: Ratios, query_probs: Floats) -> RateSums:
         """Return the sums over a pool or a part of one."""
         # exactly rounded sums do not depend on the order of the queries
         top, bottom = (math.fsum(part.tolist()) for part in weighed(places, ratios, query_probs))
@@ -249,7 +251,7 @@ class RateSums:
 
 
 def order_of(
-    places: Places, rates: RelativeRates, query_probs: Floats, sums: RateSums, share: float, *, is_nested: bool
+    places: OrderPlaces, rates: RelativeRates, query_probs: Floats, sums: RateSums, share: float, *, is_nested: bool
 ) -> Order:
     """Return the order whose rates are p sqrt(variance / cost), however sure the model is not below floors.
 

@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from activeeval.core.design.beliefs import GradeProbs
 from activeeval.core.design.expectations import expectations_of
-from activeeval.core.design.orders import Order, Places
-from activeeval.core.design.planned import Planned
+from activeeval.core.design.orders import Order, OrderPlaces
+from activeeval.core.design.planned_variance import PlannedVariance
 from activeeval.core.design.rates import Variances, variance_terms
 from activeeval.core.design.selections import Selection, Selections
 from activeeval.core.design.value_sums import JudgedTotals, PoolSums, n_products
 from activeeval.core.errors import InputError
 from activeeval.core.interval_ends import UNLIMITED
-from activeeval.core.kernels.bundles import Rates, Taken
+from activeeval.core.kernels.bundles import Rates, SelectedRows
 from activeeval.core.measures import LabelsLike, SoftLabels, Target
 from activeeval.core.types import Floats, Ints
 
@@ -35,7 +35,7 @@ class VarianceModel(Protocol):
     def model(self, beliefs: GradeProbs) -> GradeProbs:
         """Return the beliefs to predict with."""
 
-    def variances(self, target: Target, places: Places, beliefs: Any) -> Variances:
+    def variances(self, target: Target, places: OrderPlaces, beliefs: Any) -> Variances:
         """Return what a target's value varies by."""
 
 
@@ -72,7 +72,7 @@ class Reading:
     stage: VarianceModel
     beliefs: GradeProbs | None = None
     drawn_with: GradeProbs | None = None
-    plan: Planned | None = None
+    plan: PlannedVariance | None = None
     larger_pool_sums: PoolSums | None = None
     scale: int | None = None
     kind: ClassVar[str] = "whole"
@@ -190,17 +190,17 @@ class Reading:
         return replace(self.pool_sums, planned=self.planned, planned_blindly=self.planned_blindly)
 
     @cached_property
-    def planned(self) -> Planned:
+    def planned(self) -> PlannedVariance:
         """The variance that the design planned for this target, by level; nothing without a grade model."""
         if self.larger_pool_sums is not None and self.larger_pool_sums.planned is not None:
             return self.larger_pool_sums.planned
         if self.plan is not None:
             return self.plan
         beliefs = self.drawn_with or self.beliefs
-        return Planned.of(np.empty(0), np.empty(0)) if beliefs is None else self._planned(beliefs)
+        return PlannedVariance.of(np.empty(0), np.empty(0)) if beliefs is None else self._planned(beliefs)
 
     @cached_property
-    def bounded(self) -> Planned:
+    def bounded(self) -> PlannedVariance:
         """More than any grade model plans, by level, at hardly any cost: the widest values at the least rate."""
         n, top = self.target.pool.n_items, 0 if self.top is None else self.top
         ends = [np.abs(self.target.values(np.full(n, grade))) for grade in (0, top)]
@@ -209,10 +209,10 @@ class Reading:
         spans = [
             np.abs(target.values(np.full(n, top))) + np.abs(target.values(np.zeros(n, np.int64))) for target in alone
         ]
-        return Planned.of(self.least_rates, self.query_probs**2 * np.sum([*ends, *spans], axis=0) ** 2)
+        return PlannedVariance.of(self.least_rates, self.query_probs**2 * np.sum([*ends, *spans], axis=0) ** 2)
 
     @cached_property
-    def planned_blindly(self) -> Planned | None:
+    def planned_blindly(self) -> PlannedVariance | None:
         """What the design would plan were all grades equally likely, by level; None where the grades are not known."""
         if self.larger_pool_sums is not None and self.larger_pool_sums.planned is not None:
             return self.larger_pool_sums.planned_blindly
@@ -225,8 +225,8 @@ class Reading:
         """The largest grade that there is; None where nobody knows."""
         return self.max_grade if self.beliefs is None else self.beliefs.max_grade
 
-    def _planned(self, beliefs: GradeProbs) -> Planned:
-        places = Places.of_order(self.order)
+    def _planned(self, beliefs: GradeProbs) -> PlannedVariance:
+        places = OrderPlaces.of_order(self.order)
         return planned_by(self.order, places, self.stage.variances(self.target, places, beliefs), self.query_probs)
 
     def values(self, labels: LabelsLike) -> Floats:
@@ -247,7 +247,7 @@ class Reading:
             Where judges differ and the measure knows no gain between those of grades.
         """
         merged = self._all_labels(labels)
-        return WholeJudge(self, merged, self.target.values(merged))
+        return WholeQueryJudge(self, merged, self.target.values(merged))
 
     def _all_labels(self, labels: LabelsLike) -> SoftLabels:
         """Return the labels of open places, and what is known elsewhere."""
@@ -256,7 +256,7 @@ class Reading:
         return soft.over(self.known, self.order.items[self.order.place_rates > 0])
 
 
-def planned_by(order: Order, places: Places, variances: Variances, query_probs: Floats) -> Planned:
+def planned_by(order: Order, places: OrderPlaces, variances: Variances, query_probs: Floats) -> PlannedVariance:
     """Return the variance that an order leaves of what a target varies by, by level.
 
     Parameters
@@ -265,7 +265,9 @@ def planned_by(order: Order, places: Places, variances: Variances, query_probs: 
         p of the queries that the target is about, unless ``variances`` allows for that.
     """
     terms = variance_terms(places, variances, query_probs, is_nested=order.is_nested)
-    return Planned.of(np.concatenate((order.query_rates, order.place_rates[places.matters])), np.concatenate(terms))
+    return PlannedVariance.of(
+        np.concatenate((order.query_rates, order.place_rates[places.matters])), np.concatenate(terms)
+    )
 
 
 class ReadingJudge:
@@ -277,7 +279,7 @@ class ReadingJudge:
 
 
 @dataclass(frozen=True, eq=False)
-class WholeJudge(ReadingJudge):
+class WholeQueryJudge(ReadingJudge):
     """Queries judged whole: what is seen of a query is its value."""
 
     reading: Reading
@@ -303,10 +305,10 @@ class WholeJudge(ReadingJudge):
         return values
 
 
-def taken_of(order: Order, selection: Rows) -> tuple[Rates, Taken]:
+def taken_of(order: Order, selection: Rows) -> tuple[Rates, SelectedRows]:
     """Return what kernels are given of selections."""
     rates = Rates(order.query_rates, order.place_rates)
-    return rates, Taken(selection.queries, selection.levels, selection.counts, selection.places)
+    return rates, SelectedRows(selection.queries, selection.levels, selection.counts, selection.places)
 
 
 def check_reaches(target: Target, order: Order, known: Ints, *, as_prefix: bool) -> None:

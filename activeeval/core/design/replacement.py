@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.core.design.inputs import DesignInput
-from activeeval.core.design.orders import Order, Places
+from activeeval.core.design.orders import Order, OrderPlaces
 from activeeval.core.design.rates import RelativeRates
 from activeeval.core.design.readings import Reading
 from activeeval.core.design.schemes import ROUNDING, DrawnUnits, Scheme, check_budget, check_pays
@@ -203,7 +203,7 @@ class Replacement(Scheme):
             raise InputError(f"method {name!r} draws with replacement: one target of all queries, no known grades")
 
     @classmethod
-    def places(cls, places: Places) -> Places:
+    def places(cls, places: OrderPlaces) -> OrderPlaces:
         """Return places all of which are wanted: a query is judged whole."""
         return places.all_wanted()
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from activeeval.core.checks import brief, is_number
 from activeeval.core.design.inputs import DesignInput
-from activeeval.core.design.orders import Order, Places
+from activeeval.core.design.orders import Order, OrderPlaces
 from activeeval.core.design.rates import RelativeRates
 from activeeval.core.design.readings import Reading
 from activeeval.core.design.selections import Selection
@@ -106,7 +106,7 @@ class Scheme(Protocol):
         return
 
     @classmethod
-    def places(cls, places: Places) -> Places:
+    def places(cls, places: OrderPlaces) -> OrderPlaces:
         """Return places with those wanted that have to be judged."""
         return places
 

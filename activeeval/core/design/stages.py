@@ -19,7 +19,7 @@ from activeeval.core.design.histories import ranked_first
 from activeeval.core.design.item_readings import ItemReading
 from activeeval.core.design.label_values import label_values
 from activeeval.core.design.n_threads import n_threads
-from activeeval.core.design.orders import Order, Places
+from activeeval.core.design.orders import Order, OrderPlaces
 from activeeval.core.design.prefix_readings import PrefixReading
 from activeeval.core.design.rates import Ratios, Variances, pooled
 from activeeval.core.design.readings import Reading, check_reaches
@@ -74,30 +74,30 @@ class Stage(Protocol):
     def model(self, beliefs: GradeProbs) -> GradeProbs:
         """Return the beliefs to predict with."""
 
-    def places(self, targets: Sequence[Target], beliefs: Any, known: Ints) -> Places:
+    def places(self, targets: Sequence[Target], beliefs: Any, known: Ints) -> OrderPlaces:
         """Return the places of all that targets need."""
 
-    def variances(self, target: Target, places: Places, beliefs: Any) -> Variances:
+    def variances(self, target: Target, places: OrderPlaces, beliefs: Any) -> Variances:
         """Return what a target's value varies by."""
 
-    def pooled(self, places: Places, variances: Variances) -> Ratios:
+    def pooled(self, places: OrderPlaces, variances: Variances) -> Ratios:
         """Return sqrt(variance / cost), pooled as what is judged together demands."""
 
     def reading(self, target: Target, order: Order, beliefs: Any, known: Ints) -> Reading:
         """Return the reading of a target on an order, or refuse where it does not reach."""
 
 
-def wanted_places(targets: Sequence[Target], known: Ints, priority: Floats | None = None) -> Places:
+def wanted_places(targets: Sequence[Target], known: Ints, priority: Floats | None = None) -> OrderPlaces:
     """Return the places of all that targets need; wanted are unknown labels that can change a target's value."""
     offsets, items = common_lists(targets)
     wanted = np.zeros(known.size, dtype=np.bool_)
     for target in targets:
         wanted |= target.matters
-    return Places.of(targets[0].pool, offsets, items, wanted & (known < 0), priority)
+    return OrderPlaces.of(targets[0].pool, offsets, items, wanted & (known < 0), priority)
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class WholeQueries:
     """Every query that is taken is judged down to the measure's cutoff."""
 
     name: ClassVar[str] = "whole"
@@ -112,7 +112,7 @@ class Whole:
         """Return the beliefs to predict with."""
         return beliefs
 
-    def places(self, targets: Sequence[Target], beliefs: GradeProbs | None, known: Ints) -> Places:
+    def places(self, targets: Sequence[Target], beliefs: GradeProbs | None, known: Ints) -> OrderPlaces:
         """Return the places of all that targets need."""
         return wanted_places(targets, known)
 
@@ -120,13 +120,13 @@ class Whole:
         """Return mean and variance of each query's value given what is known, m(x) and Var[L | x]."""
         return target.moments(beliefs.nodes, beliefs.weights)
 
-    def variances(self, target: Target, places: Places, beliefs: GradeProbs | None) -> Variances:
+    def variances(self, target: Target, places: OrderPlaces, beliefs: GradeProbs | None) -> Variances:
         """Return what a target's value varies by; alike for all queries without a model."""
         n = places.open_costs.size
         variances = np.ones(places.pool.n_queries) if beliefs is None else self.moments(target, beliefs).variance
         return Variances(of_query=variances, of_open=np.zeros(n), least_shares=np.ones(n))
 
-    def pooled(self, places: Places, variances: Variances) -> Ratios:
+    def pooled(self, places: OrderPlaces, variances: Variances) -> Ratios:
         """Return sqrt(variance / cost) of every query, its places' as well."""
         costs = (
             np.bincount(places.open_queries, places.open_costs, minlength=variances.of_query.size) + places.overheads
@@ -173,7 +173,7 @@ class Depth:
         """Return the beliefs to predict with: never sure of themselves."""
         return beliefs.defended()
 
-    def places(self, targets: Sequence[Target], beliefs: GradeProbs, known: Ints) -> Places:
+    def places(self, targets: Sequence[Target], beliefs: GradeProbs, known: Ints) -> OrderPlaces:
         """Return the places of all that targets need, by better rank in any of their rankings.
 
         Where all targets are divided by an ideal, what tells most comes first.
@@ -186,7 +186,7 @@ class Depth:
             priority = ranked_first(targets, beliefs, items, priority)
         return wanted_places(targets, known, priority)
 
-    def variances(self, target: Target, places: Places, beliefs: GradeProbs) -> Variances:
+    def variances(self, target: Target, places: OrderPlaces, beliefs: GradeProbs) -> Variances:
         """Return how far each place should move its query's value, E[D_k²], by labels that the model draws."""
         terms = target.terms(beliefs.max_grade + 1)
         arrays = walked(target, terms, beliefs, places.offsets, places.items)
@@ -205,7 +205,7 @@ class Depth:
             least, misplaced = np.full(of_open.size, LEAST_ITEM_SHARE), MISPLACED_SHARE
         return Variances(of_query=nothing, of_open=of_open, least_shares=least, misplaced=misplaced)
 
-    def pooled(self, places: Places, variances: Variances) -> Ratios:
+    def pooled(self, places: OrderPlaces, variances: Variances) -> Ratios:
         """Return sqrt(variance / cost), pooled so that it never rises along a query."""
         of_open, offsets = _as_doubted(places, variances), places.open_offsets
         has_any = np.diff(offsets) > 0
@@ -214,7 +214,7 @@ class Depth:
         return pooled(places, whole, is_nested=True)
 
     def reading(self, target: Target, order: Order, beliefs: GradeProbs, known: Ints) -> Reading:
-        """Return the reading of a target on an order; raises as `Whole.reading` does."""
+        """Return the reading of a target on an order; raises as `WholeQueries.reading` does."""
         check_reaches(target, order, known, as_prefix=True)
         lowest_grades = np.maximum(known, 0)
         f0, lowest = expectations_of(target, beliefs, order.offsets, order.items, lowest_grades)
@@ -246,7 +246,7 @@ class Items:
         """Return the beliefs to predict with."""
         return beliefs
 
-    def places(self, targets: Sequence[Target], beliefs: GradeProbs, known: Ints) -> Places:
+    def places(self, targets: Sequence[Target], beliefs: GradeProbs, known: Ints) -> OrderPlaces:
         """Return the places of all that targets need, those that tell most first."""
         for target in targets:
             self._check(target)
@@ -254,7 +254,7 @@ class Items:
         priority = np.sum([_item_variances(target, beliefs, items) for target in targets], axis=0)
         return wanted_places(targets, known, priority)
 
-    def variances(self, target: Target, places: Places, beliefs: GradeProbs) -> Variances:
+    def variances(self, target: Target, places: OrderPlaces, beliefs: GradeProbs) -> Variances:
         """Return the variance of each query's value and what each item adds to it.
 
         Var[L | x] and E[d_i²], the latter once the labels before have said half of what nodes disagree on.
@@ -263,12 +263,12 @@ class Items:
         of_open = _item_variances(target, beliefs, places.items[places.matters])
         return Variances(of_query=variances, of_open=of_open, least_shares=np.full(of_open.size, LEAST_ITEM_SHARE))
 
-    def pooled(self, places: Places, variances: Variances) -> Ratios:
+    def pooled(self, places: OrderPlaces, variances: Variances) -> Ratios:
         """Return sqrt(variance / cost), pooled so that no item's exceeds its query's."""
         return pooled(places, variances, is_nested=False)
 
     def reading(self, target: Target, order: Order, beliefs: GradeProbs, known: Ints) -> Reading:
-        """Return the reading of a target on an order; raises as `Whole.reading` does."""
+        """Return the reading of a target on an order; raises as `WholeQueries.reading` does."""
         self._check(target, "; name the question when the sample is drawn: it is then one of depths")
         check_reaches(target, order, known, as_prefix=False)
         gains = target.terms(beliefs.max_grade + 1).values
@@ -295,7 +295,7 @@ class Items:
             raise InputError(f"item designs are for additive measures (DCG, RBP, P), not for {target.measure}{advice}")
 
 
-WHOLE, DEPTH, ITEMS = Whole(), Depth(), Items()
+WHOLE, DEPTH, ITEMS = WholeQueries(), Depth(), Items()
 
 
 def _item_variances(target: Target, beliefs: GradeProbs, items: Ints) -> Floats:
@@ -311,7 +311,7 @@ def _item_variances(target: Target, beliefs: GradeProbs, items: Ints) -> Floats:
     return np.asarray((within + _LEARNT * between) * target.contrast[items] ** 2)
 
 
-def _as_doubted(places: Places, variances: Variances) -> Floats:
+def _as_doubted(places: OrderPlaces, variances: Variances) -> Floats:
     """Return V of wanted places, a share of each query's put on all of its places alike, by cost."""
     owners, costs, n = places.open_queries, places.open_costs, variances.of_query.size
     whole, cost = (np.bincount(owners, each, minlength=n) for each in (variances.of_open, costs))
@@ -319,7 +319,7 @@ def _as_doubted(places: Places, variances: Variances) -> Floats:
     return (1.0 - variances.misplaced) * variances.of_open + variances.misplaced * density[owners] * costs
 
 
-def _least_depth_shares(target: Target, places: Places) -> Floats:
+def _least_depth_shares(target: Target, places: OrderPlaces) -> Floats:
     """Return least probabilities of wanted places, in proportion to what their ranks are worth."""
     items, offsets, owners = places.items[places.matters], places.open_offsets, places.open_queries
     worth = np.abs(target.contrast[items])

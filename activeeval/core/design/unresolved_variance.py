@@ -13,7 +13,7 @@ from activeeval.core.design.beliefs import GradeProbs
 from activeeval.core.design.expectations import walked
 from activeeval.core.design.n_threads import n_threads
 from activeeval.core.design.orders import Order
-from activeeval.core.design.planned import Planned
+from activeeval.core.design.planned_variance import PlannedVariance
 from activeeval.core.kernels import rates, residual_variance
 from activeeval.core.measures import SoftLabels, Target
 from activeeval.core.types import Bools, Floats, Ints, sealed
@@ -96,7 +96,7 @@ def _walk(
 
 def planned_of(
     order: Order, targets: Sequence[Target], omega: Floats, beliefs: GradeProbs, known: Ints, looks: Bools
-) -> tuple[Floats, tuple[Planned, ...]]:
+) -> tuple[Floats, tuple[PlannedVariance, ...]]:
     """Return S, `History.alive` and the mean rate, shape (3, n_places), and each target's planned variance by level."""
     of_places, parts = np.zeros((3, order.items.size)), []
     with ThreadPoolExecutor(n_threads()) as threads:
@@ -116,7 +116,7 @@ def _planned_of_block(
     known: Ints,
     looks: Bools,
     block: tuple[int, int],
-) -> tuple[Floats, list[Planned]]:
+) -> tuple[Floats, list[PlannedVariance]]:
     """Return the same of a block of queries, by labels that the model draws."""
     part = _QueryBlock.of(order, block)
     lengths = np.maximum(np.diff(part.offsets), 1)
@@ -153,7 +153,7 @@ def _planned_of_block(
             p = segment_probs(target, order)[part.queries][part.owners]
             variances = p**2 * (before[t][s] - after[t][s]) / sizes
             terms[t].append((path[is_of], variances[is_of]))
-    curves = [Planned.of(*(np.concatenate(column) for column in zip(*each, strict=True))) for each in terms]
+    curves = [PlannedVariance.of(*(np.concatenate(column) for column in zip(*each, strict=True))) for each in terms]
     return np.array((planned, n_living / sizes, expected)), curves
 
 

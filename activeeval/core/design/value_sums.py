@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
-from activeeval.core.design.planned import Planned
+from activeeval.core.design.planned_variance import PlannedVariance
 from activeeval.core.types import Bools, Floats
 
 
@@ -69,8 +69,8 @@ class PoolSums:
     open_squares: float
     open_share: float
     squares: float
-    planned: Planned | None = None
-    planned_blindly: Planned | None = None
+    planned: PlannedVariance | None = None
+    planned_blindly: PlannedVariance | None = None
 
     def __add__(self, other: PoolSums) -> PoolSums:
         """Return the totals of two parts together."""

@@ -1,7 +1,7 @@
 from activeeval.core.estimation.effective import effective_sample_size as effective_sample_size
 from activeeval.core.estimation.estimators import (
     SCOPES as SCOPES,
-    Evaluated as Evaluated,
+    EstimatorResult as EstimatorResult,
     check_scope as check_scope,
     estimate as estimate,
     evaluate as evaluate,
@@ -23,8 +23,8 @@ from activeeval.core.estimation.further_looks import (
 from activeeval.core.estimation.intervals import (
     INTERVALS as INTERVALS,
     GroupSequential as GroupSequential,
+    InterimLook as InterimLook,
     IntervalKind as IntervalKind,
-    Look as Look,
     Student as Student,
     find_interval as find_interval,
     looks_of as looks_of,

@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from activeeval.core.design import Reading, Selection
-from activeeval.core.estimation.estimators import Evaluated, evaluate
+from activeeval.core.estimation.estimators import EstimatorResult, evaluate
 from activeeval.core.estimation.evidence import Evidence
 from activeeval.core.types import Floats
 
@@ -90,7 +90,9 @@ def effective_sample_size(evidence: Evidence, reading: Reading, selection: Selec
     return of_values.value / evaluated.variance, ""
 
 
-def value_variance(evidence: Evidence, evaluated: Evaluated, reading: Reading, selection: Selection) -> ValueVariance:
+def value_variance(
+    evidence: Evidence, evaluated: EstimatorResult, reading: Reading, selection: Selection
+) -> ValueVariance:
     """Return how much values differ between queries, Ŝ² by the equations above.
 
     ``evaluated`` is the sample's estimate for the pool.
@@ -103,7 +105,7 @@ def value_variance(evidence: Evidence, evaluated: Evaluated, reading: Reading, s
 
 
 def _as_a_whole(
-    evidence: Evidence, evaluated: Evaluated, reading: Reading, selection: Selection
+    evidence: Evidence, evaluated: EstimatorResult, reading: Reading, selection: Selection
 ) -> tuple[float, ValueVariance]:
     """Return Σ p L of certain queries, and what the open ones' values say of their Σ p (L − R̂)²."""
     weights = evidence.open_share * evidence.importance_weights / evidence.importance_weights.sum()
@@ -114,7 +116,7 @@ def _as_a_whole(
 
 
 def _by_items(
-    evidence: Evidence, evaluated: Evaluated, reading: Reading, selection: Selection
+    evidence: Evidence, evaluated: EstimatorResult, reading: Reading, selection: Selection
 ) -> tuple[float, ValueVariance]:
     """Return Σ p L of certain queries, and of the open ones Σ p (L − R̂)² from what predictions leave."""
     is_settled = reading.settled_by(selection)
@@ -140,7 +142,7 @@ def _noise(evidence: Evidence, weights: Floats, terms: Floats, beyond: Floats, s
     return np.asarray(keep * terms**2 + (1 - keep) * np.minimum(terms**2, within))
 
 
-def _is_supported(evidence: Evidence, evaluated: Evaluated, of_values: ValueVariance) -> bool:
+def _is_supported(evidence: Evidence, evaluated: EstimatorResult, of_values: ValueVariance) -> bool:
     """Return whether a sample tells its n."""
     terms, noise = of_values.terms / of_values.value, of_values.noise / of_values.value**2
     of_variance = evidence.variance_errors(evaluated.contributions, evaluated.variance)

@@ -13,7 +13,7 @@ from activeeval.core.design import Reading
 from activeeval.core.errors import StateError
 from activeeval.core.estimation.evidence import Evidence, EvidenceArrays
 from activeeval.core.estimation.first_phase import NO_SPREAD
-from activeeval.core.interval_ends import UNLIMITED, Basis, Shares
+from activeeval.core.interval_ends import UNLIMITED, IntervalBasis, Shares
 from activeeval.core.kernels import estimates, evidence as kernel
 from activeeval.core.results import Estimate
 from activeeval.core.types import Floats
@@ -22,7 +22,7 @@ SCOPES = ("pool", "population")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Evaluated:
+class EstimatorResult:
     """What an estimator makes of a sample.
 
     Attributes
@@ -55,13 +55,13 @@ class Evaluated:
     contributions: Floats
     plain_variance: float
     limits: tuple[float, float] = UNLIMITED
-    inner: Basis | None = None
+    inner: IntervalBasis | None = None
     shares: Shares | None = None
 
     @property
-    def basis(self) -> Basis:
+    def basis(self) -> IntervalBasis:
         """What its interval rests on."""
-        return Basis(
+        return IntervalBasis(
             value=self.value,
             std_error=math.sqrt(self.variance),
             degrees_of_freedom=self.degrees_of_freedom,
@@ -100,7 +100,7 @@ def supported(observed: Floats, degrees: Floats, planned: Floats) -> Floats:
     return np.where(np.isfinite(observed) & (planned > observed), pulled, observed)
 
 
-def evaluate(evidence: Evidence, scope: str = "pool") -> Evaluated:
+def evaluate(evidence: Evidence, scope: str = "pool") -> EstimatorResult:
     """Return what the estimator of a judged sample makes of it.
 
     Where only certain queries have been judged, the open ones stand as predicted and the variance is infinite.
@@ -134,7 +134,7 @@ def evaluate(evidence: Evidence, scope: str = "pool") -> Evaluated:
     return replace(wide, inner=result.basis, shares=evidence.shares)
 
 
-def _choice(evidence: Evidence, result: Evaluated) -> tuple[float, float]:
+def _choice(evidence: Evidence, result: EstimatorResult) -> tuple[float, float]:
     """Return what the choice of the pool adds to the variance, and its degrees of freedom."""
     if evidence.drawn is None:
         return population_variance(evidence, result), _degrees_of_choice(evidence, result)
@@ -146,11 +146,11 @@ def check_scope(scope: str) -> str:
     return one_of(scope, SCOPES, "scope")
 
 
-def _evaluate(evidence: Evidence) -> Evaluated:
+def _evaluate(evidence: Evidence) -> EstimatorResult:
     n, limits = evidence.values.size, UNLIMITED if evidence.reading is None else evidence.reading.limits
     contributions = np.empty(n)
     if evidence.is_census:
-        return Evaluated(
+        return EstimatorResult(
             value=evidence.base,
             variance=0.0,
             degrees_of_freedom=math.inf,
@@ -165,7 +165,7 @@ def _evaluate(evidence: Evidence) -> Evaluated:
     value, variance, freedom, plain = evidence.solved(contributions)
     seen = (np.array([variance]), np.array([freedom]), np.array([n]))
     (blended,), (freedom,), (observed,), (planned,) = _with_plan(*seen, np.array([evidence.level]), evidence.reading)
-    return Evaluated(
+    return EstimatorResult(
         value=float(evidence.base + value),
         variance=float(blended),
         degrees_of_freedom=float(freedom),
@@ -250,7 +250,7 @@ def estimate(evidence: Evidence, method: str, scope: str = "pool") -> Estimate:
     )
 
 
-def population_variance(evidence: Evidence, result: Evaluated) -> float:
+def population_variance(evidence: Evidence, result: EstimatorResult) -> float:
     """Return what the choice of the pool adds to the variance, S² / N.
 
     S² (1 − Σ p²) is the mean of L² less R² by its unbiased estimate R̂² − V̂, and N is 1 / Σ p². L² is known of certain
@@ -293,7 +293,7 @@ def joint_degrees(of_pool: float, degrees: float, added: float, of_added: float)
     return (of_pool + added) ** 2 / lost
 
 
-def _degrees_of_choice(evidence: Evidence, result: Evaluated) -> float:
+def _degrees_of_choice(evidence: Evidence, result: EstimatorResult) -> float:
     """Return the degrees of freedom of S²: those of the queries' shares of it by the rule for V̂, at most N − 1.
 
     What certain queries add counts as equal shares.

@@ -9,10 +9,10 @@ from functools import singledispatch
 import numpy as np
 
 from activeeval.core.design import Design, Reading, ReadingJudge, Replacement, Scheme, Selection, Selections
-from activeeval.core.estimation.first_phase import DrawnValues, JudgedValues, values_of
+from activeeval.core.estimation.first_phase import FirstPhaseValues, JudgedValues, values_of
 from activeeval.core.interval_ends import Shares
 from activeeval.core.kernels import estimates, evidence as kernel
-from activeeval.core.kernels.bundles import ReadingQueries, Rows, Taken
+from activeeval.core.kernels.bundles import ReadingQueries, Rows, SelectedRows
 from activeeval.core.types import Floats, Ints
 
 
@@ -79,7 +79,7 @@ class Evidence:
     reading: Reading | None = None
     level: float = math.inf
     beyond: Ints | None = None
-    drawn: DrawnValues | None = None
+    drawn: FirstPhaseValues | None = None
     shares: Shares | None = None
 
     @property
@@ -136,7 +136,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class DrawnEvidence(Evidence):
+class ReplacementEvidence(Evidence):
     """What judging queries that were drawn with replacement showed of a target, for the paper's ratio estimator."""
 
     @property
@@ -276,7 +276,7 @@ def evidence_arrays(design: Design, reading: Reading, judge: ReadingJudge, selec
     queries = ReadingQueries(*of_queries, reading.regressors)
     owners, taken = (
         selections.owners,
-        Taken(selections.queries, selections.levels, selections.counts, selections.places),
+        SelectedRows(selections.queries, selections.levels, selections.counts, selections.places),
     )
     sums, starts = np.empty((n, kernel.FIRST + pool.population.size)), np.empty(n + 1, dtype=np.int64)
     n_queries, n_items = np.empty((2, n), dtype=np.int64)
@@ -322,7 +322,7 @@ def _drawn(
     shown = judge.totals(selection)
     is_census = queries.size == pool.n_queries
     values = shown.totals[:, 0]
-    return DrawnEvidence(
+    return ReplacementEvidence(
         is_fitted=False,
         query_probs=p[selection.queries],
         inclusion_probs=scheme.sampling_probs[selection.queries],

@@ -27,7 +27,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from activeeval.core.estimation.significance import MeanSummary, PairedComparison
-from activeeval.core.interval_ends import ROUNDING, UNLIMITED, Basis, Shares
+from activeeval.core.interval_ends import ROUNDING, UNLIMITED, IntervalBasis, Shares
 from activeeval.core.kernels import estimates
 from activeeval.core.pool import QueryDraw, QueryPool
 from activeeval.core.types import Bools, Floats, Ints
@@ -41,7 +41,7 @@ _LEAST_ROOM = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class DrawnValues:
+class FirstPhaseValues:
     """A pool that was drawn from a log, and what judging some of its queries showed of their values.
 
     Attributes
@@ -171,7 +171,7 @@ class DrawnValues:
         (variance, freedom), shares = self.choice(mean), self.shares
         if math.isinf(variance) and shares is not None and shares.n > 1 and math.isfinite(limits[1]):
             variance = 0.0  # all values are the same: their shares tell how many others there may be
-        basis = Basis(
+        basis = IntervalBasis(
             value=mean, std_error=math.sqrt(variance), degrees_of_freedom=freedom, limits=limits, shares=shares
         )
         return MeanSummary.of(basis, self.queries.size, confidence)
@@ -179,7 +179,7 @@ class DrawnValues:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JudgedValues:
-    """Judged queries, or draws of them: which, and as in `DrawnValues` y, s, a, and whether they are certain."""
+    """Judged queries, or draws of them: which, and as in `FirstPhaseValues` y, s, a, and whether they are certain."""
 
     queries: Ints
     values: Floats
@@ -201,7 +201,7 @@ class JudgedValues:
 
 def values_of(
     draw: QueryDraw, query_probs: Floats, known: Floats, shown: JudgedValues, *, by_items: bool
-) -> DrawnValues:
+) -> FirstPhaseValues:
     """Return what judged queries show of a pool that was drawn from a log.
 
     Parameters
@@ -215,7 +215,7 @@ def values_of(
     left = known.copy()
     left[shown.queries[shown.are_certain]] = 0.0
     rows = {f.name: getattr(shown, f.name)[counts] for f in fields(shown)}
-    return DrawnValues(
+    return FirstPhaseValues(
         query_probs=query_probs,
         inclusion_probs=draw.inclusion_probs,
         strata=draw.strata,
@@ -227,7 +227,7 @@ def values_of(
     )
 
 
-def all_values(pool: QueryPool, values: Floats) -> DrawnValues | None:
+def all_values(pool: QueryPool, values: Floats) -> FirstPhaseValues | None:
     """Return what all values of a pool show, shape (n_queries,); None where it was not drawn from a log."""
     if pool.draw is None:
         return None

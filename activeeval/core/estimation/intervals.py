@@ -17,7 +17,7 @@ from scipy.special import ndtr, ndtri, stdtrit
 
 from activeeval.core.checks import strict_share
 from activeeval.core.errors import InputError, did_you_mean
-from activeeval.core.estimation.estimators import Evaluated, evaluate
+from activeeval.core.estimation.estimators import EstimatorResult, evaluate
 from activeeval.core.estimation.evidence import Evidence
 from activeeval.core.interval_ends import inside
 from activeeval.core.kernels import intervals
@@ -32,7 +32,7 @@ _N_NODES = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Look:
+class InterimLook:
     """A sample as it was when somebody looked at it.
 
     Attributes
@@ -44,14 +44,14 @@ class Look:
     """
 
     evidence: Evidence
-    evaluated: Evaluated
+    evaluated: EstimatorResult
     share: float = 1.0
 
 
-def looks_of(evidence: Sequence[Evidence], shares: Sequence[float], scope: str) -> list[Look]:
+def looks_of(evidence: Sequence[Evidence], shares: Sequence[float], scope: str) -> list[InterimLook]:
     """Return a look for each of the samples that a growing one was; there may be more shares than samples so far."""
     parts = zip(evidence, shares, strict=False)
-    return [Look(evidence=each, evaluated=evaluate(each, scope), share=share) for each, share in parts]
+    return [InterimLook(evidence=each, evaluated=evaluate(each, scope), share=share) for each, share in parts]
 
 
 class IntervalKind(Protocol):
@@ -67,17 +67,17 @@ class IntervalKind(Protocol):
     name: ClassVar[str]
     when: ClassVar[str]
 
-    def interval(self, looks: Sequence[Look], confidence: float) -> Interval:
+    def interval(self, looks: Sequence[InterimLook], confidence: float) -> Interval:
         """Return the interval at the last of all planned looks so far."""
 
 
-def _between(evaluated: Evaluated, low: float, high: float, confidence: float) -> Interval:
+def _between(evaluated: EstimatorResult, low: float, high: float, confidence: float) -> Interval:
     """Return an interval that lies inside what the target can be."""
     least, most = inside(np.array([low, high]), evaluated.limits).tolist()
     return Interval(least, most, confidence)
 
 
-def _knows(evaluated: Evaluated) -> bool:
+def _knows(evaluated: EstimatorResult) -> bool:
     return math.isfinite(evaluated.variance) and evaluated.variance > 0 and evaluated.degrees_of_freedom > 0
 
 
@@ -88,7 +88,7 @@ class Student:
     name: ClassVar[str] = "t"
     when: ClassVar[str] = "the default: one look, planned beforehand"
 
-    def interval(self, looks: Sequence[Look], confidence: float) -> Interval:
+    def interval(self, looks: Sequence[InterimLook], confidence: float) -> Interval:
         """Return the interval at the last look."""
         return Interval(*looks[-1].evaluated.basis.ends(confidence), confidence)
 
@@ -178,7 +178,7 @@ class GroupSequential:
         if self.spending not in SPENDING:
             raise InputError(f"unknown spending {self.spending!r}; known: {', '.join(SPENDING)}")
 
-    def interval(self, looks: Sequence[Look], confidence: float) -> Interval:
+    def interval(self, looks: Sequence[InterimLook], confidence: float) -> Interval:
         """Return the interval at the last of all looks so far; infinite where a variance is not known.
 
         Raises
@@ -205,7 +205,7 @@ class GroupSequential:
         return _between(last, last.value - half, last.value + half, confidence)
 
 
-def _timetable(looks: Sequence[Look]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def _timetable(looks: Sequence[InterimLook]) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return information, to two digits of the last look's, and shares of looks that lie far enough apart."""
     final = looks[-1].evaluated.variance
     information, shares, before = [], [], 0.0

@@ -11,7 +11,7 @@ from scipy.special import ndtr
 
 from activeeval.core.checks import floats, generator, one_of, strict_share, whole_number
 from activeeval.core.errors import InputError
-from activeeval.core.interval_ends import ROUNDING, UNLIMITED, Basis, Shares
+from activeeval.core.interval_ends import ROUNDING, UNLIMITED, IntervalBasis, Shares
 from activeeval.core.results import LARGEST_SHARE
 from activeeval.core.types import Floats
 
@@ -45,10 +45,10 @@ class MeanSummary:
     low: float
     high: float
     n: int
-    basis: Basis
+    basis: IntervalBasis
 
     @classmethod
-    def of(cls, basis: Basis, n: int, confidence: float) -> MeanSummary:
+    def of(cls, basis: IntervalBasis, n: int, confidence: float) -> MeanSummary:
         """Summarise ``n`` queries whose mean has a basis."""
         low, high = basis.ends(confidence)
         return cls(basis.value, basis.std_error, low, high, n, basis)
@@ -87,7 +87,7 @@ class PairedComparison:
     ties: int
     losses: int
     n: int
-    basis: Basis
+    basis: IntervalBasis
     largest_share: float | None = None
 
     def at(self, confidence: float) -> PairedComparison:
@@ -130,7 +130,9 @@ def mean_interval(scores: ArrayLike, confidence: float = 0.95, limits: tuple[flo
     mean = 0.0 if abs(mean) <= rounding else mean  # what adds up to 0 but for rounding is no difference
     is_constant = np.ptp(values) <= rounding
     std_error = math.inf if n == 1 else 0.0 if is_constant else float(values.std(ddof=1)) / math.sqrt(n)
-    basis = Basis(value=mean, std_error=std_error, degrees_of_freedom=n - 1.0, limits=limits, shares=Shares.of(values))
+    basis = IntervalBasis(
+        value=mean, std_error=std_error, degrees_of_freedom=n - 1.0, limits=limits, shares=Shares.of(values)
+    )
     return MeanSummary.of(basis, n, confidence)
 
 

@@ -4,12 +4,12 @@ from activeeval.core.grade_models.calibration import (
     calibration_report as calibration_report,
 )
 from activeeval.core.grade_models.cross_fitting import cross_fitted_probs as cross_fitted_probs
-from activeeval.core.grade_models.features import feature_names as feature_names, run_features as run_features
-from activeeval.core.grade_models.forest import ForestGradeModel as ForestGradeModel
-from activeeval.core.grade_models.given import (
+from activeeval.core.grade_models.featureless import (
     GivenProbabilities as GivenProbabilities,
     UniformGradeModel as UniformGradeModel,
 )
+from activeeval.core.grade_models.features import feature_names as feature_names, run_features as run_features
+from activeeval.core.grade_models.forest import ForestGradeModel as ForestGradeModel
 from activeeval.core.grade_models.grader import GraderModel as GraderModel
 from activeeval.core.grade_models.mixture import (
     MixtureGradeModel as MixtureGradeModel,

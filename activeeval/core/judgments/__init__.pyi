@@ -7,7 +7,7 @@ from activeeval.core.judgments.agreement import (
     grade_agreement as grade_agreement,
     preference_agreement as preference_agreement,
 )
-from activeeval.core.judgments.coded import CodedGrades as CodedGrades
+from activeeval.core.judgments.coded_grades import CodedGrades as CodedGrades
 from activeeval.core.judgments.coefficient_intervals import Coefficient as Coefficient
 from activeeval.core.judgments.coefficients import (
     chi_squared as chi_squared,

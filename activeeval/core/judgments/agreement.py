@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from activeeval.core.errors import InputError
-from activeeval.core.judgments.coded import CodedGrades, Relations, every_two
+from activeeval.core.judgments.coded_grades import CodedGrades, Relations, every_two
 from activeeval.core.judgments.coefficient_intervals import (
     Coefficient,
     Seed,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from activeeval.core.judgments.log import ANSWERS, Event, is_of_control
 
-Checked = tuple[str, str]
+PairCheck = tuple[str, str]
 """A judge, and the key of a control."""
 _STANDS = (*ANSWERS, "checked")
 _SAYS = (*_STANDS, "later", "passed", "preferred")
@@ -36,7 +36,7 @@ class Checks:
     n_said: dict[str, int] = field(default_factory=dict)
     standing: dict[str, dict[int, Event]] = field(default_factory=dict)
     posed: dict[str, Event] = field(default_factory=dict)
-    answers: dict[Checked, Event] = field(default_factory=dict)
+    answers: dict[PairCheck, Event] = field(default_factory=dict)
     put_off: dict[str, dict[str, Event]] = field(default_factory=dict)
 
     def apply(self, event: Event) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from activeeval.core.errors import shown
 from activeeval.core.judgments.judgment import BAD, GRADE, PREFERENCE, TRUTH, Judge
-from activeeval.core.judgments.policies import Differing, add_grade, check_alike, one_grade
+from activeeval.core.judgments.policies import DisagreedItem, add_grade, check_alike, one_grade
 from activeeval.core.pool.texts import Texts
 from activeeval.core.types import Ints
 
@@ -54,7 +54,7 @@ def _by_pair(judgments: Judgments, policy: str) -> dict[Pair, dict[str, int]]:
         add_grade(by_pair.setdefault(pair, {}), who, grade, f"{where}: {_named(pair)}")
         if policy == "refuse":
             places.setdefault(pair, {})[who] = where
-    check_alike(Differing(_named(pair), by_pair[pair], places[pair]) for pair in places)
+    check_alike(DisagreedItem(_named(pair), by_pair[pair], places[pair]) for pair in places)
     return by_pair
 
 

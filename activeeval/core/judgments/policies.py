@@ -26,7 +26,7 @@ class Agreement(NamedTuple):
     alike: int
 
 
-class Differing(NamedTuple):
+class DisagreedItem(NamedTuple):
     """An item with what its judges say of it, and where each says so: ``path:line``, or words for a place."""
 
     item: str
@@ -69,7 +69,7 @@ def add_grade(grades: dict[str, int], judge: str, grade: int, place: str) -> Non
         raise InputError(f"{place} has two grades, {_worded(before)} and {_worded(grade)}")
 
 
-def check_alike(items: Iterable[Differing], *, field: str = "policy") -> None:
+def check_alike(items: Iterable[DisagreedItem], *, field: str = "policy") -> None:
     """Raise where judges grade items differently, with the place of each grade; all such items are named.
 
     Parameters

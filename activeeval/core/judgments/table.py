@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.core.errors import InputError, shown
-from activeeval.core.judgments.coded import CodedGrades, Relations
+from activeeval.core.judgments.coded_grades import CodedGrades, Relations
 from activeeval.core.judgments.judgment import GRADE, KINDS, UNJUDGED, Judge, Judgment
 from activeeval.core.judgments.policies import refuse_as_labels, truth_of_machines
 from activeeval.core.pool.texts import Texts

@@ -52,7 +52,7 @@ class OrderArrays(NamedTuple):
     nested: bool
 
 
-class Come(NamedTuple):
+class BundlesBelow(NamedTuple):
     """What comes below a level: a row for every query and key of which something does, ordered by query, then key."""
 
     keys: Any  # (rows,) which key
@@ -62,7 +62,7 @@ class Come(NamedTuple):
     levels: Any  # their levels
 
 
-class Taken(NamedTuple):
+class SelectedRows(NamedTuple):
     """Rows of selections: a query, the level of its selection, how many of its places, and these, ascending."""
 
     queries: Any  # (n,)

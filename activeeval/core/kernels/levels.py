@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from activeeval.core.kernels.bundles import Taken
+from activeeval.core.kernels.bundles import SelectedRows
 from activeeval.core.kernels.compiling import jit as _jit
 from activeeval.core.kernels.numbers import number
 
@@ -246,4 +246,4 @@ def take(come, order, thresholds, costs):
             costs[r] += price + order.overheads[q]
             n_rows += 1
     levels = thresholds[owners[:n_rows]]
-    return owners[:n_rows], Taken(queries[:n_rows], levels, counts[:n_rows], places[:n_places])
+    return owners[:n_rows], SelectedRows(queries[:n_rows], levels, counts[:n_rows], places[:n_places])

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from activeeval.core.errors import InputError
 from activeeval.core.interval_ends import UNLIMITED
 from activeeval.core.measures.gains_and_discounts import (
-    AtLeast,
+    BinaryGain,
     Discounts,
     Exponential,
     as_discounts,
@@ -178,7 +178,7 @@ class _Family(WithRule):
         discounts, gains = np.append(self.discount_vector(longest), 0.0), np.array([0.0, 1.0])
         if not self.is_additive:
             return float(discounts.min()), float(discounts.max())
-        if top is None and not isinstance(self._rule, AtLeast):
+        if top is None and not isinstance(self._rule, BinaryGain):
             return UNLIMITED if (discounts < 0).any() else (0.0, math.inf)
         if top is not None:
             gains = np.append(self._values(top + 1), 0.0)

@@ -42,7 +42,7 @@ def number_text(value: float) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Open:
+class _OpenRule:
     """A rule that works on a scale of any length, until it is closed."""
 
     depends_on_scale: ClassVar[bool] = False
@@ -55,7 +55,7 @@ class _Open:
 
 
 @dataclass(frozen=True, slots=True)
-class Exponential(_Open):
+class Exponential(_OpenRule):
     """The gain 2^y − 1 of a grade y."""
 
     def values(self, n_grades: int) -> Floats:
@@ -67,7 +67,7 @@ class Exponential(_Open):
 
 
 @dataclass(frozen=True, slots=True)
-class Linear(_Open):
+class Linear(_OpenRule):
     """A gain that is the grade itself, g(y) = y."""
 
     def values(self, n_grades: int) -> Floats:
@@ -78,7 +78,7 @@ class Linear(_Open):
 
 
 @dataclass(frozen=True, slots=True)
-class AtLeast(_Open):
+class BinaryGain(_OpenRule):
     """A gain of 1 for relevant items, of a grade from ``rel`` on, else 0."""
 
     rel: int = field(default=1, kw_only=True)
@@ -91,7 +91,7 @@ class AtLeast(_Open):
 
 
 @dataclass(frozen=True, slots=True)
-class Stop(_Open):
+class StopProbability(_OpenRule):
     """The probability that a user stops at an item of grade y, ℓ(y) = (2^y − 1) / 2^max_grade."""
 
     depends_on_scale: ClassVar[bool] = True
@@ -127,7 +127,7 @@ class LookupTable:
 
 def as_rule(values: Any, what: str, lower: float = -np.inf, upper: float = np.inf) -> GradeRule:
     """Return a rule; a vector becomes a `LookupTable` once its values are finite and within the bounds."""
-    if isinstance(values, (Exponential, Linear, AtLeast, Stop, LookupTable)):
+    if isinstance(values, (Exponential, Linear, BinaryGain, StopProbability, LookupTable)):
         return values
     try:
         vector = np.asarray(values, dtype=np.float64)

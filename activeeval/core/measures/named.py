@@ -11,13 +11,13 @@ from activeeval.core.checks import LARGEST_GRADE, strict_share, whole_number
 from activeeval.core.errors import InputError
 from activeeval.core.measures.families import Additive, Cascade
 from activeeval.core.measures.gains_and_discounts import (
-    AtLeast,
+    BinaryGain,
     ConstantDiscount,
     Exponential,
     GeometricDiscount,
     GradeRule,
     Linear,
-    Stop,
+    StopProbability,
     as_rule,
     log_discount,
     reciprocal_discount,
@@ -44,14 +44,14 @@ def least_relevant(measure: object) -> int | None:
     (2, None)
     """
     values = [getattr(measure, field.name) for field in fields(measure)] if is_dataclass(measure) else []
-    rules = [value.rel for value in values if isinstance(value, AtLeast)]
+    rules = [value.rel for value in values if isinstance(value, BinaryGain)]
     rel = getattr(measure, "rel", None)
     return rules[0] if rules else rel if isinstance(rel, int) else None
 
 
-def relevance_rule(rel: int) -> AtLeast:
+def relevance_rule(rel: int) -> BinaryGain:
     """Return the rule that calls grades from ``rel`` on relevant."""
-    return AtLeast(rel=whole_number(rel, "rel", 0))
+    return BinaryGain(rel=whole_number(rel, "rel", 0))
 
 
 def needed_cutoff(cutoff: Any, name: str) -> int:
@@ -83,7 +83,7 @@ def ERR(max_grade: int | None = None, cutoff: int | None = None) -> Cascade:
     ERR(max_rel=4)@20 ERR(max_rel=2)
     """
     top = None if max_grade is None else whole_number(max_grade, "max_grade", 1, LARGEST_GRADE)
-    return Cascade(Stop(top), reciprocal_discount, cutoff, "ERR")
+    return Cascade(StopProbability(top), reciprocal_discount, cutoff, "ERR")
 
 
 def RBP(p: float = 0.8, rel: int = 1, gains: Any = None, cutoff: int | None = None) -> Additive:

@@ -12,7 +12,7 @@ from activeeval.core.checks import LARGEST_GRADE
 from activeeval.core.errors import InputError
 from activeeval.core.measures.gains_and_discounts import number_text
 from activeeval.core.measures.labels import SoftLabels
-from activeeval.core.measures.ranked import _Ranked
+from activeeval.core.measures.ranked import _RankedMeasure
 from activeeval.core.measures.ranking_checks import (
     check_pool,
     checked_cutoff,
@@ -29,7 +29,7 @@ Rows = tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class RankGains(_Ranked):
+class RankGains(_RankedMeasure):
     """A measure that adds up what each rank holds, the gain of a grade being another one at each rank.
 
     L = Σ_i w_{i, y_i}. Where the weights are of rank one, w_{i,y} = c_i g(y), it is `Additive` (case 2 and case 1 of

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from activeeval.core.errors import InputError
 from activeeval.core.measures.families import Additive
-from activeeval.core.measures.gains_and_discounts import AtLeast, ConstantDiscount, GradeRule, Linear
+from activeeval.core.measures.gains_and_discounts import BinaryGain, ConstantDiscount, GradeRule, Linear
 from activeeval.core.measures.labels import LabelsLike, SoftLabels, checked_labels
 from activeeval.core.measures.named import DCG, gain_rule, needed_cutoff, relevance_rule
 from activeeval.core.measures.ranking_checks import (
@@ -33,7 +33,7 @@ _N_SAMPLES = 200
 SEED = 20130301  # any, but one: moments are a function of what they are given
 
 
-class _Ranked(WithCutoff):
+class _RankedMeasure(WithCutoff):
     """Scores one ranking or the difference of two through `_value`."""
 
     __slots__ = ()
@@ -61,7 +61,7 @@ class _Ranked(WithCutoff):
         return pool.n_items if self.cutoff is None else int(self.cutoff)
 
 
-class Normalised(_Ranked):
+class Normalised(_RankedMeasure):
     """What nDCG, R and AP share: every item of a query counts, as each may be in the ideal ranking."""
 
     __slots__ = ()
@@ -214,7 +214,7 @@ class Recall(_Ratio):
     label: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rel", self.rel if isinstance(self.rel, AtLeast) else relevance_rule(self.rel))
+        object.__setattr__(self, "rel", self.rel if isinstance(self.rel, BinaryGain) else relevance_rule(self.rel))
         object.__setattr__(self, "cutoff", needed_cutoff(self.cutoff, "R"))
 
     @property
@@ -277,7 +277,7 @@ class AP(Normalised):
 
 
 @dataclass(frozen=True, slots=True)
-class Judged(_Ranked):
+class Judged(_RankedMeasure):
     """The share of the first ``cutoff`` ranked items that somebody has judged; 0 for an empty list.
 
     Examples

@@ -114,7 +114,7 @@ class TopK(Normalised):
         raise InputError(f"{self} is of queries judged whole: a part of the items has no top {self.k}")
 
     def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
-        from activeeval.core.kernels import scores, tied
+        from activeeval.core.kernels import scores, tie_values
 
         measure, grades = self.of_grades, labels.grades
         label_values, numerators = np.zeros(pool.n_items), np.empty(pool.n_queries)
@@ -122,11 +122,11 @@ class TopK(Normalised):
         lists = (self.discount_vector(longest_list(ranking)), ranking.offsets, ranking.items)
         if isinstance(measure, Cascade):
             stops = sealed(measure.stop_probs.values(n_grades))
-            tied.tied_stops(grades, stops, pool.query_offsets, ranking.offsets, ranking.items, label_values)
+            tie_values.tied_stops(grades, stops, pool.query_offsets, ranking.offsets, ranking.items, label_values)
             scores.cascade_scores(codes, sealed(label_values), *lists, numerators)
             return numerators
         gains = sealed(measure.gains.values(n_grades))
-        tied.tied_gains(grades, gains, pool.query_offsets, label_values)
+        tie_values.tied_gains(grades, gains, pool.query_offsets, label_values)
         scores.additive_scores(codes, sealed(label_values), *lists, numerators)
         ideal = self._ideals(pool, grades, gains)
         return np.divide(numerators, ideal, out=np.zeros_like(numerators), where=ideal > 0)

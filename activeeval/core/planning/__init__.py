@@ -6,7 +6,7 @@ from activeeval.core.planning.goals import Goal
 from activeeval.core.planning.held_out import HeldOut
 from activeeval.core.planning.least_budget import BoundedPlan, least_budget
 from activeeval.core.planning.new_labels import LeastLabels, least_labels
-from activeeval.core.planning.pilots import Lesson
+from activeeval.core.planning.pilots import PilotRatios
 from activeeval.core.planning.planner import Planner
 from activeeval.core.planning.plans import PlannedRow, QuestionPlan, SamplePlan, best_method, needed_for, planned_rows
 from activeeval.core.planning.prospects import Prospect, SegmentRow
@@ -23,7 +23,7 @@ __all__ = [
     "Goal",
     "HeldOut",
     "LeastLabels",
-    "Lesson",
+    "PilotRatios",
     "PlannedRow",
     "Planner",
     "Prospect",

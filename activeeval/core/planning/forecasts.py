@@ -15,11 +15,11 @@ from typing import Protocol
 import numpy as np
 
 from activeeval.core.design import Order, RatePlan
-from activeeval.core.design.planned import Planned
+from activeeval.core.design.planned_variance import PlannedVariance
 from activeeval.core.design.replacement import DRAWS_PER_QUERY, ReplacementDraws
 from activeeval.core.errors import InputError
 from activeeval.core.planning.curves import Curve
-from activeeval.core.planning.pilots import Lesson
+from activeeval.core.planning.pilots import PilotRatios
 from activeeval.core.planning.prospects import FITTED, Prospect
 from activeeval.core.planning.rehearsals import Rehearsal
 from activeeval.core.planning.scales import KNOWN, Scale
@@ -32,7 +32,7 @@ _NOTHING = 1e-12
 """A share of all that varies which is rounding: all that a question needs is judged for sure."""
 
 
-class Way(Protocol):
+class SpendingRule(Protocol):
     """How a method spends a budget: by levels, or by draws with replacement."""
 
     @property
@@ -44,7 +44,7 @@ class Way(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ByLevels:
+class LevelSpending:
     """A method that judges upward by level.
 
     Attributes
@@ -60,7 +60,7 @@ class ByLevels:
     plan: RatePlan
     is_fitted: bool
     is_predicted: bool = True
-    curve: Planned | None = None
+    curve: PlannedVariance | None = None
     within: Bools | None = None
 
     @property
@@ -103,7 +103,7 @@ class ByLevels:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ByHistory:
+class AdaptiveSpending:
     """A method that judges upward by level, to depths that follow the labels of their queries.
 
     Attributes
@@ -119,7 +119,7 @@ class ByHistory:
 
     order: Order
     alive: Floats
-    curve: Planned
+    curve: PlannedVariance
     is_fitted: bool
 
     @property
@@ -140,7 +140,7 @@ class ByHistory:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ByDraws:
+class DrawSpending:
     """A method that draws queries with replacement and judges them whole, those drawn again for nothing.
 
     Attributes
@@ -214,12 +214,12 @@ class Forecast:
     """
 
     method: str
-    way: Way
+    way: SpendingRule
     values: Values
     cost: float
     least: float
     scale: Scale = KNOWN
-    lesson: Lesson | None = None
+    lesson: PilotRatios | None = None
     rehearsal: Rehearsal | None = None
     is_untried: bool = False
     widest: float = math.inf
@@ -270,7 +270,7 @@ class Forecast:
     @property
     def is_followed(self) -> bool:
         """Whether depths follow labels: no bound is known of what other probabilities would leave."""
-        return isinstance(self.way, ByHistory)
+        return isinstance(self.way, AdaptiveSpending)
 
     @property
     def is_guess(self) -> bool:
@@ -279,11 +279,11 @@ class Forecast:
 
     def least_variance(self, budget: float) -> float:
         """Return the least variance that any probabilities of this method's places leave; infinite where unknown."""
-        if not isinstance(self.way, ByLevels) or not self.way.is_predicted:
+        if not isinstance(self.way, LevelSpending) or not self.way.is_predicted:
             return math.inf
         return self.taught_scale.value * self.way.plan.least(budget)
 
-    def taught(self, lesson: Lesson | None) -> Forecast:
+    def taught(self, lesson: PilotRatios | None) -> Forecast:
         """Return the forecast rescaled by what pilots have shown, where there are any."""
         return replace(self, lesson=lesson)
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from activeeval.core.design import LeastCost, RatePlan, least_cost
 from activeeval.core.design.methods import Method
-from activeeval.core.planning.forecasts import ByLevels, Forecast
+from activeeval.core.planning.forecasts import Forecast, LevelSpending
 from activeeval.core.planning.goals import Goal
 from activeeval.core.planning.planner import Planner
 from activeeval.core.planning.prospects import Prospect
@@ -172,7 +172,7 @@ def forecasts_like(
 
 def plan_of(forecast: Forecast) -> RatePlan:
     """Return the plan of a method by levels."""
-    assert isinstance(forecast.way, ByLevels)
+    assert isinstance(forecast.way, LevelSpending)
     return forecast.way.plan
 
 

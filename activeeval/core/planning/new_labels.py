@@ -22,12 +22,12 @@ from functools import cached_property
 import numpy as np
 
 from activeeval.core.design import DesignInput, LeastCost, equal_loss_weights, least_cost
-from activeeval.core.design.carried_samples import InHand, PlacesInHand
+from activeeval.core.design.carried_samples import EarlierLabels, EarlierPlaces
 from activeeval.core.design.inputs import joint_variances
 from activeeval.core.design.methods import Method
 from activeeval.core.design.rates import weighed
 from activeeval.core.interval_ends import t_quantile
-from activeeval.core.planning.forecasts import ByLevels, Forecast
+from activeeval.core.planning.forecasts import Forecast, LevelSpending
 from activeeval.core.planning.goals import Goal
 from activeeval.core.planning.least_budget import forecasts_like, move, plan_of
 from activeeval.core.planning.planner import Planner
@@ -68,7 +68,12 @@ class LeastLabels:
 
 
 def least_labels(
-    planner: Planner, method: Method, goals: Mapping[int, Goal], in_hand: InHand, budget: float, beside: Sequence[int]
+    planner: Planner,
+    method: Method,
+    goals: Mapping[int, Goal],
+    in_hand: EarlierLabels,
+    budget: float,
+    beside: Sequence[int],
 ) -> LeastLabels:
     """Return the least new labels that reach a half-width for each of several targets, and by which weights.
 
@@ -122,13 +127,13 @@ class _LabelSearch:
     planner: Planner
     method: Method
     goals: Mapping[int, Goal]
-    in_hand: InHand
+    in_hand: EarlierLabels
     budget: float
     beside: Sequence[int]
 
-    def places(self, forecasts: Sequence[Forecast]) -> PlacesInHand:
+    def places(self, forecasts: Sequence[Forecast]) -> EarlierPlaces:
         """Return the places of the order of a design, with what is in hand of them."""
-        return PlacesInHand.of(plan_of(forecasts[0]).order, self.in_hand, self.budget)
+        return EarlierPlaces.of(plan_of(forecasts[0]).order, self.in_hand, self.budget)
 
     @cached_property
     def known(self) -> tuple[Forecast, ...]:
@@ -175,7 +180,7 @@ class _LabelSearch:
         moves = {which: move(goal, self.prospect(forecasts[which], reached)) for which, goal in self.goals.items()}
         return labels, moves
 
-    def enough(self, forecasts: Sequence[Forecast], places: PlacesInHand) -> float:
+    def enough(self, forecasts: Sequence[Forecast], places: EarlierPlaces) -> float:
         """Return the least threshold at which all half-widths are reached; 0 where they are already."""
         if self.reaches(forecasts, places.readable(0.0)):
             return 0.0
@@ -206,7 +211,7 @@ class _LabelSearch:
 
     def prospect_of(self, forecast: Forecast, judged: Floats, chances: Floats) -> Prospect:
         """Return what to expect of probabilities of wanted places and of queries."""
-        assert isinstance(forecast.way, ByLevels)
+        assert isinstance(forecast.way, LevelSpending)
         plan = forecast.way.plan
         in_the_end = float(plan.order.costs[plan.places] @ judged)
         return forecast.prospect(in_the_end, forecast.way.of_chances(chances, judged))

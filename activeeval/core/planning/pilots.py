@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from activeeval.core.design import Design, DesignInput, GradeProbs, Places, RatePlan, Reading, Selection
+from activeeval.core.design import Design, DesignInput, GradeProbs, OrderPlaces, RatePlan, Reading, Selection
 from activeeval.core.errors import InputError
 from activeeval.core.estimation import evaluate, evidence_of
 from activeeval.core.estimation.effective import ValueVariance, value_variance
@@ -80,14 +80,14 @@ class Ratio:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lesson:
+class PilotRatios:
     """What pilots have shown of a target: ratios of the variance of residuals, and of S², to what the model expects."""
 
     of_residuals: Ratio
     of_values: Ratio
 
     @classmethod
-    def together(cls, lessons: Sequence[Lesson]) -> Lesson:
+    def together(cls, lessons: Sequence[PilotRatios]) -> PilotRatios:
         """Return what several pilots teach together, weighed by degrees of freedom."""
         residuals, values = [lesson.of_residuals for lesson in lessons], [lesson.of_values for lesson in lessons]
         return cls(of_residuals=_together(residuals), of_values=_together(values))
@@ -136,7 +136,7 @@ class Pilot:
             raise InputError(f"{what} teaches no plan: expected levels")
         order, stage, predicting = design.order, design.stage, design.stage.model(beliefs)
         reading = stage.reading(target, order, predicting, design.known)
-        places = Places.of_order(order)
+        places = OrderPlaces.of_order(order)
         design_input = DesignInput(
             stage=stage, targets=(target,), beliefs=predicting, known=design.known, places=places
         )
@@ -147,7 +147,7 @@ class Pilot:
             values=Values.of(target, beliefs),
         )
 
-    def lesson(self, selection: Selection, labels: LabelsLike) -> Lesson:
+    def lesson(self, selection: Selection, labels: LabelsLike) -> PilotRatios:
         """Return what a judged selection teaches.
 
         Parameters
@@ -169,7 +169,7 @@ class Pilot:
         expected = self.plan.at_level(selection.level)
         if not (expected > 0 and self.values.spread > 0):
             raise InputError(f"the grade model leaves nothing open of {name}: there is nothing to rescale")
-        return Lesson(
+        return PilotRatios(
             of_residuals=Ratio(value=evaluated.observed / expected, degrees_of_freedom=evaluated.degrees_of_freedom),
             of_values=self._of_values(value_variance(sample, evaluated, self.reading, selection)),
         )

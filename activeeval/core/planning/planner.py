@@ -14,7 +14,7 @@ from activeeval.core.design import (
     DesignInput,
     GradeProbs,
     Order,
-    Places,
+    OrderPlaces,
     RatePlan,
     Reading,
     Replacement,
@@ -24,9 +24,9 @@ from activeeval.core.design import (
 from activeeval.core.design.methods import METHODS, Method
 from activeeval.core.measures import LabelsLike, Target
 from activeeval.core.planning.drawn_labels import drawn_labels, n_taught, skewed, spread_above
-from activeeval.core.planning.forecasts import ByDraws, ByHistory, ByLevels, Forecast, Way
+from activeeval.core.planning.forecasts import AdaptiveSpending, DrawSpending, Forecast, LevelSpending, SpendingRule
 from activeeval.core.planning.held_out import HeldOut
-from activeeval.core.planning.pilots import Lesson, Pilot
+from activeeval.core.planning.pilots import Pilot, PilotRatios
 from activeeval.core.planning.prospects import Prospect
 from activeeval.core.planning.rehearsals import MOST_ITEMS, rehearse
 from activeeval.core.planning.scales import UNREHEARSED, UNTRAINED, Scale, learned_scale, rehearsed_scale, usual_scale
@@ -211,7 +211,7 @@ class Planner:
         """The grade model with its query factor and what is known."""
         return self._beliefs_given(self.known)
 
-    def lesson(self, design: Design, selection: Selection, labels: LabelsLike, which: int = 0) -> Lesson:
+    def lesson(self, design: Design, selection: Selection, labels: LabelsLike, which: int = 0) -> PilotRatios:
         """Return what a pilot's judged selection teaches of a target; see `activeeval.core.planning.pilots.Pilot`.
 
         The grade model is asked without the labels of the pilot, also where they are known by now.
@@ -245,15 +245,15 @@ class Planner:
         return self._design_inputs[key]
 
 
-def _of_design(way: Way, design: Design, target: Target) -> Way:
+def _of_design(way: SpendingRule, design: Design, target: Target) -> SpendingRule:
     """Take the variance by level that a design plans itself, as it has it at hand: a drawn sample says the same."""
-    if not isinstance(way, ByLevels) or not way.is_predicted:
+    if not isinstance(way, LevelSpending) or not way.is_predicted:
         return way
     (reading,) = (each for each in design.readings if each.target is target)
     return replace(way, curve=reading.plan)
 
 
-def _following(design: Design, which: int, method: Method) -> Way:
+def _following(design: Design, which: int, method: Method) -> SpendingRule:
     """Return how a design whose depths follow labels spends a budget on one of its targets."""
     history = design.history
     assert history is not None
@@ -262,45 +262,51 @@ def _following(design: Design, which: int, method: Method) -> Way:
         "alive": history.alive,
         "curve": history.curves[which],
     }
-    return ByHistory(**shared, is_fitted=method.is_fitted)
+    return AdaptiveSpending(**shared, is_fitted=method.is_fitted)
 
 
 @singledispatch
-def _way(scheme: Scheme, method: Method, design_input: DesignInput, order: Order, which: int, values: Values) -> Way:
+def _way(
+    scheme: Scheme, method: Method, design_input: DesignInput, order: Order, which: int, values: Values
+) -> SpendingRule:
     """Return how a method spends a budget on one of the targets of a part: by levels, where nothing else is known."""
     if design_input.beliefs is None:
-        return ByLevels(
+        return LevelSpending(
             plan=_unmodelled(design_input.places, order, values), is_fitted=method.is_fitted, is_predicted=False
         )
     plan, within = RatePlan.of_input(design_input, order, which), design_input.targets[which].within
-    return ByLevels(plan=plan, is_fitted=method.is_fitted, within=within)
+    return LevelSpending(plan=plan, is_fitted=method.is_fitted, within=within)
 
 
 @_way.register
 def _by_draws(
     scheme: Replacement, method: Method, design_input: DesignInput, order: Order, which: int, values: Values
-) -> Way:
+) -> SpendingRule:
     return _draws(scheme, order, values)
 
 
 @singledispatch
-def _drawn_way(scheme: Scheme, method: Method, order: Order, reading: Reading, values: Values) -> Way:
+def _drawn_way(scheme: Scheme, method: Method, order: Order, reading: Reading, values: Values) -> SpendingRule:
     """Return how a design spends a budget on the target of one of its readings."""
-    plan = _unmodelled(Places.of_order(order), order, values)
-    return ByLevels(plan=plan, is_fitted=method.is_fitted, is_predicted=reading.beliefs is not None, curve=reading.plan)
+    plan = _unmodelled(OrderPlaces.of_order(order), order, values)
+    return LevelSpending(
+        plan=plan, is_fitted=method.is_fitted, is_predicted=reading.beliefs is not None, curve=reading.plan
+    )
 
 
 @_drawn_way.register
-def _drawn_by_draws(scheme: Replacement, method: Method, order: Order, reading: Reading, values: Values) -> Way:
+def _drawn_by_draws(
+    scheme: Replacement, method: Method, order: Order, reading: Reading, values: Values
+) -> SpendingRule:
     return _draws(scheme, order, values)
 
 
-def _draws(scheme: Replacement, order: Order, values: Values) -> ByDraws:
+def _draws(scheme: Replacement, order: Order, values: Values) -> DrawSpending:
     sizes = np.bincount(order.place_queries, minlength=order.n_queries).astype(np.float64)
-    return ByDraws(draws=scheme.draws_of(order), sampling_probs=scheme.sampling_probs, values=values, sizes=sizes)
+    return DrawSpending(draws=scheme.draws_of(order), sampling_probs=scheme.sampling_probs, values=values, sizes=sizes)
 
 
-def _unmodelled(places: Places, order: Order, values: Values) -> RatePlan:
+def _unmodelled(places: OrderPlaces, order: Order, values: Values) -> RatePlan:
     """Return the plan of a target without a model: one value is predicted for all queries."""
     return RatePlan(
         order=order,

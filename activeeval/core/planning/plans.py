@@ -11,9 +11,9 @@ from activeeval.core.design.methods import robust_methods
 from activeeval.core.errors import InputError
 from activeeval.core.interval_ends import t_quantile
 from activeeval.core.measures import SampledMeasure, Target
-from activeeval.core.planning.forecasts import ByLevels, Forecast
+from activeeval.core.planning.forecasts import Forecast, LevelSpending
 from activeeval.core.planning.goals import Goal
-from activeeval.core.planning.pilots import Lesson
+from activeeval.core.planning.pilots import PilotRatios
 from activeeval.core.planning.prospects import Prospect
 from activeeval.core.results import Note, Told, rounded_up
 
@@ -79,7 +79,7 @@ class QuestionPlan:
     rows: tuple[PlannedRow, ...]
     goals: tuple[Goal, ...]
     best: str
-    lesson: Lesson | None = None
+    lesson: PilotRatios | None = None
     systems: tuple[str, ...] = ()
     name: str = ""
     names: tuple[str, ...] = ()
@@ -134,7 +134,7 @@ class QuestionPlan:
             "free": None,
         }
         way = forecast.way
-        if isinstance(way, ByLevels) and row.prospect.of_pool > 0:
+        if isinstance(way, LevelSpending) and row.prospect.of_pool > 0:
             numbers["between"] = way.plan.between(budget)
             if self.target.pool.query_costs.any():
                 free = forecast.taught_scale.value * way.plan.without_overhead().least(budget)
@@ -242,7 +242,7 @@ class SamplePlan:
         return [(plan.name, note) for plan in self.hardest for note in plan.notes(confidence)]
 
 
-def _taught(lesson: Lesson, forecast: Forecast) -> Note:
+def _taught(lesson: PilotRatios, forecast: Forecast) -> Note:
     """Return what pilots have taught."""
     ratio = lesson.of_residuals
     low, high = ratio.bounds

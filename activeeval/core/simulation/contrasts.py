@@ -24,7 +24,7 @@ Pair = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AtOnce:
+class SimultaneousResults:
     """What a method's shared sample says of all differences at once, at one budget, over all repetitions.
 
     Attributes
@@ -70,7 +70,7 @@ def simulate_contrasts(
     *,
     interval: str = "t",
     **options: Unpack[SimulationOptions],
-) -> tuple[dict[Pair, list[Summary]], list[AtOnce]]:
+) -> tuple[dict[Pair, list[Summary]], list[SimultaneousResults]]:
     """Compare shared samples of several systems with passive ones, each of which is drawn for one difference alone.
 
     Parameters
@@ -135,7 +135,7 @@ def _at_once(
     truths: Mapping[Pair, float],
     k: int,
     budget: float,
-) -> AtOnce:
+) -> SimultaneousResults:
     pairs = list(truths)
     errors = np.array([runs[pair].values[:, k] - truths[pair] for pair in pairs])
     degrees = np.array([runs[pair].degrees_of_freedom[:, k] for pair in pairs])
@@ -145,7 +145,7 @@ def _at_once(
         variances[:, i, j] = variances[:, j, i] = run.variances[:, k]
     held = [hold_at_once(errors[:, r], variances[r], pairs, degrees[:, r]) for r in range(errors.shape[1])]
     of_passive = np.array([reference[pair].values[:, k] - truths[pair] for pair in pairs])
-    return AtOnce(
+    return SimultaneousResults(
         method=name,
         budget=budget,
         repetitions=errors.shape[1],

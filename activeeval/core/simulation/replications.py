@@ -16,7 +16,7 @@ from activeeval.core.design.replacement import DRAWS_PER_QUERY
 from activeeval.core.design.schemes import ROUNDING
 from activeeval.core.errors import InputError
 from activeeval.core.estimation import (
-    Evaluated,
+    EstimatorResult,
     EvidenceArrays,
     IntervalKind,
     Student,
@@ -50,8 +50,8 @@ class Replications:
     """Every repetition of one design at every budget, each array of shape (repetitions, budgets).
 
     `variances` are V*, `observed` V̂ and `planned` what the design planned, as in
-    `activeeval.core.estimation.Evaluated`. `n_open` counts the judged queries that chance chose, `lows` and `highs` are
-    the ends of 95 % intervals of the kind that was asked for, `spent` is in mean items.
+    `activeeval.core.estimation.EstimatorResult`. `n_open` counts the judged queries that chance chose, `lows` and
+    `highs` are the ends of 95 % intervals of the kind that was asked for, `spent` is in mean items.
     """
 
     values: Floats
@@ -164,7 +164,7 @@ def replicate_with(
     design = design.followed(labels)
     reading = design.reading(options.get("target"))
     kind = find_interval(options.get("interval", "t"))()
-    asked = _Replayed(
+    asked = _ReplicationTask(
         design=design, reading=reading, labels=labels, budgets=budgets, kind=kind, scope=scope, expected=expected
     )
     run, most = _runner(design.scheme, asked)
@@ -177,7 +177,7 @@ def replicate_with(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Replayed:
+class _ReplicationTask:
     """What is run again and again, and what is asked of each repetition: see `replicate`."""
 
     design: Design
@@ -195,13 +195,13 @@ class _Replayed:
 
 
 @singledispatch
-def _runner(scheme: Scheme, asked: _Replayed) -> tuple[Run, int]:
+def _runner(scheme: Scheme, asked: _ReplicationTask) -> tuple[Run, int]:
     """Return the function that runs the repetitions of some keys, and of how many together at most."""
     raise TypeError(f"nobody has said how samples of {scheme!r} are drawn again and again")
 
 
 @_runner.register
-def _by_levels(scheme: Levels, asked: _Replayed) -> tuple[Run, int]:
+def _by_levels(scheme: Levels, asked: _ReplicationTask) -> tuple[Run, int]:
     design, budgets, judge = asked.design, asked.budgets, asked.reading.judge(asked.labels)
     limit = scheme.limit(design.order, budgets[-1])
     n_places = float(design.order.inclusion_probs(limit)[1].sum())
@@ -225,7 +225,7 @@ def _by_levels(scheme: Levels, asked: _Replayed) -> tuple[Run, int]:
     return run, int(np.clip(_MOST_PLACES / max(n_places, 1.0), 1, _MOST))
 
 
-def _add_looks(out: Floats, which: Ints, samples: Sequence[EvidenceArrays], asked: _Replayed) -> None:
+def _add_looks(out: Floats, which: Ints, samples: Sequence[EvidenceArrays], asked: _ReplicationTask) -> None:
     """Fill estimates and intervals of repetitions, sample by sample and look by look."""
     shares = (asked.budgets / asked.budgets[-1]).tolist()
     for row, r in enumerate(which.tolist()):
@@ -235,7 +235,7 @@ def _add_looks(out: Floats, which: Ints, samples: Sequence[EvidenceArrays], aske
         out[r, :, _ENDS] = [(end.low, end.high) for end in ends]
 
 
-def _estimated_columns(estimate: Evaluated) -> tuple[float, ...]:
+def _estimated_columns(estimate: EstimatorResult) -> tuple[float, ...]:
     return estimate.value, estimate.variance, estimate.degrees_of_freedom, estimate.observed, estimate.planned
 
 
@@ -246,7 +246,7 @@ def _add_ends(out: Floats, limits: tuple[float, float]) -> None:
 
 
 @_runner.register
-def _with_replacement(scheme: Replacement, asked: _Replayed) -> tuple[Run, int]:
+def _with_replacement(scheme: Replacement, asked: _ReplicationTask) -> tuple[Run, int]:
     order, budgets, expected = asked.design.order, asked.budgets, asked.expected
     if not asked.is_plain:
         raise InputError(

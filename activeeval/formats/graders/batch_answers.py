@@ -25,7 +25,7 @@ PAIRS = ".pairs.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
-class AskedPair:
+class RequestedPair:
     """The pair that a question is about, and the question's version.
 
     Attributes
@@ -39,7 +39,7 @@ class AskedPair:
     model: str = ""
 
 
-def read_asked(path: PathLike) -> dict[str, AskedPair]:
+def read_asked(path: PathLike) -> dict[str, RequestedPair]:
     """Return the pair of each question, by its id: a table custom_id, query_id, doc_id, prompt_version, model."""
     sheet = read_sheet(path)
     names = [sheet.column(name, (name,)) for name in ("custom_id", "query_id", "doc_id")]
@@ -47,10 +47,10 @@ def read_asked(path: PathLike) -> dict[str, AskedPair]:
     columns += [
         sheet.words(name) if name in sheet.columns else [""] * sheet.n_rows for name in ("prompt_version", "model")
     ]
-    return {custom_id: AskedPair(*rest) for custom_id, *rest in zip(*columns, strict=True)}
+    return {custom_id: RequestedPair(*rest) for custom_id, *rest in zip(*columns, strict=True)}
 
 
-def asked_beside(path: PathLike, first_id: str) -> dict[str, AskedPair]:
+def asked_beside(path: PathLike, first_id: str) -> dict[str, RequestedPair]:
     """Return what was asked, of the table of pairs beside a file of answers that holds the first of them."""
     folder = Path(path).parent
     for beside in sorted(folder.glob(f"*{PAIRS}")):
@@ -66,7 +66,7 @@ def asked_beside(path: PathLike, first_id: str) -> dict[str, AskedPair]:
 class _Reply(NamedTuple):
     """A reply: to what, its grade (NaN without one) and what its tokens say of grades, tokens used, model, line."""
 
-    pair: AskedPair
+    pair: RequestedPair
     value: float = math.nan
     shares: Mapping[int, float] = {}
     tokens: tuple[int, int] = (0, 0)
@@ -76,7 +76,7 @@ class _Reply(NamedTuple):
     is_answer: bool = False
 
 
-def batch_replies(parts: Iterator[Sheet], path: PathLike, asked: Mapping[str, AskedPair] | None = None) -> Replies:
+def batch_replies(parts: Iterator[Sheet], path: PathLike, asked: Mapping[str, RequestedPair] | None = None) -> Replies:
     """Return the replies of a file of answers.
 
     A question with an error, one whose answer holds no grade, and one without an answer have a missing reply. Several
@@ -125,7 +125,7 @@ def _with_served_models(replies: Sequence[_Reply]) -> list[_Reply]:
     ]
 
 
-def _replies_of(response: Any, pair: AskedPair, line: int) -> Iterator[_Reply]:
+def _replies_of(response: Any, pair: RequestedPair, line: int) -> Iterator[_Reply]:
     """Yield what an answer says, a reply for each of its choices; one that is missing where it is an error."""
     body = response.get("body") if isinstance(response, dict) else None
     choices = body.get("choices") if isinstance(body, dict) else None

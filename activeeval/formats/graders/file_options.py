@@ -15,7 +15,7 @@ _SCALE = re.compile(r"(-?[\d.]+)-(-?[\d.]+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stated:
+class GraderDescription:
     """What is stated of a grader.
 
     Attributes

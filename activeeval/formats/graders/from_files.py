@@ -28,7 +28,7 @@ _ROWS = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HowToRead:
+class GraderFormat:
     """What some forms need beside their file.
 
     Attributes
@@ -50,7 +50,7 @@ class HowToRead:
     judged: Callable[[Sheet], Replies | None] | None = None
 
 
-def read_replies(path: PathLike, how: HowToRead | None = None) -> Replies:
+def read_replies(path: PathLike, how: GraderFormat | None = None) -> Replies:
     """Read what a machine says of items.
 
     Parameters
@@ -66,7 +66,7 @@ def read_replies(path: PathLike, how: HowToRead | None = None) -> Replies:
     FormatError
         ``path:line: what is wrong``.
     """
-    how = how or HowToRead()
+    how = how or GraderFormat()
     if (document := read_document(path)) is not None:
         ratings = with_query_ids(document_ratings(document, path), how.queries)
         return rating_replies(ratings, os.fspath(path), how.rater)
@@ -81,7 +81,7 @@ def read_replies(path: PathLike, how: HowToRead | None = None) -> Replies:
     return _of_sheet(read_sheet(path), how)
 
 
-def _of_lines(path: PathLike, how: HowToRead) -> Replies:
+def _of_lines(path: PathLike, how: GraderFormat) -> Replies:
     """Return the replies of lines of JSON: large files are of one kind, by their first lines."""
     parts = sheet_parts(path, _ROWS, ".jsonl")
     first = next(parts)
@@ -96,7 +96,7 @@ def _of_lines(path: PathLike, how: HowToRead) -> Replies:
     return _of_sheet(read_sheet(path, ".jsonl"), how)
 
 
-def _of_sheet(sheet: Sheet, how: HowToRead) -> Replies:
+def _of_sheet(sheet: Sheet, how: GraderFormat) -> Replies:
     plain = sheet.plainly_named()
     if how.judged is not None and (replies := how.judged(plain)) is not None:
         return replies
@@ -109,7 +109,7 @@ def _of_sheet(sheet: Sheet, how: HowToRead) -> Replies:
     return table_replies(sheet)
 
 
-def frame_replies(frame: Any, how: HowToRead) -> Replies:
+def frame_replies(frame: Any, how: GraderFormat) -> Replies:
     """Take what a machine says of items from a data frame of any kind, with the columns of a table or of umbrela."""
     try:
         sheet = frame_sheet(frame, "the grader's frame")

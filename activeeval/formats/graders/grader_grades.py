@@ -19,8 +19,8 @@ from activeeval.core.pool.keys import positions_in
 from activeeval.core.pool.texts import Texts
 from activeeval.core.results import Note, Told
 from activeeval.core.types import Bools, Floats, Ints
-from activeeval.formats.graders.file_options import Stated
-from activeeval.formats.graders.from_files import HowToRead, frame_replies, read_replies
+from activeeval.formats.graders.file_options import GraderDescription
+from activeeval.formats.graders.from_files import GraderFormat, frame_replies, read_replies
 from activeeval.formats.graders.joining import TextsOfIds
 from activeeval.formats.graders.judge_replies import judge_replies, judged_replies
 from activeeval.formats.graders.repeated import one_a_pair
@@ -118,7 +118,7 @@ class Grades:
 
         As `read`. A file whose name holds such a part is read where there is one.
         """
-        stated = asdict(Stated(path=text) if os.path.exists(text) else Stated.parse(text))
+        stated = asdict(GraderDescription(path=text) if os.path.exists(text) else GraderDescription.parse(text))
         return cls.read(stated.pop("path"), **stated)
 
     @classmethod
@@ -160,7 +160,7 @@ class Grades:
             stated: dict[str, Any] = {"cost": cost, "scale": scale, "name": name, "made": made}
             return cls._again(source, {key: value for key, value in stated.items() if value not in (None, "")})
         texts = {"queries": _texts_by_id(queries, QUERIES), "documents": _texts_by_id(documents, DOCUMENTS)}
-        how = HowToRead(**texts, asked=asked, rater=name, judged=judged_replies)
+        how = GraderFormat(**texts, asked=asked, rater=name, judged=judged_replies)
         if isinstance(source, Judgments):
             replies = judge_replies(source)
         elif isinstance(source, (str, os.PathLike)):

@@ -58,7 +58,7 @@ class _Ids:
         return Texts(self._room, self._offsets)
 
 
-class _Few:
+class _CategoryColumn:
     """A column of few texts while its file is read."""
 
     def __init__(self, n_lines: int) -> None:
@@ -83,7 +83,7 @@ class _Table:
 
     def __init__(self, query: str, doc: str, value: str, columns: Container[str], n_bytes: int, n_lines: int) -> None:
         self._ids = {name: _Ids(n_bytes, n_lines) for name in (query, doc)}
-        self._few = {name: _Few(n_lines) for name in _FEW if name in columns}
+        self._few = {name: _CategoryColumn(n_lines) for name in _FEW if name in columns}
         self._numbers = {name: np.empty(n_lines) for name in (value, "cost") if name in columns}
         self._schema: dict[str, Any] = dict.fromkeys((*self._ids, *self._few), pl.String)
         self._schema |= dict.fromkeys(self._numbers, pl.Float64)

@@ -16,9 +16,9 @@ from activeeval.core.pool.texts import Texts
 from activeeval.core.types import Ints
 from activeeval.formats.suffixes import PathLike, bare_suffix
 from activeeval.formats.tables.cells import is_formula
-from activeeval.formats.tables.grades import CANNOT as CANNOT_WORD, Guide, cell_grades
+from activeeval.formats.tables.grades import CANNOT as CANNOT_WORD, GradeGuide, cell_grades
 from activeeval.formats.tables.sheets import Sheet, read_sheet
-from activeeval.formats.writing import Together
+from activeeval.formats.writing import AtomicFiles
 
 EMPTY = -2
 """The grade of an item that waits for one: an empty cell."""
@@ -120,9 +120,9 @@ class Draws:
 def write_draws(
     draws: Draws,
     path: PathLike,
-    files: Together | None = None,
+    files: AtomicFiles | None = None,
     texts: Mapping[str, Sequence[str]] | None = None,
-    guide: Guide | None = None,
+    guide: GradeGuide | None = None,
 ) -> None:
     """Write a sheet by the suffix of the name: .csv, .tsv, .jsonl (each also .gz), .parquet or .xlsx.
 
@@ -150,7 +150,7 @@ def write_draws(
     if bare_suffix(path) == ".xlsx":
         from activeeval.formats.tables.workbooks import write_workbook
 
-        write_workbook(columns, path, guide or Guide(), files)
+        write_workbook(columns, path, guide or GradeGuide(), files)
         return
     from activeeval.formats.tables.export import write_columns  # polars, for which whoever reads alone does not wait
 

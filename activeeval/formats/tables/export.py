@@ -12,11 +12,11 @@ import polars as pl
 from activeeval.core.errors import InputError
 from activeeval.formats.suffixes import PathLike, bare_suffix
 from activeeval.formats.tables.cells import guarded
-from activeeval.formats.writing import Together, write_atomically
+from activeeval.formats.writing import AtomicFiles, write_atomically
 
 
 def write_columns(
-    columns: Mapping[str, Any], path: PathLike, files: Together | None = None, suffix: str | None = None
+    columns: Mapping[str, Any], path: PathLike, files: AtomicFiles | None = None, suffix: str | None = None
 ) -> None:
     """Write equally long columns by the suffix of the name: .csv, .tsv, .jsonl (each also .gz) or .parquet.
 

@@ -19,7 +19,7 @@ _MOST_LISTED = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guide:
+class GradeGuide:
     """What judges are told of the grades.
 
     Attributes

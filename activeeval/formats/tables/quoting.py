@@ -41,7 +41,7 @@ class Quoting:
     doubtful: Mapping[int, tuple[int, str]] = field(default_factory=dict)
 
 
-class Doubtful(NamedColumns):
+class QuotingColumns(NamedColumns):
     """Columns some of which are refused when they are asked for, as their cells may be quoted or not.
 
     The others have one reading: the texts that a judged sheet repeats are no reason to refuse its grades.

@@ -63,7 +63,7 @@ class Records(NamedColumns):
         return [None if places[shape] < 0 else values[places[shape]] for shape, values in rows]
 
 
-class Renamed(NamedColumns):
+class RenamedColumns(NamedColumns):
     """Columns under other names, none of them made before it is asked for.
 
     Parameters

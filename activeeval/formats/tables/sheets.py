@@ -19,8 +19,8 @@ from activeeval.core.types import Floats, Ints
 from activeeval.formats.files import MOST_PARSED, open_bytes, text_stream
 from activeeval.formats.suffixes import TABLES, PathLike, bare_suffix, check_table
 from activeeval.formats.tables.cells import as_float, has_decimal_comma, is_empty, is_spoilt, plain_floats, unguarded
-from activeeval.formats.tables.quoting import Doubtful, Quoting, quoting_of_tabs
-from activeeval.formats.tables.records import Records, Renamed, json_record
+from activeeval.formats.tables.quoting import Quoting, QuotingColumns, quoting_of_tabs
+from activeeval.formats.tables.records import Records, RenamedColumns, json_record
 from activeeval.formats.tables.text_records import check_count, column_names, quoted_records, unquoted_records
 
 _LARGEST_WHOLE = 2**53
@@ -100,7 +100,7 @@ class Sheet:
             if plain in names:
                 raise FormatError(self.source, None, f"column {shown(plain)} is there twice, expected it once")
             names[plain] = name
-        return replace(self, columns=Renamed(self.columns, names))
+        return replace(self, columns=RenamedColumns(self.columns, names))
 
     def texts(self, name: str) -> Texts:
         """Return a column of ids; whole numbers become their decimal text, blanks around those of cells go."""
@@ -294,7 +294,7 @@ def _doubted(parts: Iterator[Sheet], quoting: Quoting) -> Iterator[Sheet]:
     for part in parts:
         names = list(part.columns)
         cells = {names[column]: cell for column, cell in quoting.doubtful.items() if column < len(names)}
-        yield replace(part, columns=Doubtful(part.columns, part.source, cells)) if cells else part
+        yield replace(part, columns=QuotingColumns(part.columns, part.source, cells)) if cells else part
 
 
 def table_parts(

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from activeeval.core.errors import InputError, shown
 from activeeval.formats.suffixes import PathLike
-from activeeval.formats.tables.grades import CANNOT, Guide
-from activeeval.formats.writing import Together, write_atomically
+from activeeval.formats.tables.grades import CANNOT, GradeGuide
+from activeeval.formats.writing import AtomicFiles, write_atomically
 
 if TYPE_CHECKING:
     from openpyxl.worksheet.worksheet import Worksheet
@@ -39,7 +39,9 @@ Leave the columns sample, block, query_id and doc_id as they are; rows may be so
 Save the file as it is (.xlsx), or as CSV UTF-8."""
 
 
-def write_workbook(columns: Mapping[str, Any], path: PathLike, guide: Guide, files: Together | None = None) -> None:
+def write_workbook(
+    columns: Mapping[str, Any], path: PathLike, guide: GradeGuide, files: AtomicFiles | None = None
+) -> None:
     """Write a sheet for judges as .xlsx.
 
     Parameters
@@ -102,7 +104,7 @@ def _set_text(cell: Any, text: str, place: str) -> None:
     cell.number_format = "@"
 
 
-def _write_guidelines(page: Worksheet, guide: Guide) -> tuple[int, int]:
+def _write_guidelines(page: Worksheet, guide: GradeGuide) -> tuple[int, int]:
     """Write the grades and how to judge; return the first and the last row of what a grade may be."""
     from openpyxl.styles import Alignment, Font
 
@@ -131,7 +133,7 @@ def _write_guidelines(page: Worksheet, guide: Guide) -> tuple[int, int]:
     return first, first + len(choices) - 1
 
 
-def _add_choices(sheet: Worksheet, column: int, source: str, guide: Guide) -> None:
+def _add_choices(sheet: Worksheet, column: int, source: str, guide: GradeGuide) -> None:
     """Let the grade of each row be chosen from a list."""
     from openpyxl.utils import get_column_letter
     from openpyxl.worksheet.datavalidation import DataValidation

@@ -12,7 +12,7 @@ from activeeval.cli import input_options, output
 from activeeval.cli.help import command
 from activeeval.cli.option_names import option_here
 from activeeval.cli.waiting import tell
-from activeeval.sampling.options import QUESTIONS_HELP, AskedFields
+from activeeval.sampling.options import QUESTIONS_HELP, QuestionFields
 
 if TYPE_CHECKING:
     from activeeval.core.results import Caution, Note
@@ -36,7 +36,7 @@ def grader_option(*, required: bool) -> Callable[[Any], Any]:
 _OPTIONS = (
     grader_option(required=True),
     input_options.options_of(
-        AskedFields,
+        QuestionFields,
         only=("measures", "questions"),
         measures={"help": "Any that the sample reaches; repeatable. Default: what it was made for.", "default": ()},
         questions={"help": f"{QUESTIONS_HELP}; repeatable. Default: every system and pair."},

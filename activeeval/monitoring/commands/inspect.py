@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from activeeval.core.answers import Answer
     from activeeval.core.planning.prices import Price
     from activeeval.core.results import Caution
-    from activeeval.monitoring.series import NightSays
+    from activeeval.monitoring.series import NightContent
 
 
 @command()
@@ -187,7 +187,7 @@ def show_night(
     _say_waiting(night, name, db, price)
 
 
-def _last_night(context: click.Context, store: Store, name: str) -> NightSays:
+def _last_night(context: click.Context, store: Store, name: str) -> NightContent:
     """Return what the last night of a watch says, say what to be wary of, and leave its exit code."""
     from activeeval.monitoring.series import last_says
 
@@ -197,7 +197,7 @@ def _last_night(context: click.Context, store: Store, name: str) -> NightSays:
     return night
 
 
-def _say_waiting(night: NightSays, name: str, db: str | None, price: Price | None) -> None:
+def _say_waiting(night: NightContent, name: str, db: str | None, price: Price | None) -> None:
     """Say what a night waits for, and what that costs; of a run that may be half a one how to draw it anew."""
     if night.n_missing:
         again = f"`activeeval watch night {name}{named_again(db)} --run FILE --date {night.date} --replace`"
@@ -229,7 +229,7 @@ def _show_holes(store: Store, name: str, budgets: Sequence[int], cautions: Seque
     show_holes(night.holes, cautions, form)
 
 
-def _show(night: NightSays) -> None:
+def _show(night: NightContent) -> None:
     """Print a night for a reader: sentences, a table, what the words mean."""
     from activeeval.monitoring.night_pages import meaning, night_sentences, night_table, waiting_sentence
     from activeeval.report.answer_sentences import table_of
@@ -248,7 +248,7 @@ def _show(night: NightSays) -> None:
     output.show_text(meaning(night))
 
 
-def _show_comment(name: str, night: NightSays) -> None:
+def _show_comment(name: str, night: NightContent) -> None:
     """Print a night as a comment."""
     from activeeval.monitoring.night_pages import alarm_title, meaning, night_sentences, night_table, waiting_sentence
     from activeeval.report.cautions import caution_lines
@@ -264,7 +264,7 @@ def _show_comment(name: str, night: NightSays) -> None:
     click.echo(comment(title, [*sentences, *careful], rows, [meaning(night)]))
 
 
-def _show_table(nights: Sequence[NightSays], spans: Sequence[Answer]) -> None:
+def _show_table(nights: Sequence[NightContent], spans: Sequence[Answer]) -> None:
     from activeeval.monitoring.night_pages import meaning, series_table, span_sentences
 
     output.emit(series_table(nights), "text")

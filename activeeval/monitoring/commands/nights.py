@@ -38,7 +38,7 @@ from activeeval.sampling.commands.sampling_options import texts_options
 from activeeval.sampling.options import MEASURES_HELP, GoalFields
 
 if TYPE_CHECKING:
-    from activeeval.campaigns.scripted_judge import Script
+    from activeeval.campaigns.scripted_judge import ScriptedAnswers
     from activeeval.campaigns.store import NightRow, Store
     from activeeval.core.planning.prices import Price
     from activeeval.core.results import Caution, Note
@@ -165,12 +165,12 @@ def night(
     activeeval watch night quality --run tonight.run --sheet tonight.csv
     activeeval watch night quality --run tonight.run --date 2026-11-25 --oracle qrels.txt -o jsonl
     """
-    from activeeval.monitoring.night_inputs import Tonight
+    from activeeval.monitoring.night_inputs import NightInputs
     from activeeval.monitoring.watch_steps import take_night
 
     plan = None if sheet is None else sheet_options.planned(sheet, force=force)
     script = None if oracle is None else _script(oracle, machine_is_truth)
-    tonight = Tonight(
+    tonight = NightInputs(
         run=run,
         date=date or day.today().isoformat(),
         judged=judged,
@@ -325,7 +325,7 @@ def _of_files(notes: Iterable[Note | Caution]) -> list[Note | Caution]:
     return [note for note in notes if note.code != MACHINE_IS_TRUTH]
 
 
-def _script(oracle: str, machine_is_truth: bool) -> Script:
+def _script(oracle: str, machine_is_truth: bool) -> ScriptedAnswers:
     from activeeval.campaigns.scripted_judge import script_of
 
     return script_of(oracle, machine_is_truth=machine_is_truth)

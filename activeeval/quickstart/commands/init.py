@@ -18,11 +18,11 @@ from activeeval.cli.help import command
 from activeeval.cli.option_names import complaint
 from activeeval.cli.waiting import settle
 from activeeval.core.errors import ActiveEvalError, InputError, did_you_mean
-from activeeval.quickstart.commands.init_lines import ME, NOBODY, NONE, SCRIPT, Start, free_name, lines_of
+from activeeval.quickstart.commands.init_lines import ME, NOBODY, NONE, SCRIPT, InitAnswers, free_name, lines_of
 
 if TYPE_CHECKING:
     from activeeval.core.pool import QueryPool
-    from activeeval.inputs.prepared_case import Case
+    from activeeval.inputs.prepared_case import PreparedCase
 
 USUAL_GRADE = 3
 """Largest grade of TREC's usual scale, which is proposed."""
@@ -48,12 +48,12 @@ def init() -> None:
         click.echo(line)
 
 
-def _asked() -> Start:
+def _asked() -> InitAnswers:
     """Ask the questions: how much is to be judged where somebody judges, and the margin of two runs."""
     runs, pool = _ask(1, "Your run files, the new one first", None, _runs)
     judged = _ask(2, f"A file of judgments that you have, or {NONE}", NONE, partial(_judgments, pool))
     judges = _ask(3, f"Who judges: {ME}, the names of several, a {SCRIPT}, or {NOBODY}", ME, partial(_judges, judged))
-    start = Start(runs=runs, judged=judged, judges=judges, measure="", max_grade=None)
+    start = InitAnswers(runs=runs, judged=judged, judges=judges, measure="", max_grade=None)
     standard = "DCG@10" if judged else f"DCG@10 {USUAL_GRADE}"
     start, case = _ask(4, "The measure, and the largest grade there can be", standard, partial(_measure, start))
     if start.judges != (NOBODY,):
@@ -140,7 +140,7 @@ def _judges(judged: str | None, text: str) -> tuple[str, ...]:
     return tuple(name.lower() for name in names) if len(names) == 1 else names
 
 
-def _measure(start: Start, text: str) -> tuple[Start, Case]:
+def _measure(start: InitAnswers, text: str) -> tuple[InitAnswers, PreparedCase]:
     """Read the measure, and the largest grade where one stands behind it; with what the commands will read."""
     from activeeval.inputs.judging_choice import check_graded
 
@@ -164,7 +164,7 @@ def _measure(start: Start, text: str) -> tuple[Start, Case]:
     return asking, case
 
 
-def _goal(case: Case, measure: str, text: str) -> tuple[str, str]:
+def _goal(case: PreparedCase, measure: str, text: str) -> tuple[str, str]:
     """Read the option and the value that say how much is judged; raise where that is too little."""
     from activeeval.core.design.methods import default_method
     from activeeval.core.errors import BudgetError

@@ -13,7 +13,7 @@ from activeeval.cli.option_names import option_words
 from activeeval.core.errors import ActiveEvalError
 
 if TYPE_CHECKING:
-    from activeeval.inputs.prepared_case import Case
+    from activeeval.inputs.prepared_case import PreparedCase
 
 NONE, ME, NOBODY, SCRIPT = "none", "me", "nobody", "script"
 _INDENT = "    "
@@ -21,7 +21,7 @@ _GATE = "is the new run worse: exit code 0 no, 10 yes, 11 not certain"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Start:
+class InitAnswers:
     """What the answers say: runs (the new one first), judgments, judges, measure and scale, a goal, and a margin."""
 
     runs: tuple[str, ...]
@@ -32,7 +32,7 @@ class Start:
     goal: tuple[str, str] = ("", "")
     margin: str = ""
 
-    def case(self) -> Case:
+    def case(self) -> PreparedCase:
         """Prepare what the commands will read, without a model to train; raise where they would fail.
 
         Where the judgments hold every item that is needed, this is the case of `NOBODY`.
@@ -97,7 +97,7 @@ def free_name() -> str:
     return next(name for k in range(len(taken) + 1) if (name := f"judging{k + 1 if k else ''}") not in taken)
 
 
-def lines_of(start: Start, name: str) -> Iterator[str]:
+def lines_of(start: InitAnswers, name: str) -> Iterator[str]:
     """Yield the commands that answers come to, and before each what it is for."""
     new, *others = start.runs
     if start.judges == (NOBODY,):
@@ -111,7 +111,7 @@ def lines_of(start: Start, name: str) -> Iterator[str]:
         yield from _step(_GATE, "compare", others[0], new, *source, *option_words(scope="pool", margin=start.margin))
 
 
-def _judged_already(start: Start) -> Iterator[str]:
+def _judged_already(start: InitAnswers) -> Iterator[str]:
     new, *others = start.runs
     more = option_words(versus=others[0]) if len(others) == 1 else option_words(runs=others)
     yield from _step("the scores", "score", str(start.judged), new, start.measure, *more)
@@ -120,7 +120,7 @@ def _judged_already(start: Start) -> Iterator[str]:
         yield from _step(_GATE, "compare", others[0], new, *judged)
 
 
-def _alone(start: Start, name: str) -> Iterator[str]:
+def _alone(start: InitAnswers, name: str) -> Iterator[str]:
     sample, sheets = f"{name}.sample", start.sheets(name)
     files = option_words(judge=sheets if len(sheets) > 1 else (), out=sample, sheet=f"{name}.csv")
     yield from _step(f"draw what to judge{_in_one(start)}", "sample", *start.drawing, *files)
@@ -130,7 +130,7 @@ def _alone(start: Start, name: str) -> Iterator[str]:
     yield from _step("then", "estimate", sample, *sheets.values())
 
 
-def _in_one(start: Start) -> str:
+def _in_one(start: InitAnswers) -> str:
     in_one = ", in one sheet (without --adaptive-depth off: several, fewer labels)"
     return in_one if _follows_labels(start.measure) else ""
 
@@ -146,7 +146,7 @@ def _follows_labels(measure: str) -> bool:
         return False
 
 
-def _together(start: Start, name: str) -> Iterator[str]:
+def _together(start: InitAnswers, name: str) -> Iterator[str]:
     about = f"draw and store what to judge{_in_one(start)}"
     yield from _step(about, "campaign", "create", name, *start.drawing)
     sheets = start.sheets(name)

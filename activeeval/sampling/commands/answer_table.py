@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from activeeval.sampling.system_order import Place
 
 
-class Steps(NamedTuple):
+class NextSteps(NamedTuple):
     """What to do next, for readers.
 
     Attributes
@@ -59,7 +59,7 @@ def show_estimates(
     form: str,
     where: str = "",
     beside: Mapping[str, Cell] | None = None,
-    steps: Steps | None = None,
+    steps: NextSteps | None = None,
     files: Sequence[str] = (),
 ) -> None:
     """Print what a sample answers, and then say what to know of it.
@@ -78,7 +78,7 @@ def show_estimates(
 
     is_read = form == "text" and not is_asked("wide")
     if is_read:
-        _show(estimates, where, *(steps or Steps()))
+        _show(estimates, where, *(steps or NextSteps()))
     elif form == TRACKED:
         _log(_rows(estimates, "jsonl", beside), files)
     elif form in ("md", "latex"):

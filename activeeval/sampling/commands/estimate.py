@@ -15,7 +15,7 @@ from activeeval.cli.option_names import option_words
 from activeeval.cli.waiting import tell
 from activeeval.core.errors import UndrawnError
 from activeeval.sampling.commands import sampling_options
-from activeeval.sampling.commands.answer_table import Steps, show_estimates
+from activeeval.sampling.commands.answer_table import NextSteps, show_estimates
 from activeeval.sampling.commands.next import next_command
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def estimate(path: str, sheets: tuple[str, ...], kind: str, segments: str | None
     except UndrawnError as problem:
         raise UndrawnError(f"{problem}: `{next_command(path, sheets, None, asked['policy'])}`") from None
     onward = next_command(path, sheets, None, asked["policy"]) if sheets else ""
-    steps = Steps(grow=_growing(path), onward=onward)
+    steps = NextSteps(grow=_growing(path), onward=onward)
     show_estimates(estimates, form, steps=steps, files=[path, *sheets])
 
 

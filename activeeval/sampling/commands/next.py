@@ -19,7 +19,7 @@ from activeeval.sampling.commands import sampling_options, sheet_options
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from activeeval.sampling.next_batch import Followed
+    from activeeval.sampling.next_batch import NextBatch
     from activeeval.sampling.sheets import SheetPlan
 
 
@@ -63,7 +63,7 @@ def next_(
     _say(followed, path, sheets, plan, policy)
 
 
-def _say(followed: Followed, path: str, sheets: tuple[str, ...], plan: SheetPlan, policy: str) -> None:
+def _say(followed: NextBatch, path: str, sheets: tuple[str, ...], plan: SheetPlan, policy: str) -> None:
     """Say what was written, and what to do next."""
     if not followed.n_items:
         output.say(f"nothing more: {followed.spent:,.4g} of a budget of {followed.budget:,.4g} were asked")

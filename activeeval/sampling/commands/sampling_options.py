@@ -11,7 +11,7 @@ import click
 
 from activeeval.cli.input_options import options_of
 from activeeval.inputs.options import FILES, PoolFields
-from activeeval.sampling.options import MEASURES_HELP, QUESTIONS_HELP, AskedFields, SampleFields
+from activeeval.sampling.options import MEASURES_HELP, QUESTIONS_HELP, QuestionFields, SampleFields
 
 if TYPE_CHECKING:
     from activeeval.inputs.choices import Choices
@@ -26,7 +26,7 @@ log_queries_option = any_queries_option(help="Queries of `queries draw`: they st
 files_options = options_of(PoolFields, only=FILES)
 """Where a pool in files is, and who goes over it."""
 asked_options = options_of(
-    AskedFields,
+    QuestionFields,
     PoolFields,
     only=("measures", "questions", "contrasts"),
     measures={"help": f"Any that the sample reaches; {_AS_MADE}", "default": ()},

@@ -20,7 +20,7 @@ from activeeval.sampling.options import SimulateFields
 if TYPE_CHECKING:
     from activeeval.core.simulation import Summary
     from activeeval.sampling.simulate import Simulation
-    from activeeval.sampling.trials import Panel, Trial
+    from activeeval.sampling.trials import MeasureTrials, Trial
 
 _OFTEN = 0.1
 """What the estimates of one run in ten say of themselves may be why their intervals are too short."""
@@ -131,7 +131,7 @@ def _show(made: Simulation, form: str) -> None:
     output.show_text(" ".join([LEGEND, *definitions((panel.measure, panel.definition) for panel in made.panels)]))
 
 
-def _show_rows(panel: Panel, title: str) -> None:
+def _show_rows(panel: MeasureTrials, title: str) -> None:
     """Print the tables of a measure, each within the width of a page unless all columns are asked for."""
     from activeeval.sampling.simulation_tables import at_once_rows, brief_rows, fitted, plain_rows
 

@@ -13,7 +13,7 @@ from typing import Any
 from activeeval.core.errors import EngineError
 from activeeval.scale.engines import Task
 from activeeval.scale.engines.lost_workers import as_engine_error, deaf_children
-from activeeval.scale.engines.shipping import Shipped, results
+from activeeval.scale.engines.shipping import RemoteTask, results
 
 _RETRIES = 3
 _PATIENCE = 60
@@ -33,7 +33,7 @@ tenth of a processor; so they take a fiftieth."""
 
 
 @dataclass(frozen=True, slots=True)
-class OnDask:
+class DaskEngine:
     """Goes over partitions by the workers of a cluster of Dask.
 
     Attributes
@@ -53,15 +53,15 @@ class OnDask:
         """Yield what the task makes of each key; see `Engine.map`."""
         with _in_one_line():
             # not scattered: what was is gone with the workers that had it, and this can be sent again
-            shipped = self.client.submit(_same, Shipped.of(task), pure=False, retries=_RETRIES)
+            shipped = self.client.submit(_same, RemoteTask.of(task), pure=False, retries=_RETRIES)
             yield from results(lambda key: self._submitted(shipped, key), keys, self.n_workers + 1)
 
-    def _submitted(self, shipped: Any, key: bytes) -> _Watched:
-        return _Watched(self.client, self.client.submit(_run, shipped, key, pure=False, retries=_RETRIES))
+    def _submitted(self, shipped: Any, key: bytes) -> _WorkerFuture:
+        return _WorkerFuture(self.client, self.client.submit(_run, shipped, key, pure=False, retries=_RETRIES))
 
 
 @dataclass(frozen=True, slots=True)
-class _Watched:
+class _WorkerFuture:
     """A future that is not waited for where no worker is left."""
 
     client: Any
@@ -82,11 +82,11 @@ class _Watched:
             self.future.cancel()
 
 
-def _same(shipped: Shipped) -> Shipped:
+def _same(shipped: RemoteTask) -> RemoteTask:
     return shipped
 
 
-def _run(shipped: Shipped, key: bytes) -> bytes:
+def _run(shipped: RemoteTask, key: bytes) -> bytes:
     return shipped(key)
 
 
@@ -100,7 +100,7 @@ def _in_one_line() -> Iterator[None]:
 
 
 @contextmanager
-def on_this_machine(n_workers: int) -> Iterator[OnDask]:
+def on_this_machine(n_workers: int) -> Iterator[DaskEngine]:
     """Give a cluster of processes of this machine, one thread each."""
     import dask
     from distributed import Client, LocalCluster
@@ -114,11 +114,11 @@ def on_this_machine(n_workers: int) -> Iterator[OnDask]:
         with as_engine_error("dask", OSError, RuntimeError), deaf_children(), starting:
             cluster = LocalCluster(n_workers=n_workers, **choices)
         with cluster, Client(cluster, set_as_default=False) as client:
-            yield OnDask(client)
+            yield DaskEngine(client)
 
 
 @contextmanager
-def of_address(address: str, timeout: float) -> Iterator[OnDask]:
+def of_address(address: str, timeout: float) -> Iterator[DaskEngine]:
     """Give the cluster of a scheduler, as ``tcp://HOST:PORT``, which stays."""
     from distributed import Client
 
@@ -126,7 +126,7 @@ def of_address(address: str, timeout: float) -> Iterator[OnDask]:
         with as_engine_error("dask", OSError, RuntimeError):
             client = Client(address, timeout=timeout, set_as_default=False)
         with client:
-            yield OnDask(client)
+            yield DaskEngine(client)
 
 
 @contextmanager

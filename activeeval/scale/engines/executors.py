@@ -17,13 +17,13 @@ from typing import Any
 from activeeval.core.errors import EngineError, InputError
 from activeeval.scale.engines import Task
 from activeeval.scale.engines.lost_workers import as_engine_error, deaf_children
-from activeeval.scale.engines.shipping import Shipped, opened, pickled, results, set_up
+from activeeval.scale.engines.shipping import RemoteTask, opened, pickled, results, set_up
 
 _MOST_LOSSES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class OnExecutor:
+class ExecutorEngine:
     """Goes over partitions by an executor that the caller has, and keeps; the task travels with every key.
 
     Attributes
@@ -45,7 +45,7 @@ class OnExecutor:
 
     def map(self, task: Task, keys: Iterable[Any]) -> Iterator[bytes]:
         """Yield what the task makes of each key; see `Engine.map`."""
-        shipped = Shipped.of(task)
+        shipped = RemoteTask.of(task)
         with as_engine_error("executor", BrokenExecutor):
             yield from results(lambda key: self.executor.submit(shipped, key), keys, self.n_workers + 1)
 
@@ -89,7 +89,7 @@ class Processes:
         """Yield what the task makes of each key; see `Engine.map`. A worker that is lost is replaced."""
         rest, waiting = map(pickled, keys), deque[_Run]()
         with tempfile.TemporaryDirectory(prefix="activeeval-") as folder:
-            shipped = Shipped.of(task).left_in(folder)
+            shipped = RemoteTask.of(task).left_in(folder)
             try:
                 waiting.extend(_Run(key, self._submitted(shipped, key)) for key in islice(rest, self.n_workers + 1))
                 while waiting:
@@ -118,7 +118,7 @@ class Processes:
         for worker in workers:
             worker.join()
 
-    def _run_again(self, shipped: Shipped, waiting: Iterable[_Run]) -> None:
+    def _run_again(self, shipped: RemoteTask, waiting: Iterable[_Run]) -> None:
         """Run what did not end on new workers: of a pool that has lost one nothing more comes."""
         self.close()
         for run in waiting:
@@ -130,7 +130,7 @@ class Processes:
                 raise EngineError(f"processes: a worker was lost {_MOST_LOSSES} times over the same task: {why}")
             run.future = self._submitted(shipped, run.key)
 
-    def _submitted(self, shipped: Shipped, key: bytes) -> Future[bytes]:
+    def _submitted(self, shipped: RemoteTask, key: bytes) -> Future[bytes]:
         """Start a key; that of a pool which is broken already fails like what runs there."""
         if self._pool is None:
             self._pool = ProcessPoolExecutor(self.n_workers, get_context("spawn"), initializer=_begin)

@@ -12,12 +12,12 @@ from typing import Any
 
 from activeeval.scale.engines import Task
 from activeeval.scale.engines.lost_workers import as_engine_error
-from activeeval.scale.engines.shipping import Shipped, results
+from activeeval.scale.engines.shipping import RemoteTask, results
 
 _RETRIES = 3
 
 
-class OnRay:
+class RayEngine:
     """Goes over partitions by the workers of the cluster that Ray is connected to, see `ray.init`."""
 
     @property
@@ -32,7 +32,7 @@ class OnRay:
         import ray
 
         with as_engine_error("ray", ray.exceptions.RayError, ConnectionError):
-            shipped, run = ray.put(Shipped.of(task)), ray.remote(max_retries=_RETRIES)(_run)
+            shipped, run = ray.put(RemoteTask.of(task)), ray.remote(max_retries=_RETRIES)(_run)
             yield from results(lambda key: _Reference(run.remote(shipped, key)), keys, self.n_workers + 1)
 
 
@@ -55,12 +55,12 @@ class _Reference:
         ray.cancel(self.reference, force=True)
 
 
-def _run(shipped: Shipped, key: bytes) -> bytes:
+def _run(shipped: RemoteTask, key: bytes) -> bytes:
     return shipped(key)
 
 
 @contextmanager
-def on_this_machine(n_workers: int) -> Iterator[OnRay]:
+def on_this_machine(n_workers: int) -> Iterator[RayEngine]:
     """Give a new cluster of this machine, or the one that Ray is in already, as in a job of Ray, which stays."""
     is_job = "RAY_ADDRESS" in os.environ
     choices: dict[str, Any] = {} if is_job else {"address": "local", "num_cpus": n_workers, "include_dashboard": False}
@@ -69,19 +69,19 @@ def on_this_machine(n_workers: int) -> Iterator[OnRay]:
 
 
 @contextmanager
-def of_address(address: str) -> Iterator[OnRay]:
+def of_address(address: str) -> Iterator[RayEngine]:
     """Give a cluster of others, as ``ray://HOST:PORT``, which stays."""
     with _connected(address=address) as engine:
         yield engine
 
 
 @contextmanager
-def _connected(**choices: Any) -> Iterator[OnRay]:
+def _connected(**choices: Any) -> Iterator[RayEngine]:
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # else it warns of what it will do one day
     import ray
 
     if ray.is_initialized():
-        yield OnRay()
+        yield RayEngine()
         return
     try:
         with (
@@ -90,7 +90,7 @@ def _connected(**choices: Any) -> Iterator[OnRay]:
         ):
             ray.init(log_to_driver=False, logging_level=logging.CRITICAL, **choices)
         _silence()
-        yield OnRay()
+        yield RayEngine()
     finally:
         ray.shutdown()
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from activeeval.core.errors import EngineError, InputError, did_you_mean, shown
 from activeeval.scale.engines import Engine
-from activeeval.scale.engines.here import Here
+from activeeval.scale.engines.local import LocalEngine
 from activeeval.scale.engines.shipping import warmed
 
 FORMS = (
@@ -52,7 +52,7 @@ def opened_engine(text: str) -> Iterator[Engine]:
     [b'', b'\\x00', b'\\x00\\x00']
     """
     with _engine_of(text) as engine:
-        if not isinstance(engine, Here):
+        if not isinstance(engine, LocalEngine):
             for _ in engine.map(warmed, range(engine.n_workers)):
                 pass
         yield engine
@@ -71,7 +71,7 @@ def _engine_of(text: str) -> AbstractContextManager[Engine]:
         return _spark(rest or "*", text)
     n_workers = _n_workers(rest, text) if colon else n_processors()
     if name in ("here", "threads"):
-        return nullcontext(Here(n_workers if name == "threads" else 1))
+        return nullcontext(LocalEngine(n_workers if name == "threads" else 1))
     if name == "processes":
         from activeeval.scale.engines.executors import Processes
 

@@ -22,8 +22,8 @@ from typing import Any
 from activeeval import __version__
 from activeeval.core.errors import ActiveEvalError, EngineError, InputError
 from activeeval.scale.engines import Task
-from activeeval.scale.engines.here import Future, in_order
 from activeeval.scale.engines.kernel_cache import private_place
+from activeeval.scale.engines.local import Future, in_order
 from activeeval.scale.engines.lost_workers import one_line
 
 _RESULT, _ERROR = b"\0", b"\1"
@@ -37,7 +37,7 @@ _tasks: dict[bytes, Task] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shipped:
+class RemoteTask:
     """A task that runs in another process.
 
     Attributes
@@ -62,7 +62,7 @@ class Shipped:
     sender: tuple[str, int]
 
     @classmethod
-    def of(cls, task: Task) -> Shipped:
+    def of(cls, task: Task) -> RemoteTask:
         """Return a task as it travels.
 
         Raises
@@ -73,7 +73,7 @@ class Shipped:
         content = pickled(task)
         return cls(content=content, digest=hashlib.sha256(content).digest(), sender=(_PROCESS, os.getpid()))
 
-    def left_in(self, folder: str) -> Shipped:
+    def left_in(self, folder: str) -> RemoteTask:
         """Return the task with its bytes in a file, which stands for them wherever the folder is reached."""
         path = Path(folder, self.digest.hex())
         path.write_bytes(self.content)

@@ -15,9 +15,9 @@ from subprocess import DEVNULL
 from typing import Any
 
 from activeeval.scale.engines import Task
-from activeeval.scale.engines.here import in_order
+from activeeval.scale.engines.local import in_order
 from activeeval.scale.engines.lost_workers import as_engine_error
-from activeeval.scale.engines.shipping import Shipped, opened, pickled
+from activeeval.scale.engines.shipping import RemoteTask, opened, pickled
 
 _N_WAVES = 2
 """Jobs at once: workers that are done with one go on with the next."""
@@ -28,7 +28,7 @@ _QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _SCHEMA = "number long, content binary"
 
 
-class OnSpark:
+class SparkEngine:
     """Goes over partitions by the executors of a Spark session, classic or Connect, some keys of each worker a job.
 
     Parameters
@@ -47,7 +47,7 @@ class OnSpark:
     def map(self, task: Task, keys: Iterable[Any]) -> Iterator[bytes]:
         """Yield what the task makes of each key; see `Engine.map`."""
         with _in_one_line(), ThreadPoolExecutor(_N_WAVES) as threads:
-            job = _Job(self.session, _OverRows(self._sent(Shipped.of(task))), f"activeeval-{uuid.uuid4().hex}")
+            job = _Job(self.session, _OverRows(self._sent(RemoteTask.of(task))), f"activeeval-{uuid.uuid4().hex}")
             rest = map(pickled, keys)
             waves = iter(lambda: list(islice(rest, _A_WORKER * self.n_workers)), [])
             try:
@@ -57,7 +57,7 @@ class OnSpark:
                 job.cancel()
                 raise
 
-    def _sent(self, shipped: Shipped) -> Any:
+    def _sent(self, shipped: RemoteTask) -> Any:
         """Return a task that travels once: Connect has no broadcast of its own, and sends it with every wave."""
         return shipped if _is_connect(self.session) else self.session.sparkContext.broadcast(shipped)
 
@@ -71,7 +71,7 @@ class _OverRows:
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow
 
-        shipped = self.sent if isinstance(self.sent, Shipped) else self.sent.value
+        shipped = self.sent if isinstance(self.sent, RemoteTask) else self.sent.value
         for batch in batches:
             for number, key in zip(batch["number"].to_pylist(), batch["key"].to_pylist(), strict=True):
                 yield pyarrow.RecordBatch.from_pydict({"number": [number], "content": [shipped(bytes(key))]})
@@ -125,30 +125,30 @@ def _in_one_line() -> Iterator[None]:
 
 
 @contextmanager
-def of_master(master: str) -> Iterator[OnSpark]:
+def of_master(master: str) -> Iterator[SparkEngine]:
     """Give a session of a master, as ``local[2,4]``, or the one that there is, as under spark-submit, which stays."""
     from pyspark.sql import SparkSession
 
     if "PYSPARK_GATEWAY_PORT" in os.environ or SparkSession.getActiveSession() is not None:
-        yield OnSpark(SparkSession.builder.getOrCreate())
+        yield SparkEngine(SparkSession.builder.getOrCreate())
         return
     with _in_one_line():
         session = _started(master)
     try:
-        yield OnSpark(session)
+        yield SparkEngine(session)
     finally:
         _ended(session)
 
 
 @contextmanager
-def of_connect(address: str) -> Iterator[OnSpark]:
+def of_connect(address: str) -> Iterator[SparkEngine]:
     """Give a session of Spark Connect, as ``sc://HOST:PORT``."""
     with _in_one_line():
         from pyspark.sql.connect.session import SparkSession
 
         session = SparkSession.builder.remote(address).create()
     try:
-        yield OnSpark(session)
+        yield SparkEngine(session)
     finally:
         with suppress(Exception):
             session.stop()

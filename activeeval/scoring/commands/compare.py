@@ -16,7 +16,7 @@ from activeeval.cli.help import command
 from activeeval.cli.option_names import option_here, option_words
 from activeeval.core.errors import InputError
 from activeeval.sampling.commands import sampling_options
-from activeeval.sampling.options import BUDGET_HELP, MEASURES_HELP, AskedFields
+from activeeval.sampling.options import BUDGET_HELP, MEASURES_HELP, QuestionFields
 from activeeval.scoring.commands.query_options import (
     check_per_query,
     no_relevant_option,
@@ -48,7 +48,7 @@ _OWN = {
 @click.option("--campaign", metavar="NAME", help="In place of a sample: a campaign that was made for these two runs.")
 @db_option
 @input_options.options_of(
-    AskedFields,
+    QuestionFields,
     only=("measures",),
     measures={"help": f"{MEASURES_HELP}; repeatable. Default: DCG@10, or what the sample was made for.", "default": ()},
 )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from activeeval.core.measures import Measure
     from activeeval.core.results import Caution, Note
     from activeeval.formats.loading import TablePool
-    from activeeval.scoring.unjudged import Holes
+    from activeeval.scoring.unjudged import UnjudgedBounds
 
 
 def holes_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -46,7 +46,7 @@ def score_holes(
     from activeeval.report.answer_sentences import missing_lists_sentence
     from activeeval.scoring.unjudged import holes_of
 
-    held: list[Holes] = []
+    held: list[UnjudgedBounds] = []
     how: dict[str, Any] = {"max_grade": max_grade, "budgets": budgets, "progress": tell}
     for run, (path, name) in enumerate(zip(paths, names, strict=True)):
         with worded():
@@ -56,7 +56,7 @@ def score_holes(
     show_holes(held, tables.notes, form)
 
 
-def show_holes(held: Sequence[Holes], notes: Iterable[Note | Caution], form: str) -> None:
+def show_holes(held: Sequence[UnjudgedBounds], notes: Iterable[Note | Caution], form: str) -> None:
     """Print what holes may be worth: as rows, or in sentences and a table; ``notes`` are of the known grades."""
     from activeeval.report.cautions import marked
     from activeeval.scoring.unjudged_messages import holes_meaning, holes_sentence, holes_table

@@ -23,7 +23,7 @@ from activeeval.web.commands.sign_in_options import oidc_of, password_of, signin
 if TYPE_CHECKING:
     from activeeval.campaigns.control_items import Controls
     from activeeval.campaigns.training import KnownItem
-    from activeeval.web.serving import Invited
+    from activeeval.web.serving import Invitation
 
 _WAIT_S = 5.0  # whoever looks at a page is told sooner than whoever waits for a command
 _NEEDED = ("fastapi", "uvicorn", "markdown_it", "argon2", "httptools")
@@ -80,13 +80,13 @@ def serve(
     activeeval serve week1 --judge ann --judge bob --guidelines guide.md --grade 2="Highly relevant"
     """
     _check_packages()
-    from activeeval.campaigns.at_pairs import page_desk
+    from activeeval.campaigns.pair_desk import page_desk
     from activeeval.web import serving
-    from activeeval.web.settings import Door
+    from activeeval.web.settings import ServerSettings
 
     oidc, is_asked, file = oidc_of(where), where.pop("lead_password"), where.pop("lead_password_file")
     places = {place: value or "" for place, value in where.items() if place != "port"}
-    door = Door(**places, port=where["port"])
+    door = ServerSettings(**places, port=where["port"])
     door.check(oidc)
     if (is_asked or file) and door.auth_header:
         raise click.UsageError("--lead-password and --auth-header do not go together: the proxy says who asks")
@@ -113,7 +113,7 @@ def _check_packages() -> None:
         raise InputError("the judging page needs more packages: pip install 'activeeval-ir[web]'")
 
 
-def _print(invited: Invited, form: str) -> None:
+def _print(invited: Invitation, form: str) -> None:
     """Print an invitation, and have it out before anything else happens; a token is made where it is shown."""
     if form == "text":
         click.echo(f"{'lead' if invited.kind == 'lead' else invited.judge}: {invited.url}")

@@ -16,7 +16,7 @@ from sqlalchemy import exc
 from store_cases import grade, make_campaign, make_units
 
 from activeeval.campaigns.store import JudgeAnswer, open_store
-from activeeval.campaigns.store.faults import Broken, refusal_of
+from activeeval.campaigns.store.faults import ConnectionFaults, refusal_of
 from activeeval.core.errors import StateError
 from tests.databases import started_server
 
@@ -166,7 +166,7 @@ def test_a_server_that_stopped_over_a_full_disk_before_the_commit():
     psycopg = pytest.importorskip("psycopg")
     stopped = exc.OperationalError("INSERT", {}, psycopg.errors.DiskFull("no space"), connection_invalidated=True)
     gone = exc.OperationalError(None, None, psycopg.OperationalError("connection failed"))
-    broken = Broken("here", is_repeatable=True)
+    broken = ConnectionFaults("here", is_repeatable=True)
     assert broken.cause_of(gone) is gone
     broken.note(stopped, in_commit=False)
     assert broken.unknown() is None

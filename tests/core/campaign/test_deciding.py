@@ -10,14 +10,20 @@ import pytest
 from scipy import stats
 
 from activeeval import DCG, ERR, METHODS, Campaign, Rankings, Target
-from activeeval.core.answers import Needed
-from activeeval.core.campaign.deciding import LEAN, more_queries, needed_of_outlook, needed_of_queries, needed_of_sample
-from activeeval.core.design.carried_samples import InHand, going_on
+from activeeval.core.answers import MoreNeeded
+from activeeval.core.campaign.more_needed import (
+    LEAN,
+    more_queries,
+    needed_of_outlook,
+    needed_of_queries,
+    needed_of_sample,
+)
+from activeeval.core.design.carried_samples import EarlierLabels, going_on
 from activeeval.core.estimation import confidence_after
 from activeeval.core.estimation.further_looks import LATER
 from activeeval.core.estimation.intervals import crossing_probs
 from activeeval.core.pool.generated import WEIGHTS, generate_pool
-from activeeval.core.results import Cannot, Estimate, Interval
+from activeeval.core.results import Estimate, Interval, Unjudgeable
 
 MEASURES = {"items": DCG(cutoff=5), "depth": ERR(4, cutoff=5), "random": DCG(cutoff=5), "passive": DCG(cutoff=5)}
 WANTED = (0.97, 0.7, 0.4, 0.1, 1e-6)
@@ -130,7 +136,7 @@ def test_all_that_is_left_may_not_decide_for_queries_like_these(made):
     outlook = campaign.outlook(scope="population")
     half = outlook.topped_up(math.inf, 0.95)[1]
     needed = needed_of_outlook(outlook, 0.6 * half, 0.95, budget=150)
-    assert needed == Needed(queries=math.ceil(60 / 0.36 - 60), half_width_left=half)
+    assert needed == MoreNeeded(queries=math.ceil(60 / 0.36 - 60), half_width_left=half)
     enough = needed_of_outlook(outlook, 1.02 * half, 0.95, budget=150)
     assert (enough.queries, enough.half_width_left) == (None, None)
     assert 0 < enough.budget <= math.ceil(campaign.design.cost - 150)
@@ -155,13 +161,13 @@ def test_what_waits_is_named_only_where_something_waits(made):
 
 
 def test_items_that_cannot_be_judged_get_no_advice_where_they_alone_leave_it_open(made):
-    campaign, room = campaign_of(made, "items"), Cannot(n_items=1, low=-1e3, high=1e3, treated="as predicted")
+    campaign, room = campaign_of(made, "items"), Unjudgeable(n_items=1, low=-1e3, high=1e3, treated="as predicted")
     estimate, interval = open_at(campaign, 1.2)
     target = campaign.design.target
     assert needed_of_sample(campaign, target, replace(estimate, cannot=room), interval) is None
     estimate, interval = open_at(campaign, 0.7)
     plain = needed_of_sample(campaign, target, estimate, interval)
-    some = Cannot(n_items=1, low=0.9 * estimate.value, high=9.0, treated="as predicted")
+    some = Unjudgeable(n_items=1, low=0.9 * estimate.value, high=9.0, treated="as predicted")
     assert needed_of_sample(campaign, target, replace(estimate, cannot=some), interval).budget > plain.budget
     assert needed_of_sample(campaign, target, replace(estimate, cannot=room), interval) is None
 
@@ -172,7 +178,7 @@ def night_of(made, seed, budget, before=None):
     known, rng = made.features[:, : WEIGHTS.size] @ WEIGHTS, np.random.default_rng(0)
     lists = [Rankings.from_scores(pool, known + x * rng.standard_normal(known.size)) for x in (1.0, 1.5)]
     base = METHODS["items"].design(Target(MEASURES["items"], *lists), grade_probs=np.full((n, 5), 0.2))
-    hand = InHand.nothing(n)
+    hand = EarlierLabels.nothing(n)
     if before is not None:
         earlier, probs = before
         grades = np.where(earlier.grades < 0, earlier.design.scheme.grades, earlier.grades)
@@ -209,13 +215,13 @@ def test_a_night_advises_no_more_than_is_left_and_what_cannot_be_judged_counts(m
     target, left = campaign.design.target, campaign.design.cost - campaign.selection.cost
     estimate, interval = open_at(campaign, 0.7)
     plain = needed_of_sample(campaign, target, estimate, interval)
-    some = Cannot(n_items=1, low=0.9 * estimate.value, high=9.0, treated="as predicted")
+    some = Unjudgeable(n_items=1, low=0.9 * estimate.value, high=9.0, treated="as predicted")
     assert (
         plain.budget
         < needed_of_sample(campaign, target, replace(estimate, cannot=some), interval).budget
         <= math.ceil(left)
     )
-    room = Cannot(n_items=1, low=-1e3, high=1e3, treated="as predicted")
+    room = Unjudgeable(n_items=1, low=-1e3, high=1e3, treated="as predicted")
     assert needed_of_sample(campaign, target, replace(estimate, cannot=room), interval) is None
     assert needed_of_sample(campaign, target, *open_at(campaign, 1e-6)).budget == math.ceil(left)
     everything = night_of(made, 1, 10**6)[0]  # nothing is left: more queries decide for queries like these

@@ -17,7 +17,7 @@ from naive import dcg, err, fixed_samples, ndcg, pool_of, random_probs, rankings
 
 from activeeval import DCG, ERR, METHODS, NDCG, Campaign, InputError, QueryPool, Rankings, Target
 from activeeval.core.design import carried_samples
-from activeeval.core.design.carried_samples import Carried, InHand, going_on, numbers_of, reread
+from activeeval.core.design.carried_samples import CarriedScheme, EarlierLabels, going_on, numbers_of, reread
 from activeeval.core.estimation import evaluate, evidence_of
 from activeeval.core.pool import hashed_uniforms
 from activeeval.formats.sample_file import from_arrays, to_arrays
@@ -158,7 +158,7 @@ class Enumerated:
 def enumerated(nights, designs, budgets, monkeypatch, enough=None, within=None):
     """Return the law of two nights that go on from each other, the second one up to what is enough."""
     is_nested, n = designs[0].order.is_nested, nights.pool.n_items
-    nothing = InHand.nothing(n)
+    nothing = EarlierLabels.nothing(n)
     first, probs1 = going_on(designs[0], nothing, budgets[0])
     second, probs2 = going_on(designs[1], replace(nothing, probs=probs1), budgets[1], enough)
     ends = [np.zeros(0)] * (nights.pool.n_queries if is_nested else n)
@@ -274,7 +274,7 @@ def test_a_label_that_counts_only_below_tonights_own_threshold_needs_more_new_on
     """For the variance of what goes on counting: Σ c (T r − M)⁺ at the T at which Σ e² (1/(T r) − 1) is as small."""
     nights = nights_of(seed, lengths=(4, 3, 3))
     designs = [nights.design("items_plain", "dcg", night) for night in (0, 1)]
-    nothing = InHand.nothing(nights.pool.n_items)
+    nothing = EarlierLabels.nothing(nights.pool.n_items)
     before = going_on(designs[0], nothing, 4.0)[1]
     budget = 0.8
     held = going_on(designs[1], replace(nothing, probs=before), budget)[1]
@@ -294,7 +294,7 @@ def test_a_label_that_counts_only_below_tonights_own_threshold_needs_more_new_on
 def test_where_only_the_threshold_moves_a_second_night_is_the_first_topped_up():
     """The same lists and rates: M after two nights is that of one night at the larger threshold."""
     nights = nights_of(7, lengths=(4, 3))
-    design, nothing = nights.design("items_plain", "dcg", 0), InHand.nothing(7)
+    design, nothing = nights.design("items_plain", "dcg", 0), EarlierLabels.nothing(7)
     once = going_on(design, nothing, 2.0)[1]
     half = going_on(design, nothing, 1.2)[1]
     twice = going_on(design, replace(nothing, probs=half), 0.8)[1]
@@ -344,7 +344,7 @@ def mean_estimate(design, grades, budget):
 
 def two_nights(nights, budgets=(2.5, 1.5), method="items_plain", measure="dcg", key=KEY):
     """Return what is in hand after a night, the campaign of the second one, judged, and what it asked for."""
-    nothing = InHand.nothing(nights.pool.n_items)
+    nothing = EarlierLabels.nothing(nights.pool.n_items)
     first, probs = going_on(nights.design(method, measure, 0), nothing, budgets[0])
     hand = after(nothing, probs, judge_all(first, nights.grades, key)[1], nights.grades)
     design, probs = going_on(nights.design(method, measure, 1, 0), hand, budgets[1])
@@ -359,7 +359,7 @@ def test_a_file_of_such_a_sample_has_the_same_units_and_estimate(method, measure
     nights = nights_of(11, lengths=(4, 3, 5))
     campaign = two_nights(nights, method=method, measure=measure, key=key)[1]
     again = from_arrays(to_arrays(campaign))
-    assert isinstance(again.design.scheme, Carried)
+    assert isinstance(again.design.scheme, CarriedScheme)
     assert [unit.items for unit in again.planned] == [unit.items for unit in campaign.planned]
     while (unit := again.ask()) is not None:
         again.tell(unit, nights.grades[list(unit.items)].tolist())
@@ -418,7 +418,7 @@ def test_reading_earlier_nights_again_is_the_direct_sum():
 def test_what_never_could_come_is_not_read():
     nights = nights_of(14)
     with pytest.raises(InputError, match=r"could never be drawn \(5 such items\)"):
-        reread(nights.design("items_plain", "dcg", 0), InHand.nothing(5))
+        reread(nights.design("items_plain", "dcg", 0), EarlierLabels.nothing(5))
 
 
 def test_a_changed_item_has_not_come_and_has_another_number():
@@ -432,7 +432,7 @@ def test_a_changed_item_has_not_come_and_has_another_number():
     place = order.items.tolist().index(2)
     assert np.flatnonzero(was != now).tolist() == [place]
     assert now[place] == hashed_uniforms(KEY, order.hashes[[place]] ^ np.uint64(12345), 1)[0, 0]
-    hand = InHand.nothing(5)
+    hand = EarlierLabels.nothing(5)
     hand.probs[:] = [0.9, 0.9, 0.0, 0.9, 0.9]  # M of the changed one begins again
     probs = going_on(nights.design("items_plain", "dcg", 0), hand, 0.2)[1]
     assert 0 < probs[2] < 0.9
@@ -441,7 +441,7 @@ def test_a_changed_item_has_not_come_and_has_another_number():
 
 def test_what_nobody_can_judge_is_not_asked_again_and_is_counted(monkeypatch):
     nights = nights_of(16)
-    hand, everything = InHand.nothing(5), np.full(5, 0.5)
+    hand, everything = EarlierLabels.nothing(5), np.full(5, 0.5)
     hand.probs[:], hand.is_settled[:] = 0.9, [True, False, False, False, False]  # settled without a grade
     at_numbers(monkeypatch, everything, False)
     campaign, asked = judge_all(going_on(nights.design("items_plain", "dcg", 0), hand, 0.1)[0], nights.grades)
@@ -457,7 +457,7 @@ def test_what_was_drawn_and_not_judged_is_asked_again(monkeypatch):
     """It lies below the probability that it had: whoever passes over it would bias what is read."""
     nights = nights_of(17)
     at_numbers(monkeypatch, np.full(5, 0.5), False)
-    hand = InHand.nothing(5)
+    hand = EarlierLabels.nothing(5)
     hand.probs[:] = 0.9
     hand.is_settled[1:], hand.grades[1:] = True, nights.grades[1:]
     _, asked = judge_all(going_on(nights.design("items_plain", "dcg", 0), hand, 0.05)[0], nights.grades)
@@ -469,7 +469,7 @@ def test_what_is_given_meanwhile_is_not_asked_though_it_was_drawn(monkeypatch):
     nights, known = nights_of(20), np.full(5, -1)
     at_numbers(monkeypatch, np.full(5, 0.5), False)
     known[0] = nights.grades[0]
-    hand = InHand.nothing(5)
+    hand = EarlierLabels.nothing(5)
     hand.probs[:] = 0.9
     design, probs = going_on(nights.design("items_plain", "dcg", 0, judged=known), hand, 0.05)
     assert sorted(judge_all(design, nights.grades)[1]) == [1, 2, 3, 4]
@@ -479,7 +479,7 @@ def test_what_is_given_meanwhile_is_not_asked_though_it_was_drawn(monkeypatch):
 def test_a_budget_for_everything_judges_everything():
     nights = nights_of(18)
     for method, measure in (("items_plain", "dcg"), ("depth_plain", "err")):
-        design, _ = going_on(nights.design(method, measure, 0), InHand.nothing(5), 100.0)
+        design, _ = going_on(nights.design(method, measure, 0), EarlierLabels.nothing(5), 100.0)
         campaign, asked = judge_all(design, nights.grades)
         assert sorted(asked) == [0, 1, 2, 3, 4]
         assert campaign.estimate().value == pytest.approx(nights.truth(measure, 0), rel=1e-12)
@@ -489,7 +489,7 @@ def test_a_budget_for_everything_judges_everything():
 def test_a_prefix_is_read_as_far_as_all_before_is_in_hand():
     """a_k is the smallest M of the places up to k."""
     nights = nights_of(19, lengths=(4,))
-    hand, design = InHand.nothing(4), nights.design("depth_plain", "err", 0)
+    hand, design = EarlierLabels.nothing(4), nights.design("depth_plain", "err", 0)
     hand.probs[design.order.items] = [0.8, 0.3, 0.9, 0.2]
     again = reread(design, hand)
     assert again.order.place_rates.tolist() == [0.8, 0.3, 0.3, 0.2]
@@ -501,7 +501,7 @@ def test_what_costs_more_than_the_budget_comes_all_the_same_but_more_rarely():
     nights = nights_of(18)
     design = nights.design("items_plain", "dcg", 0)
     for budget, least in ((4.0, 0.1), (0.02, 0.02 / design.order.costs.sum())):
-        held = going_on(design, InHand.nothing(5), budget, 0.0)[1]
+        held = going_on(design, EarlierLabels.nothing(5), budget, 0.0)[1]
         assert held == pytest.approx(np.full(5, least))
 
 
@@ -510,4 +510,4 @@ def test_overheads_are_refused():
     target = Target(DCG(), Rankings.from_scores(pool, [2.0, 1.0, 1.0]))
     design = METHODS["items_plain"].design(target, np.full((3, 3), 1 / 3))
     with pytest.raises(InputError, match="no overheads"):
-        going_on(design, InHand.nothing(3), 1.0)
+        going_on(design, EarlierLabels.nothing(3), 1.0)

@@ -24,7 +24,7 @@ from naive_estimates import n_regressors
 
 from activeeval import DCG, ERR, METHODS, RBP, Additive, InputError, Precision, Target, replicate
 from activeeval.core.design import Levels
-from activeeval.core.design.orders import Places
+from activeeval.core.design.orders import OrderPlaces
 from activeeval.core.design.rates import Variances, pooled
 from activeeval.core.design.stages import ITEMS
 from activeeval.core.estimation import evaluate, evidence_of
@@ -302,7 +302,7 @@ def test_without_an_overhead_items_come_on_their_own(beside):
     """A query of the ratio of its best item, none of whose items wait for another, whatever another query costs."""
     costs, variances = np.array([1.0, 2.0, 0.5, 1.0]), np.array([4.0, 2.0, 0.1, 6.0])
     pool = pool_of([3, 1], item_costs=costs, query_costs=[0.0, beside])
-    places = Places.of(pool, pool.query_offsets, np.arange(4), np.ones(4, np.bool_))
+    places = OrderPlaces.of(pool, pool.query_offsets, np.arange(4), np.ones(4, np.bool_))
     spread = Variances(of_query=np.array([9.0, 6.0]), of_open=variances, least_shares=np.zeros(4))
     found = pooled(places, spread, is_nested=False)
     assert found.of_open[:3] == pytest.approx(np.sqrt(variances / costs)[:3])

@@ -10,7 +10,7 @@ from naive import pool_of, rankings_of
 
 from activeeval import DCG, ERR, METHODS, NDCG, Additive, Campaign, Rankings, Target
 from activeeval.core.design import WHOLE, GradeProbs, RatePlan
-from activeeval.core.design.planned import Planned
+from activeeval.core.design.planned_variance import PlannedVariance
 from activeeval.core.estimation import evaluate, evidence_of, supported
 from activeeval.core.results import MORE_SPREAD, Estimate
 from activeeval.core.simulation import replicate
@@ -37,8 +37,8 @@ def test_a_curve_is_the_sum_over_all_that_varies(seed):
     random = np.random.default_rng(seed)
     roots, variances = np.exp(random.normal(0, 2, 300)), random.exponential(size=300)
     roots[:3], variances[3:6] = (0.0, math.inf, 2.0), (0.0, -0.2, 1.0)
-    whole = Planned.of(roots, variances)
-    parts = Planned.of(roots[200:], variances[200:]) + Planned.of(roots[:200], variances[:200])
+    whole = PlannedVariance.of(roots, variances)
+    parts = PlannedVariance.of(roots[200:], variances[200:]) + PlannedVariance.of(roots[:200], variances[:200])
     levels = np.exp(np.linspace(-8, 8, 60))
     slack = np.array([np.abs(variances[np.abs(np.log(roots.clip(1e-9) * t)) < 0.022]).sum() for t in levels])
     expected = np.array([left(roots, variances, t) for t in levels])
@@ -144,7 +144,7 @@ def test_all_grades_equally_likely_plan_for_more_than_a_model_that_is_sure():
     uniform = METHODS["whole"].design(target, np.full_like(probs, 1 / 3)).reading()
     level = np.array(3.0)
     assert float(reading.planned_blindly.at(level)) > 20 * float(reading.planned.at(level))
-    same_rates = Planned.of(reading.order.query_rates, target.pool.query_probs**2 * moments_of(uniform))
+    same_rates = PlannedVariance.of(reading.order.query_rates, target.pool.query_probs**2 * moments_of(uniform))
     assert float(reading.planned_blindly.at(level)) == pytest.approx(float(same_rates.at(level)), rel=1e-9)
 
 

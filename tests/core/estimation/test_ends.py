@@ -25,7 +25,7 @@ from activeeval import (
 )
 from activeeval.core.errors import InputError
 from activeeval.core.estimation.significance import holm, holm_confidences
-from activeeval.core.interval_ends import Basis, Shares, wilson_limits
+from activeeval.core.interval_ends import IntervalBasis, Shares, wilson_limits
 from activeeval.core.measures import AP, NDCG, Additive, Recall, Target
 
 DIFFERENCE = (-1.0, 1.0)
@@ -174,8 +174,8 @@ def test_intervals_grow_with_their_confidence():
 
 
 def test_a_population_contains_its_pool_on_each_side_and_is_no_surer():
-    pool = Basis(value=0.1, std_error=0.04, degrees_of_freedom=2.0, limits=DIFFERENCE)
-    alone = Basis(value=0.1, std_error=0.05, degrees_of_freedom=40.0, limits=DIFFERENCE)
+    pool = IntervalBasis(value=0.1, std_error=0.04, degrees_of_freedom=2.0, limits=DIFFERENCE)
+    alone = IntervalBasis(value=0.1, std_error=0.05, degrees_of_freedom=40.0, limits=DIFFERENCE)
     assert alone.ends(0.95)[0] > pool.ends(0.95)[0]
     both = replace(alone, inner=pool)
     assert both.ends(0.95) == pool.ends(0.95)
@@ -185,10 +185,12 @@ def test_a_population_contains_its_pool_on_each_side_and_is_no_surer():
 
 
 def test_every_interval_lies_inside_what_the_measure_can_be():
-    assert 0.999 < Basis(value=0.9, std_error=0.2, degrees_of_freedom=5, limits=(0.0, 1.0)).ends(0.95)[1] <= 1.0
-    assert Basis(value=0.9, std_error=0.2, degrees_of_freedom=5, limits=DIFFERENCE).ends(0.95)[1] == 1.0
-    assert Basis(value=0.2, std_error=math.inf, degrees_of_freedom=0, limits=DIFFERENCE).ends(0.95) == DIFFERENCE
-    beyond = Basis(value=1.2, std_error=0.01, degrees_of_freedom=50, limits=(0.0, 1.0)).ends(0.95)
+    assert 0.999 < IntervalBasis(value=0.9, std_error=0.2, degrees_of_freedom=5, limits=(0.0, 1.0)).ends(0.95)[1] <= 1.0
+    assert IntervalBasis(value=0.9, std_error=0.2, degrees_of_freedom=5, limits=DIFFERENCE).ends(0.95)[1] == 1.0
+    assert (
+        IntervalBasis(value=0.2, std_error=math.inf, degrees_of_freedom=0, limits=DIFFERENCE).ends(0.95) == DIFFERENCE
+    )
+    beyond = IntervalBasis(value=1.2, std_error=0.01, degrees_of_freedom=50, limits=(0.0, 1.0)).ends(0.95)
     assert beyond == pytest.approx((1 - 0.01 * student.ppf(0.975, 50), 1.0))  # that of the nearest value there can be
 
 
@@ -294,7 +296,7 @@ def test_one_query_that_did_not_change_decides_nothing():
 @pytest.mark.parametrize(("value", "limits"), [(1.2, (0.0, 1.0)), (-0.3, (0.0, 1.0)), (-1.2, DIFFERENCE)])
 def test_an_estimate_beyond_a_limit_has_the_interval_of_the_limit(value, limits):
     """It holds the part of the plain interval that is possible, and is never of no width."""
-    beyond = Basis(value=value, std_error=0.05, degrees_of_freedom=30.0, limits=limits)
+    beyond = IntervalBasis(value=value, std_error=0.05, degrees_of_freedom=30.0, limits=limits)
     at_limit = replace(beyond, value=float(np.clip(value, *limits)))
     low, high = beyond.ends(0.95)
     assert (low, high) == at_limit.ends(0.95)

@@ -32,7 +32,7 @@ from activeeval import (
 from activeeval.core.design import Selection
 from activeeval.core.estimation import Evidence, estimate, evaluate, evidence_of
 from activeeval.core.estimation.estimators import population_variance
-from activeeval.core.estimation.evidence import DrawnEvidence
+from activeeval.core.estimation.evidence import ReplacementEvidence
 from activeeval.core.estimation.significance import mean_interval
 from activeeval.core.kernels import estimates
 from activeeval.core.results import Caution
@@ -63,7 +63,7 @@ def sample_of(queries, probs, *, p=P, values=L, means=M, certain=(), with_replac
         "n_items": drawn.size + len(certain),
         "cost": float(drawn.size),
     }
-    return (DrawnEvidence if with_replacement else Evidence)(
+    return (ReplacementEvidence if with_replacement else Evidence)(
         is_fitted=is_fitted and not with_replacement,
         query_probs=p[drawn],
         inclusion_probs=np.asarray(probs, dtype=float),

@@ -9,7 +9,7 @@ from naive_traffic import samples
 
 from activeeval.core.design.priority import allocated, priority_sample
 from activeeval.core.estimation import Evidence, estimate, evaluate
-from activeeval.core.estimation.first_phase import DrawnValues, JudgedValues, all_values, compare_drawn, values_of
+from activeeval.core.estimation.first_phase import FirstPhaseValues, JudgedValues, all_values, compare_drawn, values_of
 from activeeval.core.estimation.significance import mean_interval
 from activeeval.core.pool import QueryDraw, QueryLog, QueryPool
 
@@ -76,7 +76,7 @@ def estimates(columns, judged, noise):
     )
     result = evaluate(evidence)
     rows = np.flatnonzero(judged)
-    drawn = DrawnValues(
+    drawn = FirstPhaseValues(
         query_probs=weights,
         inclusion_probs=probs,
         strata=strata,

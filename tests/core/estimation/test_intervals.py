@@ -12,16 +12,16 @@ from scipy import stats
 from activeeval import DCG, ERR, METHODS, Campaign, InputError, Precision, Target, replicate
 from activeeval.core.estimation import (
     INTERVALS,
-    Evaluated,
+    EstimatorResult,
     Evidence,
     GroupSequential,
-    Look,
+    InterimLook,
     Student,
     find_interval,
     half_widths,
     intervals,
 )
-from activeeval.core.estimation.evidence import DrawnEvidence
+from activeeval.core.estimation.evidence import ReplacementEvidence
 from activeeval.core.estimation.intervals import crossing_probs, spending_boundaries
 from activeeval.core.interval_ends import t_quantile
 
@@ -48,7 +48,7 @@ def judged(design, labels, seed=1):
 def evaluated(variance, degrees=24.0, value=1.0, contributions=()):
     u = np.asarray(contributions, dtype=float)
     fields = {"value": value, "variance": variance, "degrees_of_freedom": degrees}
-    return Evaluated(**fields, observed=variance, planned=0.0, contributions=u, plain_variance=variance)
+    return EstimatorResult(**fields, observed=variance, planned=0.0, contributions=u, plain_variance=variance)
 
 
 def look(contributions, keep=None, *, with_replacement=True, share=1.0, **fields):
@@ -56,7 +56,7 @@ def look(contributions, keep=None, *, with_replacement=True, share=1.0, **fields
     u = np.asarray(contributions, dtype=float)
     n = u.size
     rates = np.full(n, 0.5) if keep is None else 1 - np.asarray(keep)
-    evidence = (DrawnEvidence if with_replacement else Evidence)(
+    evidence = (ReplacementEvidence if with_replacement else Evidence)(
         is_fitted=False,
         query_probs=np.full(n, 0.01),
         inclusion_probs=rates,
@@ -76,12 +76,14 @@ def look(contributions, keep=None, *, with_replacement=True, share=1.0, **fields
     centred = u - u.mean() if with_replacement else u
     variance = float(centred @ centred) * n / (n - 1) if with_replacement else float((1 - rates) @ u**2)
     found = {"variance": variance, "degrees": n - 1.0} | fields
-    return Look(evidence=evidence, evaluated=evaluated(**found, contributions=u), share=share)
+    return InterimLook(evidence=evidence, evaluated=evaluated(**found, contributions=u), share=share)
 
 
 def looks(*pairs):
     """Return looks of given shares and variances."""
-    return [Look(evidence=look([1.0, 2.0]).evidence, evaluated=evaluated(v, 1e9), share=share) for share, v in pairs]
+    return [
+        InterimLook(evidence=look([1.0, 2.0]).evidence, evaluated=evaluated(v, 1e9), share=share) for share, v in pairs
+    ]
 
 
 def t_half(found, level=0.95):
@@ -193,7 +195,7 @@ def test_a_look_takes_the_boundary_of_its_place_in_the_timetable():
         assert own == pytest.approx(bounds[k - 1], rel=1e-9)  # a look does not depend on later ones
         half = own * math.sqrt(seen[k - 1].evaluated.variance)
         assert (at.low, at.high) == pytest.approx((1 - half, 1 + half), rel=1e-6)
-    few = Look(evidence=seen[0].evidence, evaluated=evaluated(1.0, 5.0), share=1.0)
+    few = InterimLook(evidence=seen[0].evidence, evaluated=evaluated(1.0, 5.0), share=1.0)
     wide = kind.interval([*seen[:2], few], 0.95).high - 1
     assert stats.t.sf(wide, 5.0) == pytest.approx(stats.norm.sf(bounds[2]), rel=1e-6)
 
@@ -215,7 +217,7 @@ def test_a_look_that_knew_nothing_leaves_what_it_might_have_spent_to_the_next():
     kind, later = GroupSequential(), looks((0.5, 2.0), (1.0, 1.0))
     for nothing in (
         looks((0.25, math.inf)),
-        [Look(evidence=later[0].evidence, evaluated=evaluated(1.0, 0.0), share=0.25)],
+        [InterimLook(evidence=later[0].evidence, evaluated=evaluated(1.0, 0.0), share=0.25)],
     ):
         assert kind.interval(nothing, 0.95).high == math.inf
         assert kind.interval([*nothing, *later], 0.95) == kind.interval(later, 0.95)

@@ -18,7 +18,7 @@ from activeeval.core.grade_models import (
     log_loss,
     tune_grade_model,
 )
-from activeeval.core.grade_models.given import recalibration_loss
+from activeeval.core.grade_models.featureless import recalibration_loss
 
 
 def calibrated(n, random):

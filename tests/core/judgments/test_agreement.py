@@ -11,7 +11,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from activeeval.core.errors import InputError
 from activeeval.core.judgments.agreement import compare_agreement, grade_agreement, preference_agreement
-from activeeval.core.judgments.coded import CodedGrades, Relations
+from activeeval.core.judgments.coded_grades import CodedGrades, Relations
 from activeeval.core.judgments.coefficients import METRICS, WEIGHTS, chi_squared, cohen_kappa, krippendorff_alpha
 from activeeval.core.judgments.judgment import Judge, Judgment
 from activeeval.core.judgments.table import Judgments

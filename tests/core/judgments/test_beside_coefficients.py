@@ -16,7 +16,7 @@ from test_agreement import PUBLISHED, gradings, rows_of, stated, with_nan
 from activeeval.campaigns.report.agreement_messages import severity_sentence, undefined_sentence
 from activeeval.core.errors import InputError
 from activeeval.core.judgments.agreement import grade_agreement, preference_agreement
-from activeeval.core.judgments.coded import CodedGrades, Relations
+from activeeval.core.judgments.coded_grades import CodedGrades, Relations
 from activeeval.core.judgments.coefficient_intervals import _bias_corrected, least_units, mean_difference
 from activeeval.core.judgments.coefficients import WEIGHTS, gwet_ac
 

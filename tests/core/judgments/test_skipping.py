@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy.stats import fisher_exact
 
-from activeeval.core.judgments.skipping import _by_items, skipping_of
+from activeeval.core.judgments.skip_tests import _by_items, skipping_of
 
 COUNTS = st.integers(0, 40)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from activeeval import METHODS, QueryPool, Rankings, Target, parse_measure
-from activeeval.core.design.carried_samples import InHand, PlacesInHand
+from activeeval.core.design.carried_samples import EarlierLabels, EarlierPlaces
 from activeeval.core.planning import Goal, Planner, least_labels
 from activeeval.core.planning.least_budget import plan_of
 from activeeval.core.planning.new_labels import SHARE, shared
@@ -36,7 +36,7 @@ def planner_of(measure="DCG@5", seed=3):
 
 def hand_of(planner, share, seed=5):
     """Return what earlier nights leave: each item has come with up to a probability."""
-    hand = InHand.nothing(planner.targets[0].pool.n_items)
+    hand = EarlierLabels.nothing(planner.targets[0].pool.n_items)
     return replace(hand, probs=share * np.random.default_rng(seed).random(hand.probs.size))
 
 
@@ -69,7 +69,7 @@ def test_the_same_half_widths_take_more_of_a_design_that_knows_of_none(method, m
     goals[2] = replace(goals[2], half_width=0.5 * goals[2].half_width)  # the small one is to be known well
     least = least_labels(planner, METHODS[method], goals, hand, MANY, [])
     forecasts = planner.weighing([1.0, 0.0, 0.0, 0.0]).forecasts(METHODS[method])
-    places = PlacesInHand.of(plan_of(forecasts[0]).order, hand, MANY)
+    places = EarlierPlaces.of(plan_of(forecasts[0]).order, hand, MANY)
 
     def reaches(threshold):
         readable = places.readable(threshold)

@@ -14,7 +14,7 @@ from activeeval.core.design import RatePlan
 from activeeval.core.errors import InputError
 from activeeval.core.estimation import joint_degrees
 from activeeval.core.grade_models import QueryFactor
-from activeeval.core.planning import Forecast, Goal, HeldOut, Lesson, Planner, Prospect
+from activeeval.core.planning import Forecast, Goal, HeldOut, PilotRatios, Planner, Prospect
 from activeeval.core.planning.curves import Curve
 from activeeval.core.planning.drawn_labels import drawn_labels
 from activeeval.core.planning.pilots import PRIOR, Ratio
@@ -434,13 +434,15 @@ def test_lessons_of_several_pilots_count_by_their_degrees_of_freedom(made):
     low, high = doubtful.bounds
     assert (low, high) == pytest.approx((12 / stats.chi2.ppf(0.975, 10), 12 / stats.chi2.ppf(0.025, 10)))
     assert (doubtful.may_be_chance, sure.may_be_chance) == (True, False)
-    both = Lesson.together([Lesson(of_residuals=doubtful, of_values=sure), Lesson(of_residuals=sure, of_values=sure)])
+    both = PilotRatios.together(
+        [PilotRatios(of_residuals=doubtful, of_values=sure), PilotRatios(of_residuals=sure, of_values=sure)]
+    )
     assert (both.of_residuals.value, both.of_residuals.degrees_of_freedom) == (pytest.approx(2.6), 20.0)
-    uneven = Lesson.together(
-        [Lesson(of_residuals=r, of_values=r) for r in (doubtful, Ratio(value=4, degrees_of_freedom=30))]
+    uneven = PilotRatios.together(
+        [PilotRatios(of_residuals=r, of_values=r) for r in (doubtful, Ratio(value=4, degrees_of_freedom=30))]
     )
     assert uneven.of_residuals.value == pytest.approx((10 * 1.2 + 30 * 4) / 40)
-    lesson, planner = Lesson(of_residuals=sure, of_values=doubtful), planner_of(made, DCG(cutoff=10))
+    lesson, planner = PilotRatios(of_residuals=sure, of_values=doubtful), planner_of(made, DCG(cutoff=10))
     of_residuals = sure.taught(planner.scale)
     of_values = doubtful.taught(replace(planner.scale, value=of_residuals.value))
     scales = {"items": of_residuals, "whole": of_residuals, "random": of_values, "passive": of_values}
@@ -604,9 +606,9 @@ def test_a_range_is_unknown_until_a_label_has_been_held_against_the_model(made):
     assert forecast.at(budget).known_half_widths() == goal.budgets(forecast) == (None, None)
     assert forecast.all_judged.known_half_widths() == (0.0, 0.0)
     ratio, nothing = Ratio(value=1.0, degrees_of_freedom=20.0), Ratio(value=1.0, degrees_of_freedom=0.0)
-    untold = forecast.taught(Lesson(of_residuals=nothing, of_values=nothing))
+    untold = forecast.taught(PilotRatios(of_residuals=nothing, of_values=nothing))
     assert untold.at(budget).known_half_widths() == (None, None)
-    taught = forecast.taught(Lesson(of_residuals=ratio, of_values=ratio)).at(budget)
+    taught = forecast.taught(PilotRatios(of_residuals=ratio, of_values=ratio)).at(budget)
     low, high = taught.known_half_widths()
     assert low < taught.half_width() < high
     narrow, wide = forecast.at(budget).half_widths()

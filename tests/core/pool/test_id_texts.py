@@ -14,7 +14,7 @@ from activeeval.core.pool.id_checks import as_ids, as_texts
 from activeeval.core.pool.texts import LONGEST_ID, Texts, joined_texts
 from activeeval.formats.arrays import write_arrays
 from activeeval.formats.sample_file import read_campaign, to_arrays
-from activeeval.formats.writing import Together
+from activeeval.formats.writing import AtomicFiles
 
 SETTINGS = settings(max_examples=60, deadline=None, derandomize=True)
 LETTERS = st.characters(exclude_characters="\0")
@@ -129,7 +129,7 @@ def test_a_sample_with_one_long_id_stays_small(tmp_path):
     campaign = Campaign(METHODS["items"].design(target, np.full((2 * n, 2), 0.5), budget=4), rng=0)
     arrays = to_arrays(campaign)
     assert sum(array.nbytes for name, array in arrays.items() if name.startswith("pool.item_ids")) < 100_000
-    with Together() as files:
+    with AtomicFiles() as files:
         write_arrays(tmp_path / "a.sample", arrays, files)
     again, _ = read_campaign(str(tmp_path / "a.sample"))
     assert again.design.pool.holds_the_same(pool)

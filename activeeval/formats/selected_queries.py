@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.core.design import Design, LargerPool, Planned, PoolSums
+from activeeval.core.design import Design, LargerPool, PlannedVariance, PoolSums
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -51,5 +51,5 @@ def with_gathered(design: Design, arrays: Arrays) -> Design:
     return design.gathered(larger_pool, totals)
 
 
-def _curve(arrays: Arrays, name: str) -> Planned | None:
-    return Planned.of_array(arrays[name]) if name in arrays else None
+def _curve(arrays: Arrays, name: str) -> PlannedVariance | None:
+    return PlannedVariance.of_array(arrays[name]) if name in arrays else None

@@ -29,7 +29,7 @@ _FEWEST, _MOST = 50, 20_000
 _NEGLIGIBLE = 1e-12
 
 
-class Remaining(NamedTuple):
+class RemainingComparisons(NamedTuple):
     """The 5 % and 95 % quantiles of the comparisons still to come."""
 
     low: int

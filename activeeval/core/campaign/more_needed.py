@@ -1,6 +1,6 @@
 """What should decide an open difference: more of its sample, what waits of it, or more queries like these.
 
-The one place where an answer's `activeeval.core.answers.Needed` is made, for every face. The half-width that decides is
+Only this module makes an answer's `activeeval.core.answers.MoreNeeded`. The half-width that decides is
 that of `activeeval.core.answers.wanted_half_width`. A top-up that follows from this is a further look, whose interval
 is wider than a plain one (`activeeval.core.estimation.confidence_after`): it is that one which is to come below it.
 More labels of a watch come with the next night, whose error is its own: there it is the interval of tonight's
@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from statistics import NormalDist
 
-from activeeval.core.answers import Needed, about, verdict_of, wanted_half_width
+from activeeval.core.answers import MoreNeeded, about, verdict_of, wanted_half_width
 from activeeval.core.campaign import Campaign
 from activeeval.core.campaign.outlook import Outlook
 from activeeval.core.interval_ends import t_quantile
@@ -44,7 +44,7 @@ _MOST_QUERIES, _CLOSE = 2.0**40, 1.0001
 
 def needed_of_sample(
     campaign: Campaign, target: Target, estimate: Estimate, interval: Interval, margin: float = 0.0
-) -> Needed | None:
+) -> MoreNeeded | None:
     """Return what should decide a difference that a judged sample leaves open; None where nothing is known to.
 
     Parameters
@@ -68,7 +68,7 @@ def needed_of_sample(
     if waiting or campaign.goes_on:
         at_end = campaign.half_width_at_end(confidence, target, scope=estimate.scope)
         if at_end <= wanted:
-            return Needed(budget=0.0, waiting=waiting, unit=unit, can_grow=outlook.has_looks)
+            return MoreNeeded(budget=0.0, waiting=waiting, unit=unit, can_grow=outlook.has_looks)
     budget, read = campaign.reached_budget, campaign.read_budget
     # where depths follow labels a part of the budget is kept for what labels lead to
     kept = (design.budget or read) / read
@@ -85,7 +85,7 @@ def needed_of_outlook(
     least: float = 0.0,
     kept: float = 1.0,
     waiting: int = 0,
-) -> Needed | None:
+) -> MoreNeeded | None:
     """Return what should bring the interval of a further look to a half-width.
 
     Parameters
@@ -112,7 +112,7 @@ def needed_of_outlook(
         for side in (-1, 1)
     )
     is_range = low < more or more < high
-    return Needed(
+    return MoreNeeded(
         budget=more,
         low=min(low, more) if is_range else None,
         high=max(high, more) if is_range else None,
@@ -123,7 +123,7 @@ def needed_of_outlook(
     )
 
 
-def needed_of_queries(estimate: Estimate, interval: Interval, margin: float = 0.0) -> Needed | None:
+def needed_of_queries(estimate: Estimate, interval: Interval, margin: float = 0.0) -> MoreNeeded | None:
     """Return how many more queries like these should decide a difference that all judgments of these leave open.
 
     Parameters
@@ -137,7 +137,7 @@ def needed_of_queries(estimate: Estimate, interval: Interval, margin: float = 0.
     return more_queries(half, _wanted(estimate, interval, margin), n, interval.confidence)
 
 
-def more_queries(half: float, wanted: float, n: float, confidence: float) -> Needed | None:
+def more_queries(half: float, wanted: float, n: float, confidence: float) -> MoreNeeded | None:
     """Return how many more queries bring a half-width of n to a smaller one; None where nothing is known to.
 
     Examples
@@ -157,10 +157,12 @@ def more_queries(half: float, wanted: float, n: float, confidence: float) -> Nee
         middle = math.sqrt(lowest * highest)
         enough = of_one * float(t_quantile(confidence, middle - 1)) / math.sqrt(middle) <= wanted
         lowest, highest = (lowest, middle) if enough else (middle, highest)
-    return Needed(queries=max(math.ceil(highest - n), 1))
+    return MoreNeeded(queries=max(math.ceil(highest - n), 1))
 
 
-def _of_more_queries(outlook: Outlook, wanted: float, confidence: float, left: float, waiting: int) -> Needed | None:
+def _of_more_queries(
+    outlook: Outlook, wanted: float, confidence: float, left: float, waiting: int
+) -> MoreNeeded | None:
     """Return how many more queries should decide it, and what all that is left of these leaves open.
 
     Draws with replacement that do not decide it: a new sample that pays for everything draws nothing twice, and does.
@@ -168,11 +170,11 @@ def _of_more_queries(outlook: Outlook, wanted: float, confidence: float, left: f
     half = outlook.topped_up(math.inf, confidence)[1]
     if half <= wanted and left > 0 and not outlook.can_grow:
         unit = outlook.reading.order.pool.cost_unit
-        return Needed(budget=float(math.ceil(left)), unit=unit, waiting=waiting, can_grow=False)
+        return MoreNeeded(budget=float(math.ceil(left)), unit=unit, waiting=waiting, can_grow=False)
     queries = outlook.queries_for(wanted, confidence)
     if not math.isfinite(queries) or half <= wanted:
         return None
-    return Needed(
+    return MoreNeeded(
         queries=max(math.ceil(queries - outlook.pool_size), 1),
         half_width_left=half if left > 0 else None,
         waiting=waiting,

@@ -40,7 +40,7 @@ def in_order(submit: Callable[[K], Future], keys: Iterable[K], n_ahead: int) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
+class LocalEngine:
     """Goes over partitions in this process, one after the other or on threads.
 
     Attributes

@@ -23,7 +23,7 @@ _PER_OCTAVE = 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Planned:
+class PlannedVariance:
     """A planned variance as a curve over levels.
 
     Attributes
@@ -39,7 +39,7 @@ class Planned:
     whole: Floats
 
     @classmethod
-    def of(cls, rates: Floats, variances: Floats) -> Planned:
+    def of(cls, rates: Floats, variances: Floats) -> PlannedVariance:
         """Return the curve of p² V (n,) that come at rates r (n,); what comes for sure, or never, leaves nothing.
 
         Examples
@@ -55,7 +55,7 @@ class Planned:
         )
 
     @classmethod
-    def _added(cls, bins: NDArray[np.int64], weighted: Floats, whole: Floats) -> Planned:
+    def _added(cls, bins: NDArray[np.int64], weighted: Floats, whole: Floats) -> PlannedVariance:
         distinct, places = np.unique(bins, return_inverse=True)
         sums = np.zeros((2, distinct.size))
         np.add.at(sums[0], places, weighted)
@@ -67,11 +67,11 @@ class Planned:
         return np.array((self.bins, self.weighted, self.whole), dtype=np.float64)
 
     @classmethod
-    def of_array(cls, array: Floats) -> Planned:
+    def of_array(cls, array: Floats) -> PlannedVariance:
         """Return the curve that `array` made an array of."""
         return cls(array[0].astype(np.int64), array[1], array[2])
 
-    def __add__(self, other: Planned) -> Planned:
+    def __add__(self, other: PlannedVariance) -> PlannedVariance:
         """Return the curve of two parts of a pool together."""
         return self._added(
             np.concatenate((self.bins, other.bins)),

@@ -22,7 +22,7 @@ from functools import cached_property
 import numpy as np
 
 from activeeval.core.design import Design, DrawnUnits, Levels, Selection
-from activeeval.core.design.query_paths import Paths
+from activeeval.core.design.query_paths import QueryPaths
 from activeeval.core.design.schemes import ROUNDING
 from activeeval.core.design.unresolved_variance import wanted_of
 from activeeval.core.errors import StateError
@@ -39,7 +39,7 @@ _RISKED = 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class Instalments:
+class AdaptiveBatches:
     """The places of a design whose depths follow labels, as far as they are known under a key.
 
     Attributes
@@ -56,7 +56,7 @@ class Instalments:
 
     planned: Design
     design: Design
-    paths: Paths
+    paths: QueryPaths
     settled: Bools
     key: np.uint64
 
@@ -116,7 +116,7 @@ class Instalments:
             raise StateError(f"these queries were gathered for a smaller budget than {budget:g}: gather for it")
         return level
 
-    def lowest(self) -> Paths | None:
+    def lowest(self) -> QueryPaths | None:
         """Return the paths once the lowest place of all is asked too; None where the sample ends with it."""
         places = np.flatnonzero(self.is_next & (self.levels < self.threshold(self.planned.blocks[-1])))
         if not places.size:
@@ -124,7 +124,7 @@ class Instalments:
         place = int(places[np.argmin(self.levels[places])])
         return self.paths.asking(np.array([place]))
 
-    def following(self, *, surely: bool = False) -> Paths | None:
+    def following(self, *, surely: bool = False) -> QueryPaths | None:
         """Return the paths once all is asked that is sure enough to be needed; None where the sample is complete.
 
         None too where the next place follows from a label that waits, or where what was kept is used up. As all that

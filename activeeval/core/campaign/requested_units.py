@@ -6,12 +6,12 @@ from functools import cached_property
 
 import numpy as np
 
-from activeeval.core.campaign.instalments import KEPT, Instalments
+from activeeval.core.campaign.adaptive_batches import KEPT, AdaptiveBatches
 from activeeval.core.campaign.judging_rules import Rules
 from activeeval.core.campaign.labels import Labels, Progress
 from activeeval.core.campaign.units import Unit, units_of
 from activeeval.core.design import Design, DrawnUnits, Selection
-from activeeval.core.design.query_paths import Paths
+from activeeval.core.design.query_paths import QueryPaths
 from activeeval.core.errors import InputError
 from activeeval.core.judgments.policies import Agreement
 from activeeval.core.measures import SoftLabels
@@ -20,7 +20,7 @@ from activeeval.core.types import Ints
 _SHARES = (0.25, 0.5, 0.75, 1.0)
 
 
-class AskedUnits:
+class RequestedUnits:
     """The units of a drawing that were asked for, and the labels of their items.
 
     Parameters
@@ -35,7 +35,7 @@ class AskedUnits:
     by_instalments : bool
         Where depths follow labels: ask for all at a time that is known to be needed, and not for the lowest place.
     surely : bool
-        Of instalments: see `activeeval.core.campaign.instalments.Instalments.following`.
+        Of instalments: see `activeeval.core.campaign.adaptive_batches.AdaptiveBatches.following`.
     """
 
     def __init__(
@@ -43,14 +43,14 @@ class AskedUnits:
         design: Design,
         key: np.uint64,
         rules: Rules,
-        paths: Paths | None = None,
+        paths: QueryPaths | None = None,
         *,
         by_instalments: bool = False,
         surely: bool = False,
     ) -> None:
         if design.budget is None:
             raise InputError(f"the design of {design.name!r} has no budget: give one")
-        begun = None if design.history is None or paths is not None else Paths.begun(design.history, design.order)
+        begun = None if design.history is None or paths is not None else QueryPaths.begun(design.history, design.order)
         pays_for_all = design.budget >= design.order.cost
         if by_instalments and begun is not None and not (begun.is_whole(design.order) or pays_for_all):
             design = design.in_blocks([(1 - KEPT) * share * design.budget for share in _SHARES])
@@ -71,7 +71,7 @@ class AskedUnits:
         return self.drawn_design if self.paths is None else self._followed.design
 
     @cached_property
-    def _followed(self) -> Instalments:
+    def _followed(self) -> AdaptiveBatches:
         """What is known where depths follow labels; thrown away where one changes.
 
         Labels are looked at here, and what follows from them is kept once it is drawn: until then a correction counts.
@@ -81,7 +81,7 @@ class AskedUnits:
         settled = np.zeros(planned.pool.n_items, dtype=np.bool_)
         settled[list(self._labels.settled)] = True
         paths, design = planned.looked(self.paths, labels, settled)
-        return Instalments(planned, design, paths, settled, self.key)
+        return AdaptiveBatches(planned, design, paths, settled, self.key)
 
     def go_on(self) -> bool:
         """Where depths follow labels: draw what these lead to; return whether that is anything.

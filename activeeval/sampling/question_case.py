@@ -10,9 +10,9 @@ from activeeval.core.results import Caution, Note
 from activeeval.inputs.arguments import in_python
 from activeeval.inputs.choices import Choices
 from activeeval.inputs.judging_choice import check_graded
-from activeeval.inputs.prepared_case import Case, prepare
+from activeeval.inputs.prepared_case import PreparedCase, prepare
 from activeeval.report.message_lookup import text_of
-from activeeval.report.shown import PrintableResult
+from activeeval.report.printable import PrintableResult
 
 Say = Callable[[Note | Caution], object]
 Progress = Callable[[str], object]
@@ -30,7 +30,7 @@ def case_for(
     most_systems: int | None = None,
     say: Say = unsaid,
     progress: Progress = unsaid,
-) -> Case:
+) -> PreparedCase:
     """Prepare a case for measures of grades, and say what its user should know.
 
     Raises
@@ -49,7 +49,7 @@ def case_for(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class ResultOfCase(PrintableResult):
+class CaseResult(PrintableResult):
     """A result of a case.
 
     Attributes
@@ -59,7 +59,7 @@ class ResultOfCase(PrintableResult):
         The library whose frames came in, "" where none did.
     """
 
-    case: Case
+    case: PreparedCase
     frame_kind: str = ""
 
     @property

@@ -65,7 +65,7 @@ class PrintableResult:
         return shown_html(self.sentences, self.table, self.footnotes)
 
 
-class WithEnds:
+class NamedInterval:
     """A value with an interval, whose ends have names of their own."""
 
     __slots__ = ()

@@ -10,12 +10,12 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from activeeval.campaigns.assignments import Desk, desk_of
-from activeeval.campaigns.closing import is_closed
+from activeeval.campaigns.close_and_reopen import is_closed
 from activeeval.campaigns.control_items import Controls, again, as_claimed, as_seen, returned
 from activeeval.campaigns.desk_views import AnswerView, CorrectingView, ItemView, JudgingView, Reply
 from activeeval.campaigns.judging_messages import grade_names, named_grade
-from activeeval.campaigns.live import LiveLog, LiveReading, left_in
-from activeeval.campaigns.store import Acknowledged, Claimed, Control, ItemTexts, JudgeAnswer, Store
+from activeeval.campaigns.live_log import LiveLog, LiveReading, left_in
+from activeeval.campaigns.store import Acknowledged, Control, ItemClaim, ItemTexts, JudgeAnswer, Store
 from activeeval.campaigns.store.answering import RECLAIMED
 from activeeval.core.errors import InputError, shown
 from activeeval.core.judgments.judge_names import judge_name
@@ -184,7 +184,7 @@ class JudgesDesk(PageDesk):
         """Return the last answers of a judge that stand, the newest first."""
         return self._answers(self._last_of(judge, most))
 
-    def _control(self, judge: str) -> Claimed | None:
+    def _control(self, judge: str) -> ItemClaim | None:
         """Return the control that a judge has, or else one where it is time for it; None where another item comes."""
         if self.controls is None:
             return None
@@ -232,7 +232,7 @@ class JudgesDesk(PageDesk):
             raise InputError(f"event {seq} is no answer of {shown(judge)} that stands")
         return answers[0]
 
-    def _view(self, judge: str, claimed: Claimed | None) -> JudgingView:
+    def _view(self, judge: str, claimed: ItemClaim | None) -> JudgingView:
         campaign, controls, name = self.store.campaign(self.name), self.controls, judge_name(judge)
         left, seen, answers = self.log.look(
             lambda state: (
@@ -294,7 +294,7 @@ def _said_by(state: State, judge: str, most: int) -> list[Event]:
     return list(islice(reversed(state.checks.standing.get(judge, {}).values()), most))
 
 
-def _item_of(claimed: Claimed) -> ItemView:
+def _item_of(claimed: ItemClaim) -> ItemView:
     texts = ItemTexts(query_text=claimed.query_text, text=claimed.text)
     return ItemView.of(claimed.query_id, claimed.doc_id, texts)
 
@@ -308,5 +308,5 @@ def _is_reclaimed(done: Acknowledged) -> bool:
     return done.event.kind == "late" and done.event.reason == RECLAIMED and not done.is_repeated
 
 
-def _is_of(claimed: Claimed, event: Event) -> bool:
+def _is_of(claimed: ItemClaim, event: Event) -> bool:
     return (claimed.unit, claimed.doc_id) == (event.unit, event.doc_id)

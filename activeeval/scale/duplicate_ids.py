@@ -46,7 +46,7 @@ def digests(ids: Texts) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _DuplicateSearch:
     """Looks for two ids that are the same, in one share of all."""
 
     scratch: Scratch
@@ -86,7 +86,7 @@ def check_unique(
         Of the number of a partition and that of a query in it: what messages call the query.
     """
     n_shares = min(_BUCKETS, 2 ** math.ceil(math.log2(max(n_queries / _MOST_AT_ONCE, 1.0))))
-    looks = engine.map(_Look(scratch, len(names), n_shares), range(n_shares))
+    looks = engine.map(_DuplicateSearch(scratch, len(names), n_shares), range(n_shares))
     twice = sorted(_rows(looks))
     if twice:
         part, place, other_part, other_place = twice[0]

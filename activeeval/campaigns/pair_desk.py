@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from activeeval.campaigns.at_desk import JudgesDesk, PageDesk
 from activeeval.campaigns.control_items import Controls, again, as_seen, discarded_of
 from activeeval.campaigns.desk_views import ItemView, Reply
-from activeeval.campaigns.live import Precision, WaitingCounts
+from activeeval.campaigns.grade_desk import JudgesDesk, PageDesk
+from activeeval.campaigns.live_log import Precision, WaitingCounts
 from activeeval.campaigns.store import Acknowledged, Control, ItemTexts, JudgeAnswer, Store
 from activeeval.campaigns.store.claiming import hashed
 from activeeval.core.errors import InputError
