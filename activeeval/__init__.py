@@ -58,7 +58,7 @@ Top-k labels and rankers
     ``activeeval.adaptation``.
 Errors and warnings
     `ActiveEvalError` is the base of `InputError`, `FormatError`, `BudgetError`, `StateError` and `SolverError`.
-    `CautionWarning` tells of a number to be careful with.
+    `CautionWarning` warns of an unreliable number.
 
 Names are imported when they are first used: ``import activeeval`` alone imports neither numba nor scikit-learn.
 """
@@ -81,7 +81,7 @@ _HOMES = {
     ),
     "activeeval.core.pool": ("PoolGrades", "QueryPool", "Rankings"),
     "activeeval.core.judgments": ("Judge", "Judgment", "Judgments"),
-    "activeeval.core.results": ("Cannot", "Estimate", "Figure", "Interval", "Moments"),
+    "activeeval.core.results": ("Estimate", "Figure", "Interval", "Moments", "Unjudgeable"),
     "activeeval.core.measures": (
         "AP",
         "DCG",

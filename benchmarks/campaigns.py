@@ -90,7 +90,7 @@ class Judge:
     def answer(self, item: ItemClaim, grade: int) -> JudgeAnswer:
         """Return what the judge says of an item."""
         skips = grade > 0 and random.Random(f"{self.name} {item.query_id} {item.doc_id}").random() < self.put_off
-        return JudgeAnswer(kind="later") if skips else JudgeAnswer(kind="judged", grade=grade)
+        return JudgeAnswer(kind="deferred") if skips else JudgeAnswer(kind="judged", grade=grade)
 
 
 def judges() -> list[Judge]:

@@ -33,7 +33,7 @@ def campaign_of(measure, method, budget, *, seed=0, expected=False, looks="off",
     target = case.target(measure)
     paid = Budget.parse(str(budget)).of(target)
     design = case.design(method, target, budget=paid, expected=expected, adaptive_depth=looks)
-    return Campaign(design, rng=case.seed, by_instalments=True)
+    return Campaign(design, rng=case.seed, by_batches=True)
 
 
 def grade_of(query, document):

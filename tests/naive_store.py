@@ -115,7 +115,7 @@ class NaiveStore:
             return None
         block = min(assignment.unit.block for assignment in may)
         may = [assignment for assignment in may if assignment.unit.block == block]
-        last = [event.unit for event in self.log if event.judge == judge and event.kind in (*ANSWERS, "later")]
+        last = [event.unit for event in self.log if event.judge == judge and event.kind in (*ANSWERS, "deferred")]
         others = {
             (assignment.unit.number, assignment.k)
             for assignment in self.assignments
@@ -145,7 +145,7 @@ class NaiveStore:
         return [
             event.seq
             for event in self.log
-            if event.kind == "later" and event.judge == judge and (event.unit, event.doc_id) == assignment.item
+            if event.kind == "deferred" and event.judge == judge and (event.unit, event.doc_id) == assignment.item
         ]
 
     # answers
@@ -154,7 +154,7 @@ class NaiveStore:
         shown = self.event_of("shown:" + hashed(token))
         if shown is None:
             raise InputError("unknown token")
-        if said.kind == "later" and self.campaign.strict_order:
+        if said.kind == "deferred" and self.campaign.strict_order:
             raise InputError("nothing is put off")
         key = key or "token:" + hashed(token)
         stored = self.event_of(key)
@@ -171,7 +171,7 @@ class NaiveStore:
         )
         if assignment is None:
             return self.late(said, self.why_late(shown), key=key, **item)
-        self.put(assignment, "free" if said.kind == "later" else "done")
+        self.put(assignment, "free" if said.kind == "deferred" else "done")
         return Acknowledged(event=self.add(**spoken(said), **item, key=key))
 
     def put(self, assignment, state, judge=None):
@@ -192,7 +192,7 @@ class NaiveStore:
     def why_late(self, shown):
         for event in self.log[shown.seq :]:
             same = (event.unit, event.doc_id, event.k) == (shown.unit, shown.doc_id, shown.k)
-            if same and event.kind in ("shown", "later", *ANSWERS):
+            if same and event.kind in ("shown", "deferred", *ANSWERS):
                 if event.judge != shown.judge:
                     return "the item had gone to another judge"
                 if event.kind == "shown":

@@ -288,6 +288,6 @@ def test_what_decides_an_answer_is_found_in_one_place():
         path.relative_to(HOUSE).as_posix()
         for path in MODULES
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "Needed"
+        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "MoreNeeded"
     }
-    assert makers == {"core/campaign/deciding.py"}
+    assert makers == {"core/campaign/more_needed.py"}

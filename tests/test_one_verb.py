@@ -136,7 +136,7 @@ VERBS = {
     "campaign top-up": verb(
         "campaigns.draw.topped_up", "w --budget 10", "StoredCampaign.top_up", lambda m: m.campaign.top_up(10)
     ),
-    "campaign close": verb("campaigns.closing.close", "w", "StoredCampaign.stop", lambda m: m.campaign.stop()),
+    "campaign close": verb("campaigns.close_and_reopen.close", "w", "StoredCampaign.stop", lambda m: m.campaign.stop()),
     "campaign list": verb(
         "campaigns.store.Store.campaigns",
         "--db w.activeeval",

@@ -83,7 +83,7 @@ def write_batches(store: Store, name: str, plan: SheetPlan, lease: Lease | None 
         Where nothing waits that is free, or the campaign does not take sheets.
     """
     lease, state = lease or Lease(), state_of(store, name)
-    lease = replace(lease, ahead=True) if state.campaign.follows_labels else lease  # instalments need not be in order
+    lease = replace(lease, ahead=True) if state.campaign.follows_labels else lease  # batches need not be in order
     _check_takes_sheets(state, plan.judges)
     plan = plan.checked().guided(state.campaign.max_grade)
     judges = plan.judges or ("",)
@@ -162,7 +162,7 @@ def _nothing_free(store: Store, name: str, judges: Sequence[str], lease: Lease) 
     waits = state.waiting - {place for place, by in state.state.judgments.items() if judges and {*judges} <= {*by}}
     if not waits:
         return "nothing waits, all is judged" + (f", or waits for others than {', '.join(judges)}" if judges else "")
-    hands = [held for held in state.state.assigned if held.state in ("leased", "lent")]
+    hands = [held for held in state.state.assigned if held.state in ("leased", "checked_out")]
     lowest = min(state.state.blocks[unit] for unit, _ in waits)
     there = [held for held in hands if lease.ahead or held.block == lowest]
     who = ", ".join(sorted({held.judge or "nobody by name" for held in there}))

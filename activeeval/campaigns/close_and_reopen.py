@@ -54,7 +54,7 @@ def reopen(store: Store, name: str) -> int:
 
 def is_closed(state: State, now: int) -> bool:
     """Whether a campaign is closed as of a time in microseconds."""
-    lent = (held for held in state.assignments.values() if held.state == "lent" and not held.judge)
+    lent = (held for held in state.assignments.values() if held.state == "checked_out" and not held.judge)
     return any((held.lease_until or 0) > now + _FAR_US for held in lent)
 
 

@@ -228,7 +228,7 @@ def as_seen(done: Acknowledged) -> Acknowledged:
     if kind == "checked":
         is_pair = done.event.body["what"] == "swapped" and "preferred" in done.event.body
         kind = "preferred" if is_pair else "cannot" if done.event.grade is None else "judged"
-    return replace(done, event=replace(done.event, kind="later" if kind == "passed" else kind))
+    return replace(done, event=replace(done.event, kind="deferred" if kind == "passed" else kind))
 
 
 def again(posed: Event, texts: ItemTexts) -> Control:

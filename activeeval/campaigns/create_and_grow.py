@@ -10,7 +10,7 @@ import numpy as np
 
 from activeeval.campaigns.state import state_of
 from activeeval.campaigns.store import LOOKS, CampaignRow, PlaceRow, SampleRow, Store, UnitRow, checked_name
-from activeeval.campaigns.versions import INSTALMENT, REDRAWN, rounds_of
+from activeeval.campaigns.versions import BATCH, REDRAWN, rounds_of
 from activeeval.core.campaign import Rules
 from activeeval.core.campaign.probabilities import item_probabilities
 from activeeval.core.errors import InputError, StateError
@@ -206,7 +206,7 @@ def grow(store: Store, name: str, sample: DrawnSample, reason: str, texts: Texts
         Where somebody else was quicker.
     """
     of_round = [] if reason == REDRAWN else rounds_of(store.samples(name))[-1]
-    base = unpacked(of_round[0].payload, f"campaign {name}") if reason == INSTALMENT else None
+    base = unpacked(of_round[0].payload, f"campaign {name}") if reason == BATCH else None
     digest, payload = sample.packed(base)
     row, units = SampleRow(version=version, digest=digest, payload=payload, reason=reason), store.units(name)
     before = [unit for unit in units if not of_round or unit.version < of_round[0].version]
@@ -237,7 +237,7 @@ def _with_texts(new: Sequence[UnitRow], before: Sequence[UnitRow]) -> list[UnitR
 def _units(sample: DrawnSample, version: int, texts: Texts, n_units: int = 0, n_blocks: int = 0) -> list[UnitRow]:
     """Return the rows of the units that are new in a sample; so many units and blocks were there in earlier rounds."""
     campaign, units, at = sample.campaign, [], 0
-    # of instalments as far as a threshold is known before any label: what the version alone says, to be verified by it
+    # of batches as far as a threshold is known before any label: what the version alone says, to be verified by it
     probabilities = item_probabilities(campaign if campaign.paths is None else campaign.unjudged())
     for unit in campaign.planned[sample.n_before :]:
         items, query_text = [], ""

@@ -1,4 +1,4 @@
-"""Samples drawn for campaigns: a new one, a further round with what one has taught, and the next instalment."""
+"""Samples drawn for campaigns: a new one, a further round with what one has taught, and the next batch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from activeeval.campaigns.seconds import clocked, is_timed
 from activeeval.campaigns.state import CampaignState, Pair, check_next_round, state_of
 from activeeval.campaigns.store import Store
 from activeeval.campaigns.store.rows import LOOKS
-from activeeval.campaigns.versions import INSTALMENT
+from activeeval.campaigns.versions import BATCH
 from activeeval.core.campaign import Campaign, Rules
 from activeeval.core.design import Design
 from activeeval.core.design.methods import Method, default_method, find_method
@@ -267,7 +267,7 @@ def drawn_again(store: Store, name: str, budget: Budget, seed: int | None = None
     before, number = state.sample, fresh_seed() if seed is None else seed
     design = _design_again(before.campaign.design, labels_of(state), budget.amount)
     sample = DrawnSample(
-        campaign=Campaign(design, rng=number, by_instalments=True, surely=True),
+        campaign=Campaign(design, rng=number, by_batches=True, surely=True),
         questions=before.questions,
         systems=before.systems,
         depth=before.depth,
@@ -298,7 +298,7 @@ def _grades_of_items(design: Design, labels: dict[Pair, int]) -> NDArray[np.int6
 
 
 def draw_next(store: Store, name: str) -> bool:
-    """Draw the next instalment of a campaign where labels lead to one; return whether there is anything new to judge.
+    """Draw the next batch of a campaign where labels lead to one; return whether there is anything new to judge.
 
     Where nothing follows and nothing waits the sample has ended, and the rates that the last labels made are kept. Two
     processes may come to it at once: the store takes one version of a number, and the second one finds that. A process
@@ -309,7 +309,7 @@ def draw_next(store: Store, name: str) -> bool:
     if sample is None:
         return False
     try:
-        grow(store, name, sample, INSTALMENT, _texts_of_new(state, sample), version=state.version + 1)
+        grow(store, name, sample, BATCH, _texts_of_new(state, sample), version=state.version + 1)
     except StateError:
         if store.samples(name)[-1].version == state.version:
             raise

@@ -45,8 +45,8 @@ def readings_of(state: CampaignState, scope: str, confidence: float) -> list[Cam
     past, moments = state.before(), list[CampaignReading]()
     for seq in sorted({*state.state.complete_at.values(), state.as_of}):
         past.follow(state.log[past.as_of : seq])
-        if past.instalment and moments and past.block == moments[-1].block and seq < state.as_of:
-            continue  # an instalment came to its end, and no block
+        if past.batch and moments and past.block == moments[-1].block and seq < state.as_of:
+            continue  # an batch came to its end, and no block
         moment = _moment(past, scope, confidence)
         if moment is not None and not (moments and moments[-1].says_the_same(moment)):
             moments.append(moment)

@@ -138,7 +138,7 @@ def _weights(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
 
     Where depths follow labels of the complete blocks: until then it is not known with which probability an item came.
     """
-    if state.instalment and state.block == 0:
+    if state.batch and state.block == 0:
         raise StateError(_NOTHING_COMPLETE)
     pool, n_later, rows, by_round = state.sample.campaign.design.pool, 0, list[_Weighted](), list[Floats]()
     for k, sample in enumerate(state.rounds):

@@ -25,7 +25,7 @@ from activeeval.report.rendering import Cell
 
 Answer = tuple[str, str, JudgeAnswer, str | None, int | None]
 _FEW = 4
-"""Samples that a message names: there is one more of each top-up, round and instalment."""
+"""Samples that a message names: there is one more of each top-up, round and batch."""
 WHY = "as the file says"
 
 

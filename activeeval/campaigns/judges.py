@@ -49,8 +49,8 @@ def work_of(state: State, events: Sequence[Event]) -> list[JudgeActivity]:
     seconds: dict[str, list[float]] = defaultdict(list)
     spent: Counter[str] = Counter()
     for event in events:
-        if event.kind in (*ANSWERS, "later", "late") and not is_of_control(event):
-            counts[event.judge][event.kind if event.kind in ("later", "late") else "said"] += 1
+        if event.kind in (*ANSWERS, "deferred", "late") and not is_of_control(event):
+            counts[event.judge][event.kind if event.kind in ("deferred", "late") else "said"] += 1
             spent[event.judge] += event.active_ms or 0
             if event.kind in ANSWERS and event.active_ms is not None:
                 seconds[event.judge].append(event.active_ms / 1000)
@@ -61,7 +61,7 @@ def work_of(state: State, events: Sequence[Event]) -> list[JudgeActivity]:
             judged=stands[judge, "judged"],
             cannot=stands[judge, "cannot"],
             changed=by_kind["said"] - stands[judge, "judged"] - stands[judge, "cannot"],
-            later=by_kind["later"],
+            later=by_kind["deferred"],
             late=by_kind["late"],
             **asdict(seconds_of(seconds[judge])),
             hours=spent[judge] / 3.6e6 if spent[judge] else None,
@@ -191,9 +191,9 @@ def skipped_by(state: CampaignState, events: Sequence[Event]) -> SkippedItems:
     counts: Counter[tuple[str, str]] = Counter()
     reasons: Counter[tuple[str, str, str]] = Counter()
     for event in events:
-        if event.kind in ("shown", "later", *ANSWERS):
+        if event.kind in ("shown", "deferred", *ANSWERS):
             faced[event.judge].add((event.query_id, event.doc_id))
-        if event.kind in ("later", "cannot"):
+        if event.kind in ("deferred", "cannot"):
             skipped[event.judge].add((event.query_id, event.doc_id))
             counts[event.judge, event.kind] += 1
             reasons[event.judge, event.kind, event.reason] += 1
@@ -207,7 +207,7 @@ def skipped_by(state: CampaignState, events: Sequence[Event]) -> SkippedItems:
         rows.append(
             SkippedByJudge(
                 judge=judge,
-                later=counts[judge, "later"],
+                later=counts[judge, "deferred"],
                 cannot=counts[judge, "cannot"],
                 **asdict(skipping),
                 is_named=skipping.is_suspect(len(faced)),

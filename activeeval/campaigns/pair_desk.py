@@ -80,7 +80,7 @@ class PairsDesk(PageDesk):
     def answer(self, event: Event, token: str, reply: Reply) -> Acknowledged:
         """Store what a judge says of a pair that was shown in an event, with what it settles; see `Desk.submit`."""
         said = self.said(event, reply)
-        if event.kind != "posed":
+        if event.kind != "control_shown":
             return self.desk.submit(token, said)
         sides = event.body["sides"]
         if said.kind != "preferred" or said.body.get("what") == "discarded":

@@ -104,7 +104,7 @@ class CampaignState:
         last = [versions[-1] for versions in rounds_of([row for row in drawn if row.digest])]
         for row in last:
             self._add_round(row)
-        # there may be hundreds of instalments, each with a pool
+        # there may be hundreds of batches, each with a pool
         self._samples = {row.version: self._samples[row.version] for row in last}
 
     def _add_round(self, row: SampleRow) -> None:
@@ -200,10 +200,10 @@ class CampaignState:
         return n_budgets(self._drawn_versions)
 
     @property
-    def instalment(self) -> int:
-        """The number of the last instalment of the last round; 0 where depths follow no labels."""
+    def batch(self) -> int:
+        """The number of the last batch of the last round; 0 where depths follow no labels."""
         paths = self.sample.campaign.paths
-        return 0 if paths is None else paths.n_instalments
+        return 0 if paths is None else paths.n_batches
 
     @property
     def goes_on(self) -> bool:

@@ -127,7 +127,7 @@ def status_as_of(state: CampaignState, seq: int) -> Status:
     """Return how far a campaign was as of an event, with what was free and in hand then."""
     past = state.before().follow(state.log[:seq])
     states = Counter(held.state for held in past.state.assigned)
-    return _status(past, states["free"], states["leased"] + states["lent"])
+    return _status(past, states["free"], states["leased"] + states["checked_out"])
 
 
 def _status(state: CampaignState, free: int, in_hand: int) -> Status:
@@ -154,7 +154,7 @@ def reached_of(state: CampaignState) -> JudgingProgress:
         block=state.block,
         blocks=state.n_blocks,
         missing=waiting_by_block(state).get(state.block + 1, 0),
-        instalment=state.instalment,
+        batch=state.batch,
         goes_on=state.goes_on or state.progress.waiting > 0,
         judges=[name for name, _ in sorted(judges.items(), key=lambda each: (-each[1], each[0]))],
     )

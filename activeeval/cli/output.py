@@ -198,7 +198,7 @@ def say_cautions(named: Sequence[tuple[str, Estimate]]) -> None:
 
     is_all = is_asked("explain")
     cautions = [(name, estimate.cautions) for name, estimate in named]
-    lines = caution_lines(cautions, option_here, least="note" if is_all else "careful")
+    lines = caution_lines(cautions, option_here, least="note" if is_all else "warning")
     for line in lines if is_all else lines[:_MOST_CAUTIONS]:
         say(line)
     if (n := len(lines) - _MOST_CAUTIONS) > 0 and not is_all:

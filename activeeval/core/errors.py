@@ -239,7 +239,7 @@ class EngineError(ActiveEvalError, RuntimeError):
 
 
 class CautionWarning(UserWarning):
-    """A result has a caution of level careful or do not use; the text is the caution's sentence.
+    """A result has a caution of level warning or severe warning; the text is the caution's sentence.
 
     Filters take it by its category, as ``warnings.simplefilter("error", CautionWarning)`` does.
 
@@ -248,9 +248,9 @@ class CautionWarning(UserWarning):
     >>> import warnings
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always", CautionWarning)
-    ...     warnings.warn("do not use: judge more", CautionWarning)
+    ...     warnings.warn("severe warning: judge more", CautionWarning)
     >>> print(caught[0].message)
-    do not use: judge more
+    severe warning: judge more
     """
 
 

@@ -65,7 +65,7 @@ def rounded_up(number: float) -> int:
     return math.ceil(number - 1e-6)
 
 
-LEVELS = ("note", "careful", "do not use")
+LEVELS = ("note", "warning", "severe warning")
 """Of cautions: there is nothing to do; there is something to do; the number is no basis for a decision."""
 FEWEST_QUERIES, LARGEST_SHARE = 10.0, 0.4
 """Effective queries below which, and share of the variance of one query above which, a sentence says so."""
@@ -107,7 +107,7 @@ class Caution:
 
     Attributes
     ----------
-    level : {"note", "careful", "do not use"}
+    level : {"note", "warning", "severe warning"}
     code : str
         What it is about, in one word or two; the same whatever the numbers.
     numbers : mapping of str to number, str or tuple of them
@@ -127,14 +127,14 @@ class Caution:
         return f"{self.level}: {self.code}{_listed(self.numbers)}"
 
 
-_CAREFUL = ("rising scores",)
+_LIKELY_MISTAKES = ("rising scores",)
 """Notes of inputs that are likely to be mistakes."""
 
 
 def _of_input(note: Note | Caution) -> Caution:
     if isinstance(note, Caution):
         return note
-    level = "careful" if note.code in _CAREFUL else "note"
+    level = "warning" if note.code in _LIKELY_MISTAKES else "note"
     return Caution(level, "input", {"note": note.code, **note.numbers})
 
 
@@ -299,14 +299,14 @@ class Estimate:
     @property
     def is_supported(self) -> bool:
         """Whether no caution forbids its use."""
-        return all(caution.level != "do not use" for caution in self.cautions)
+        return all(caution.level != "severe warning" for caution in self.cautions)
 
     def _of_spread(self) -> list[Caution]:
         """Return what the spread that the sample shows, beside the planned one, gives reason for."""
         if math.isinf(self.std_error):
-            return [Caution("do not use", "unbounded")]
+            return [Caution("severe warning", "unbounded")]
         if self.observed_error is not None and math.isinf(self.observed_error):
-            return [Caution("do not use", "no spread", {"n_open": self.n_open})]
+            return [Caution("severe warning", "no spread", {"n_open": self.n_open})]
         cautions, ratio = [], self.spread_ratio
         errors = {"std_error": self.observed_error, "planned": self.planned_error}
         if ratio is not None and ratio > MORE_SPREAD:

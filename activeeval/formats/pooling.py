@@ -97,7 +97,7 @@ class TablePool:
             raise InputError(problem, field="no_relevant")
         note = Note("no relevant document", {"n": of - kept.size, "of": of, "rule": no_relevant})
         part = self.of_queries(kept) if no_relevant == "skip" else self
-        nothing = () if kept.size else (Caution("careful", "nothing relevant", {"of": of}),)
+        nothing = () if kept.size else (Caution("warning", "nothing relevant", {"of": of}),)
         return replace(part, notes=(*self.notes, note, *nothing))
 
 

@@ -138,7 +138,7 @@ def from_arrays(arrays: Arrays) -> Campaign:
             _design(arrays),
             key=int(arrays["key"][0]),
             paths=paths,
-            by_instalments=paths is not None,
+            by_batches=paths is not None,
             surely="surely" in arrays and bool(arrays["surely"][0]),
         )
     except KeyError as problem:

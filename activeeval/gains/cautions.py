@@ -50,23 +50,23 @@ def cautions(data: PreferenceData, summary: PairSummary, weights: Floats, shape:
     known: list[Caution] = []
     falls = shape == "decreasing"
     if falls and summary.unexplainable + summary.indistinguishable == summary.pairs:
-        known.append(Caution("careful", "none explainable", {"pairs": summary.pairs}))
+        known.append(Caution("warning", "none explainable", {"pairs": summary.pairs}))
     n_silent = summary.indistinguishable + (summary.decided if falls else 0)
     if n_silent > _MOST * summary.pairs:
-        known.append(Caution("careful", "silent preferences", {"n": n_silent, "pairs": summary.pairs}))
+        known.append(Caution("warning", "silent preferences", {"n": n_silent, "pairs": summary.pairs}))
     tells = np.where(data.ties, with_ties, open_pairs(data) if falls else (data.preferred != data.other).any(axis=1))
     telling = data.subset(tells) if tells.any() else data
     try:
         readout = read_out(weights)
     except InputError as problem:
-        unread = Caution("careful", "nothing read out", {"why": str(problem)})
+        unread = Caution("warning", "nothing read out", {"why": str(problem)})
         return [*known, *blind_spots(telling, None), unread]
     known += blind_spots(telling, readout)
     falls_but_for_a_constant = _hold_same_grades(telling).all() and not np.any(np.diff(readout.discounts) > _RISE)
     if not (readout.falls or falls_but_for_a_constant):
-        known.append(Caution("careful", "rising discounts"))
+        known.append(Caution("warning", "rising discounts"))
     if readout.rank_one_share < _MOST:
-        known.append(Caution("careful", "weights are no product", {"share": readout.rank_one_share}))
+        known.append(Caution("warning", "weights are no product", {"share": readout.rank_one_share}))
     return known
 
 
@@ -76,7 +76,7 @@ def of_choice(chosen: TunedC, summary: PairSummary) -> list[Caution]:
     share = min(chosen.precision * summary.pairs / n_telling, 1.0)
     if share > 0.5 + _ONE_IN_TWENTY * np.sqrt(0.25 / n_telling):
         return []
-    return [Caution("careful", "hardly better than chance", {"share": float(share), "n": n_telling})]
+    return [Caution("warning", "hardly better than chance", {"share": float(share), "n": n_telling})]
 
 
 def blind_spots(data: PreferenceData, readout: ReadOut | None) -> list[Caution]:
@@ -97,15 +97,15 @@ def blind_spots(data: PreferenceData, readout: ReadOut | None) -> list[Caution]:
     n_named = len(reasons)
     never = np.flatnonzero((data.preferred == data.other).all(axis=0)) + 1
     if never.size:
-        reasons.append(Caution("careful", "ranks without difference", {"ranks": tuple(never.tolist())}))
+        reasons.append(Caution("warning", "ranks without difference", {"ranks": tuple(never.tolist())}))
     n_apart = data.n_pairs - int(_hold_same_grades(data).sum())
     if n_apart == 0:
-        reasons.append(Caution("careful", "discounts up to a constant"))
+        reasons.append(Caution("warning", "discounts up to a constant"))
     elif n_apart < _FEW * data.n_pairs:
-        reasons.append(Caution("careful", "few tell the constant", {"n": n_apart, "pairs": data.n_pairs}))
+        reasons.append(Caution("warning", "few tell the constant", {"n": n_apart, "pairs": data.n_pairs}))
     n_named += never.size + (n_apart == 0)
     if readout is not None and (n_left := _hidden_directions(data, readout) - n_named) > 0:
-        reasons.append(Caution("careful", "hidden directions", {"n": n_left}))
+        reasons.append(Caution("warning", "hidden directions", {"n": n_left}))
     return reasons
 
 
@@ -116,9 +116,9 @@ def _hold_same_grades(data: PreferenceData) -> NDArray[np.bool_]:
 def _of_grade(data: PreferenceData, grade: int) -> list[Caution]:
     """Return what is not known of a grade, or nothing."""
     if not np.any((data.preferred == grade) != (data.other == grade)):
-        return [Caution("careful", "grade not weighed", {"grade": grade})]
+        return [Caution("warning", "grade not weighed", {"grade": grade})]
     if not np.any((data.preferred >= grade) != (data.other >= grade)):
-        return [Caution("careful", "grades not told apart", {"grade": grade, "below": grade - 1})]
+        return [Caution("warning", "grades not told apart", {"grade": grade, "below": grade - 1})]
     return []
 
 

@@ -63,7 +63,7 @@ def learn_gains(
     try:
         intervals = gain_intervals(learner, data, confidence)
     except InputError as problem:
-        refused = [Caution("careful", "no intervals", {"why": str(problem)})]
+        refused = [Caution("warning", "no intervals", {"why": str(problem)})]
     learned = LearnedGains.of(learner, data, stability, confidence, best_gain, intervals, by_rank)
     return replace(learned, cautions=(*learned.cautions, *refused))
 

@@ -126,7 +126,7 @@ def gain_intervals(learner: GainDiscountLearner, data: PreferenceData, confidenc
     readout = learner.read_out()
     learned = np.concatenate((readout.discounts, readout.gains[1:]))
     n_units, unit = int(groups.max()) + 1, "queries" if data.is_grouped else "pairs"
-    few = [Caution("careful", "rough intervals", {"n": n_units, "unit": unit})] if n_units < _FEW_UNITS else []
+    few = [Caution("warning", "rough intervals", {"n": n_units, "unit": unit})] if n_units < _FEW_UNITS else []
     whole = np.array([np.minimum(low, learned), np.maximum(high, learned)])
     discounts, gains = np.split(whole, [likelihood.n_ranks], axis=1)
     return GainIntervals(
@@ -210,9 +210,9 @@ def _cautions(low: Floats, high: Floats, learned: Floats, confidence: float, n_r
     known = []
     if np.any(wide := high - low > _WIDE):
         size = {"confidence": confidence, "width": _WIDE}
-        known.append(Caution("careful", "wide intervals", {**size, **places(wide)}))
+        known.append(Caution("warning", "wide intervals", {**size, **places(wide)}))
     if np.any(pulled := (learned < low - _OUTSIDE) | (learned > high + _OUTSIDE)):
-        known.append(Caution("careful", "pulled by the penalty", places(pulled)))
+        known.append(Caution("warning", "pulled by the penalty", places(pulled)))
     return known
 
 

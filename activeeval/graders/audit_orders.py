@@ -148,7 +148,7 @@ def cautions_of(audited: GraderAudit, on_scale: ScaledGrades, made: str, systems
         *_of_drift(audited.drift),
         *_of_scale(audited, on_scale),
     ]
-    return sorted(cautions, key=lambda caution: caution.level != "careful")
+    return sorted(cautions, key=lambda caution: caution.level != "warning")
 
 
 def _of_skill(audited: GraderAudit) -> list[Caution]:
@@ -157,16 +157,16 @@ def _of_skill(audited: GraderAudit) -> list[Caution]:
         return []
     numbers: dict[str, Told] = {"slope": rising.value, "std_error": rising.std_error, "correlation": alike.value or 0.0}
     if rising.value < -_SURE * rising.std_error:
-        return [Caution("careful", "grader turned", numbers)]
+        return [Caution("warning", "grader turned", numbers)]
     if rising.value <= _SURE * rising.std_error:
-        return [Caution("careful", "grader says little", numbers)]
+        return [Caution("warning", "grader says little", numbers)]
     return []
 
 
 def _of_orders(audited: GraderAudit) -> list[Caution]:
     return [
         Caution(
-            "careful" if order.winner_sign == DIFFERS else "note",
+            "warning" if order.winner_sign == DIFFERS else "note",
             "grader winner",
             {
                 "measure": order.measure,
@@ -184,7 +184,7 @@ def _of_circles(audited: GraderAudit, made: str, systems: Sequence[str]) -> list
     if made and not system_made(made, systems):
         return [Caution("note", "grader made another", {"run": made, "systems": tuple(systems)})]
     return [
-        Caution("careful", "grader made run", {"measure": each.measure, "run": each.run, "excess": each.excess})
+        Caution("warning", "grader made run", {"measure": each.measure, "run": each.run, "excess": each.excess})
         for each in audited.circular
         if each.is_sure
     ]
@@ -199,7 +199,7 @@ def _of_drift(drifts: Sequence[Drift]) -> list[Caution]:
         if len(ordered) > 1 and _apart(ordered[-1].leniency, ordered[0].leniency):
             names: dict[str, Told] = {"kind": kind, "most": ordered[-1].name, "least": ordered[0].name}
             ends: dict[str, Told] = {"high": ordered[-1].leniency.value, "low": ordered[0].leniency.value}
-            cautions.append(Caution("careful", "grader drift", names | ends))
+            cautions.append(Caution("warning", "grader drift", names | ends))
     return cautions
 
 
@@ -213,11 +213,11 @@ def _of_scale(audited: GraderAudit, on_scale: ScaledGrades) -> list[Caution]:
     if audited.missing:
         share = audited.missing / audited.items
         numbers: dict[str, Told] = {"n": audited.missing, "of": audited.items, "share": share}
-        level = "careful" if share >= MANY_MISSING else "note"
+        level = "warning" if share >= MANY_MISSING else "note"
         cautions.append(Caution(level, "grader replies missing", numbers))
     if on_scale.n_stray:
         numbers = {"n": on_scale.n_stray, "top": on_scale.top}
-        cautions.append(Caution("careful", "grader stray", numbers))
+        cautions.append(Caution("warning", "grader stray", numbers))
     ends: dict[str, Told] = {"least": on_scale.least, "largest": on_scale.largest, "top": on_scale.top}
     if on_scale.is_mapped:
         cautions.append(Caution("note", "grader mapped", ends))
@@ -227,5 +227,5 @@ def _of_scale(audited: GraderAudit, on_scale: ScaledGrades) -> list[Caution]:
         and len(audited.values) > 1
     ):
         # of one value alone no scale can be told
-        cautions.append(Caution("careful", "grader low scale", {"largest": int(highest), "top": on_scale.top}))
+        cautions.append(Caution("warning", "grader low scale", {"largest": int(highest), "top": on_scale.top}))
     return cautions

@@ -318,7 +318,7 @@ def known_of(source: Any, number: int) -> str | KnownGrades:
 
 
 def warn_of(named: Sequence[tuple[str, Sequence[Caution]]]) -> None:
-    """Warn of what results say carefully or forbid, each once, at the line that calls the library."""
+    """Emit each caution of the results once, at the line that calls the library."""
     for line in caution_lines(named, in_python):
         warnings.warn(line, CautionWarning, stacklevel=_calls_within() + 1)
 

@@ -155,8 +155,8 @@ def page_of(name: str, nights: Sequence[NightContent], picture: str, path: str) 
     if last is not None:
         lines += [f"Nights from {nights[0].date} to {last.date}.", ""]
         lines += [f"- {value.measure}: {_figures(value)}" for value in last.values]
-        careful = caution_lines([("", last.cautions)])
-        lines += ["", *(f"- {line}" for line in (*(night_sentences(last) if last.changes else []), *careful)), ""]
+        warnings = caution_lines([("", last.cautions)])
+        lines += ["", *(f"- {line}" for line in (*(night_sentences(last) if last.changes else []), *warnings)), ""]
     lines += [f"![the series]({Path(picture).name})", ""]
     alarms = [
         " ".join(filter(None, (f"{night.date}:", missing_lists(night), f"{sentence(change)}")))

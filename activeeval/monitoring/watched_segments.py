@@ -98,7 +98,7 @@ def _price(goals: SegmentGoals, least: LeastLabels, budget: float) -> Note | Cau
     """Return how many labels the half-widths take tonight."""
     numbers: dict[str, Told] = {"goals": str(goals), "needed": rounded_up(least.cost), "budget": budget}
     if least.cost > budget:
-        return Caution("careful", "night too dear", numbers)
+        return Caution("warning", "night too dear", numbers)
     return Note("night enough", numbers) if least.cost else Note("night in hand", {"goals": str(goals)})
 
 
@@ -110,4 +110,4 @@ def _hardly_read(names: Sequence[str | None], prospects: Sequence[Prospect]) -> 
         if name is not None and prospect.of_pool and prospect.queries < FEWEST
     ]
     numbers: dict[str, Told] = {"segments": tuple(dict.fromkeys(few)), "fewest": FEWEST}
-    return [Caution("careful", "hardly read", numbers)] if few else []
+    return [Caution("warning", "hardly read", numbers)] if few else []

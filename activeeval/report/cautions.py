@@ -25,7 +25,7 @@ def caution_lines(
     named: Sequence[tuple[str, Sequence[Caution]]],
     written: Callable[[str], str] = in_backticks,
     *,
-    least: str = "careful",
+    least: str = "warning",
 ) -> list[str]:
     """Return what to be wary of, the gravest first; without names where it is true of all.
 
@@ -35,14 +35,14 @@ def caution_lines(
         What each estimate is called, with its cautions.
     written : callable
         How a parameter of the library is named.
-    least : {"note", "careful", "do not use"}
+    least : {"note", "warning", "severe warning"}
         The level from which on a caution is told: a note asks nothing of the reader.
 
     Examples
     --------
-    >>> alike, early = Caution("do not use", "unbounded"), Caution("note", "early", {"share": 0.5})
+    >>> alike, early = Caution("severe warning", "unbounded"), Caution("note", "early", {"share": 0.5})
     >>> caution_lines([("DCG@10", [alike]), ("P@5", [alike, early])])
-    ['do not use: the judged queries show no spread: they bound nothing, judge more']
+    ['severe warning: the judged queries show no spread: they bound nothing, judge more']
     """
     return worded_lines(
         [(name, [worded(caution, written) for caution in cautions]) for name, cautions in named], least=least
@@ -54,7 +54,7 @@ def marked(rows: Sequence[Mapping[str, Any]], notes: Iterable[Note | Caution]) -
 
     Examples
     --------
-    >>> marked([{"value": 1.0}], [Caution("careful", "machine is truth", {"source": "llm.qrels", "n": 7})])
+    >>> marked([{"value": 1.0}], [Caution("warning", "machine is truth", {"source": "llm.qrels", "n": 7})])
     [{'value': 1.0, 'machine_is_truth': True}]
     """
     beside = {"machine_is_truth": True} if any(note.code == MACHINE_IS_TRUTH for note in notes) else {}
@@ -108,7 +108,7 @@ def _code(note: Note | Caution) -> str:
     return str(note.numbers["note"]) if note.code == "input" else note.code
 
 
-def worded_lines(named: Sequence[tuple[str, Sequence[MessageText]]], *, least: str = "careful") -> list[str]:
+def worded_lines(named: Sequence[tuple[str, Sequence[MessageText]]], *, least: str = "warning") -> list[str]:
     """Return the same of cautions that have their words already; first whether a machine is taken for truth."""
     alike: dict[tuple[bool, int, str], list[tuple[str, str]]] = {}
     for name, cautions in named:

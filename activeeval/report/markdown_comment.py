@@ -18,7 +18,7 @@ def comment(
     sentences: Sequence[str],
     rows: Sequence[Mapping[str, str]],
     notes: Sequence[str] = (),
-    careful: Sequence[str] = (),
+    warnings: Sequence[str] = (),
 ) -> str:
     """Return a comment in markdown.
 
@@ -32,7 +32,7 @@ def comment(
         Of a table; none where there is nothing to show.
     notes : sequence of str
         What the words and numbers mean.
-    careful : sequence of str
+    warnings : sequence of str
         What to be wary of.
 
     Examples
@@ -51,8 +51,8 @@ def comment(
     parts = [f"### {escaped(title)}", "\n".join(f"{line}  " for line in map(escaped, sentences)).rstrip()]
     if rows:
         parts.append(render([{name: escaped(cell) for name, cell in row.items()} for row in rows], "md"))
-    if careful:
-        parts.append("\n".join(f"- **careful**: {escaped(line)}" for line in careful))
+    if warnings:
+        parts.append("\n".join(f"- **warning**: {escaped(line)}" for line in warnings))
     if notes:
         parts.append(f"<sub>{escaped(' '.join(notes))}</sub>")
     return "\n\n".join(part for part in parts if part)

@@ -38,7 +38,7 @@ class MessageText:
 
     Attributes
     ----------
-    level : {"note", "careful", "do not use"}
+    level : {"note", "warning", "severe warning"}
     code, text : str
     numbers : dict
         JSON's own types; what is not finite is None.
@@ -91,8 +91,8 @@ def line_of(caution: Caution, written: Callable[[str], str] = in_backticks) -> s
 
     Examples
     --------
-    >>> line_of(Caution("do not use", "unbounded"))
-    'do not use: the judged queries show no spread: they bound nothing, judge more'
+    >>> line_of(Caution("severe warning", "unbounded"))
+    'severe warning: the judged queries show no spread: they bound nothing, judge more'
     """
     return f"{caution.level}: {text_of(caution, written)}"
 

@@ -40,8 +40,8 @@ def _blocks(numbers: Mapping[str, Any]) -> str:
     return f"{{n:block}} of {sizes}: the sample may be read once one is complete"
 
 
-def _instalment(numbers: Mapping[str, Any]) -> str:
-    said = "instalment {number}: what comes next follows from its labels, up to {budget:,.4g} in all"
+def _batch(numbers: Mapping[str, Any]) -> str:
+    said = "batch {number}: what comes next follows from its labels, up to {budget:,.4g} in all"
     if numbers["number"] > 1:
         return said
     fewer = "off makes one" if numbers["adaptive_depth"] == "1" else "1 makes fewer, off one"
@@ -118,7 +118,7 @@ def _range(numbers: Mapping[str, Any], k: int = 0) -> str:
 
 
 def _width_unknown(numbers: Mapping[str, Any]) -> str:
-    first = "instalment" if numbers["n"] is None else f"block, of {{n:{numbers['unit'][:-1]}}}"
+    first = "batch" if numbers["n"] is None else f"block, of {{n:{numbers['unit'][:-1]}}}"
     return f"no label tells yet how far that may be off: how wide it really gets is known after the first {first}"
 
 
@@ -246,7 +246,7 @@ WORDS: dict[str, MessageWords] = {
     "planned without looks": "planned as if depths followed no labels: what they save comes on top",
     "ids trusted": "nobody has looked whether a query stands in two partitions ({option[engine]} …,trust-ids)",
     "blocks": _blocks,
-    "instalment": _instalment,
+    "batch": _batch,
     "strict without looks": "{option[strict_order]} reads below the lowest item that waits: depths follow no labels",
     "few queries": "{n_queries:judged query} {n_queries:makes|make} a rough interval; with {enough} or more it can "
     "be relied on",

@@ -14,7 +14,7 @@ FOLLOWING = (NDCG,)
 """Measures whose depths follow labels unless somebody says otherwise: in no cell of benchmarks/results/history.json
 is the error of nDCG significantly larger so. RR, Success and AP lose in 2, 11 and 13 of about 100 cells, R with three
 looks in 6 (history-measures, history-ideal); ERR in none, but its gain, a twentieth to a third, is on MQ2008 no more
-than the tenth of a budget that instalments keep."""
+than the tenth of a budget that batches keep."""
 OF_SHEETS, OF_CAMPAIGNS = "3", "each"
 """When labels are then looked at: people are not to fill in a sheet for each; who claims does not notice."""
 

@@ -243,7 +243,7 @@ def _of_grader(sample: DrawnSample) -> tuple[Caution, ...]:
         return ()
     numbers: dict[str, Told] = {"model": sample.model.replace(GRADER, ""), "slope": slope.value}
     numbers |= {"std_error": slope.std_error, "n_items": slope.n_items}
-    return (Caution("careful", "model turned" if slope.is_turned else "model says little", numbers),)
+    return (Caution("warning", "model turned" if slope.is_turned else "model says little", numbers),)
 
 
 def _guarded(estimate: Estimate, concerns: tuple[Caution, ...]) -> Estimate:

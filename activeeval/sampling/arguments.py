@@ -93,7 +93,7 @@ class QuestionOptions(PoolOptions, total=False):
     adaptive_depth : {"each", "3", "1", "off"}
         Judge a query further as far as its own labels make it worth it, of methods that judge to depths: they are
         looked at after each, after the first, third and last ranked item, after the last alone, never. The sheet is
-        then the first instalment, and `Sample.next` draws what follows. By default 3 where nDCG alone is asked, of two
+        then the first batch, and `Sample.next` draws what follows. By default 3 where nDCG alone is asked, of two
         runs or with a grade model, else none.
     difference, power : float
         A difference that the intervals should leave 0 out for, and the chance of that; by default 0.8.

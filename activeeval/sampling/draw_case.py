@@ -41,7 +41,7 @@ def draw(
     expected : bool
         Of draws with replacement: the budget is met on average.
     surely : bool
-        Where depths follow labels: more, smaller instalments, with which it is completed whatever waits.
+        Where depths follow labels: more, smaller batches, with which it is completed whatever waits.
     beside : sequence of Target
         Questions that count in whom to judge, by ``weights`` behind those of the others: of segments.
     how
@@ -72,7 +72,7 @@ def draw(
         raise case.refused(budget, problem, *targets) from None
     called = dict(zip(map(id, case.inputs.rankings), case.systems, strict=True))
     return DrawnSample(
-        campaign=Campaign(design, rng=case.seed, by_instalments=True, surely=surely),
+        campaign=Campaign(design, rng=case.seed, by_batches=True, surely=surely),
         questions=tuple(question.question for question in asked),
         systems=tuple(called[id(ranking)] for ranking in lists_of(design)),
         depth=case.depth,

@@ -195,7 +195,7 @@ def draw_of_files(
     EngineError
         Where workers cannot be reached, or are lost.
     """
-    how: dict[str, Any] = {"expected": expected, "by_instalments": True, "surely": surely}
+    how: dict[str, Any] = {"expected": expected, "by_batches": True, "surely": surely}
     with designed(choices, asked, progress) as design:
         check_open(design, asked)
         campaign = _campaign(design, asked, choices.seed, _amount(budget, design), how)

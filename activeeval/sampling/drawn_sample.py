@@ -189,7 +189,7 @@ class DrawnSample:
         return replace(self, campaign=campaign, earlier=(*self.earlier, sample_id), n_before=len(self.campaign.planned))
 
     def following(self, sample_id: str) -> tuple[DrawnSample, bool]:
-        """Return the sample with its next instalment, where depths follow labels, and whether there is one.
+        """Return the sample with its next batch, where depths follow labels, and whether there is one.
 
         Where there is none, the sample with what labels have led to, which no correction of them changes.
 
@@ -209,9 +209,7 @@ class DrawnSample:
             raise InputError("all of this sample was drawn at once: its sheet is whole")
         if waiting := self.campaign.progress.waiting:
             number = self.campaign.planned[-1].block
-            problem = (
-                f"{counted(waiting, 'item')} of instalment {number} {agreeing(waiting, 'waits', 'wait')} for a grade"
-            )
+            problem = f"{counted(waiting, 'item')} of batch {number} {agreeing(waiting, 'waits', 'wait')} for a grade"
             problem += ": the next follows from all its labels"
             raise StateError(problem)
         campaign, is_new = self.campaign.following()
@@ -334,7 +332,7 @@ class DrawnSample:
                 "budget": design.budget or 0.0,
                 "adaptive_depth": design.looks,
             }
-            notes.append(Note("instalment", about))
+            notes.append(Note("batch", about))
         if not everything and not follows and n_queries < min(_FEW, design.pool.n_queries) and not self.n_before:
             notes.append(Note("few queries", {"n_queries": n_queries, "enough": _FEW}))
         return notes

@@ -88,7 +88,7 @@ def _dear(
             continue
         named.add(target.name)
         yield Caution(
-            "careful",
+            "warning",
             "dear",
             {
                 "measure": target.name,

@@ -1,4 +1,4 @@
-"""The next instalment of a sample whose depths follow labels, once the sheets so far are judged."""
+"""The next batch of a sample whose depths follow labels, once the sheets so far are judged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from activeeval.sampling.judged_samples import judged
 from activeeval.sampling.read_samples import read_sample
 from activeeval.sampling.sheets import SheetPlan
 
-_SAID_BEFORE = ("judges grade", "ideal of the pool", "instalment", "two units", "two units of the first block")
+_SAID_BEFORE = ("judges grade", "ideal of the pool", "batch", "two units", "two units of the first block")
 """Notes on a sample that whoever drew it has been told."""
 
 
@@ -27,18 +27,18 @@ class NextBatch:
     Attributes
     ----------
     sample : DrawnSample
-        With its next instalment; as it was, judged, where nothing comes next.
+        With its next batch; as it was, judged, where nothing comes next.
     sample_id : str
     n_items : int
         How many items are new; 0 where nothing comes next.
     number : int
-        Of the instalment.
+        Of the batch.
     spent, budget : float
         What all that was asked costs, and what it may, in mean items.
     n_unread : int
         How many judged items an estimate does not read, where nothing comes next.
     is_again : bool
-        Whether the instalment had been drawn before, and its sheet was written once more.
+        Whether the batch had been drawn before, and its sheet was written once more.
     """
 
     sample: DrawnSample
@@ -64,15 +64,15 @@ def follow(
     queries: str | None = None,
     say: Callable[[Note | Caution], object] = lambda note: None,
 ) -> NextBatch:
-    """Draw the next instalment of a sample, and write it in the sample's place with the sheet of what is new.
+    """Draw the next batch of a sample, and write it in the sample's place with the sheet of what is new.
 
-    All files or none. Where the sheets are those of all instalments but the last, which was drawn before, its sheet is
+    All files or none. Where the sheets are those of all batches but the last, which was drawn before, its sheet is
     written once more, and the sample stays. Where nothing comes next the sample keeps what its labels have led to.
 
     Parameters
     ----------
     sheets : sequence of str
-        Of all instalments so far, judged.
+        Of all batches so far, judged.
     plan : SheetPlan
         Where the new one goes, and who judges it.
     documents, queries : str, optional
@@ -111,7 +111,7 @@ def follow(
 
 
 def _lacks_last(drawn: DrawnSample, sheets: Sequence[str]) -> bool:
-    """Return whether sheets hold what all instalments but the last asked for, and nothing of that."""
+    """Return whether sheets hold what all batches but the last asked for, and nothing of that."""
     draws = [read_draws(sheet) for sheet in sheets]
     held = {pair for draw in draws for pair in zip(draw.query_id.tolist(), draw.doc_id.tolist(), strict=True)}
     before = {(u.query_id, doc) for u in drawn.campaign.planned[: drawn.n_before] for doc in u.item_ids}

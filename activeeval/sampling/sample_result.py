@@ -285,7 +285,7 @@ class Sample(PrintableResult):
 
     @checked
     def next(self, judged: Any, *, policy: str = "refuse") -> Sample | None:
-        """Return the sample with its next instalment, drawn with ``adaptive_depth``; None where nothing comes next.
+        """Return the sample with its next batch, drawn with ``adaptive_depth``; None where nothing comes next.
 
         How far a query is worth judging follows from its own labels: `sheet` has then what is new, and `estimate` takes
         all sheets so far.

@@ -282,7 +282,7 @@ def expected_by_segment(rows: Sequence[SegmentRow]) -> list[Note | Caution]:
         notes.append(Note("planned segment", {**numbers, "n_items": rounded_up(row.items)}))
     few = [row for row in rows if row.segment is not None and row.half_width > 0 and row.queries < FEWEST]
     names = tuple(dict.fromkeys(row.segment or "" for row in few))
-    return [*notes, *([Caution("careful", "hardly read", {"segments": names, "fewest": FEWEST})] if few else [])]
+    return [*notes, *([Caution("warning", "hardly read", {"segments": names, "fewest": FEWEST})] if few else [])]
 
 
 def _checked_method(name: str | None, targets: Sequence[Target]) -> Method:

@@ -147,7 +147,7 @@ class ChunkedDesign:
         blocks: Sequence[float] | None = None,
         expected: bool = False,
         up_to: float | None = None,
-        by_instalments: bool = False,
+        by_batches: bool = False,
         surely: bool = False,
     ) -> Campaign:
         """Return the campaign whose sample is that of the whole pool with this seed, unit by unit.
@@ -165,7 +165,7 @@ class ChunkedDesign:
             As for `Campaign`.
         up_to : float, optional
             The largest budget that a top-up may lead to; by default there will be none.
-        by_instalments, surely : bool
+        by_batches, surely : bool
             Where depths follow labels: as for `Campaign`.
 
         Raises
@@ -184,7 +184,7 @@ class ChunkedDesign:
         else:
             design = self._drawn(source, key, largest, self.drawable, expected=expected)
         design = design.with_budget(budget, blocks, expected=expected)
-        return Campaign(design, key=int(key), by_instalments=by_instalments, surely=surely)
+        return Campaign(design, key=int(key), by_batches=by_batches, surely=surely)
 
     def _levelled(self, source: Source, key: np.uint64, budget: float) -> Design:
         gathering, n = SelectedUnits(budget=budget), len(self.survey.names)

@@ -49,7 +49,7 @@ def evaluate(
     Returns
     -------
     Result, or Results where measures came as a list
-        A caution of level careful or do not use is warned of, as a `CautionWarning`.
+        A caution of level warning or severe warning is warned of, as a `CautionWarning`.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def compare(
 
 
 def _warned(results: list[Result], is_several: bool) -> Result | Results:
-    """Warn of what results are careful about; return one, or all as a list."""
+    """Emit the warnings of results; return one result, or all as a list."""
     warn_of([(result.measure, result.cautions) for result in results])
     return Results(results) if is_several else results[0]
 

@@ -24,7 +24,7 @@ router = APIRouter(prefix="/judge")
 FRAME_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 LATE = "late"
 _NOT_YOURS = "This item is not yours; open the page again."
-_SAID = ("judged", "cannot", "later", "corrected", "preferred", "undone", "nothing", LATE)
+_SAID = ("judged", "cannot", "deferred", "corrected", "preferred", "undone", "nothing", LATE)
 
 
 @router.post("/renew")

@@ -70,7 +70,7 @@ def _judgment(fields: Mapping[str, str]) -> JudgeAnswer:
             raise RefusedError(422, "A grade is a whole number.")
         return JudgeAnswer(kind="judged", grade=grade)
     if "later" in fields:
-        return JudgeAnswer(kind="later")
+        return JudgeAnswer(kind="deferred")
     if "cannot" in fields:
         reason = text_of(fields, "reason")
         if not reason:

@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = ROOT / "tests" / "report" / "wording.jsonl"
 PACKAGE = ROOT / "activeeval"
-LEVELS = {"do not use": "Stop", "careful": "Act", "note": "Normal"}
+LEVELS = {"severe warning": "Stop", "warning": "Act", "note": "Normal"}
 TO_DO = {
     "unbounded": "Judge more; until then there is no answer.",
     "no spread": "Judge more. What stands there is the plan, not the sample.",
@@ -69,11 +69,11 @@ def sentences() -> dict[str, str]:
 
 def levels() -> dict[str, str]:
     """Return the gravest level at which the code tells each caution; what it tells as a note alone is left out."""
-    told: dict[str, str] = {"rising scores": "careful"}
+    told: dict[str, str] = {"rising scores": "warning"}
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Caution" and len(node.args) >= 2:
-                for level in _texts(node.args[0]) or ["careful"]:
+                for level in _texts(node.args[0]) or ["warning"]:
                     for code in _texts(node.args[1]):
                         told[code] = max(told.get(code, level), level, key=list(LEVELS)[::-1].index)
     return {code: level for code, level in told.items() if code != "input"}
@@ -89,7 +89,7 @@ def _tables() -> Iterator[str]:
     missing = [code for code, level in known.items() if level != "note" and code not in TO_DO]
     if missing:
         raise ValueError(f"cautions without what to do: {', '.join(missing)}")
-    for level in ("do not use", "careful"):
+    for level in ("severe warning", "warning"):
         yield from ("", f"## {LEVELS[level]}: *{level}*", "", "| code | for example | what to do |", "|---|---|---|")
         for code, text in texts.items():
             if known.get(code) == level:

@@ -82,7 +82,7 @@ def test_depths_that_follow_labels_are_judged_to_the_end(call, oracle):
     then = ("--token", taken["token"], "--grade", grade_of(taken["query_id"], taken["doc_id"]), "--then-claim")
     assert len(call("campaign", "submit", "w", *then).rows) == 2
     sheet = call("campaign", "next", "w", "--judge", "bob", "--out", "b.csv")
-    assert "items from instalment 1 on" in " ".join(sheet.err.split())
+    assert "items from batch 1 on" in " ".join(sheet.err.split())
     judge_file("b.csv")
     assert call("campaign", "import", "w", "b.csv").code == 0
     early = call("campaign", "status", "w")

@@ -422,7 +422,7 @@ def skipping(case):
         is_relevant = case.grade(item.query_id, item.doc_id) > 0
         dice = random.Random(f"{judge} {item.query_id} {item.doc_id}").random()
         skips = dice < (0.3 if judge == "bob" and is_relevant else 0.02)
-        return JudgeAnswer(kind="later", reason="hard") if skips and not item.was_put_off else None
+        return JudgeAnswer(kind="deferred", reason="hard") if skips and not item.was_put_off else None
 
     return says
 
@@ -432,7 +432,7 @@ def test_a_judge_who_skips_relevant_items_is_named_and_others_are_not():
     case.judge("ann", "bob", "cyd", says=skipping(case))
     found = report_of(case)
     assert [one.judge for one in found.skipped.judges if one.is_named] == ["bob"]
-    put_off = Counter(e.judge for e in case.store.events("week") if e.kind == "later")
+    put_off = Counter(e.judge for e in case.store.events("week") if e.kind == "deferred")
     assert {one.judge: one.later for one in found.skipped.judges} == {j: put_off[j] for j in ("ann", "bob", "cyd")}
     text = campaign_text(found, ".html")
     assert "bob skips relevant items more often than others" in text

@@ -32,7 +32,7 @@ def said_by(random, case):
     """A judge who grades mostly as the labels say, cannot judge some, and puts some off."""
 
     def says(_, item):
-        kind = random.choice(["judged", "judged", "judged", "cannot", "later"])
+        kind = random.choice(["judged", "judged", "judged", "cannot", "deferred"])
         grade = int((case.grade(item.query_id, item.doc_id) + random.integers(0, 2)) % 3)
         return JudgeAnswer(kind=str(kind), grade=grade if kind == "judged" else None, active_ms=1000)
 

@@ -142,7 +142,7 @@ def test_a_query_whose_lease_is_over_goes_to_another_judge_who_begins_anew(store
     held = claimed(store)
     assert claimed(store, "bob").unit != held.unit
     clock.now += 2 * LEASE_S * SECOND
-    assignments.desk_of(store, "top").submit(claimed(store, "bob").token, JudgeAnswer(kind="later"))
+    assignments.desk_of(store, "top").submit(claimed(store, "bob").token, JudgeAnswer(kind="deferred"))
     his = claimed(store, "bob")
     assert (his.unit, his.text) == (held.unit, first.text)
     assert held.text != first.text
@@ -172,7 +172,7 @@ def test_an_answer_renews_the_lease(store, clock):
 
 def test_a_query_is_put_off_or_cannot_be_judged(store):
     submitted(store, claimed(store))
-    assignments.desk_of(store, "top").submit(claimed(store).token, JudgeAnswer(kind="later", reason="hard"))
+    assignments.desk_of(store, "top").submit(claimed(store).token, JudgeAnswer(kind="deferred", reason="hard"))
     item = claimed(store)
     assert item.query_id == "q3"
     done = assignments.desk_of(store, "top").submit(item.token, JudgeAnswer(kind="cannot", reason="gone"))

@@ -223,7 +223,7 @@ def test_scores_that_tell_no_order_or_the_wrong_one_are_said(call, folder, conte
         answer = call(*line.split())
         assert answer.code == (11 if line.startswith("compare") else 0), answer  # equal values of unlike lists are open
         told = [text for text in answer.err.splitlines() if "x.run: the scores" in text or "x.run: all" in text]
-        level = "careful: " if "rise" in expected else "note: "
+        level = "warning: " if "rise" in expected else "note: "
         level = level if line.startswith("compare") else ""  # said of the estimate that it gives
         assert len(told) == bool(expected)
         assert all(text.startswith(f"activeeval: {level}x.run: {expected}") for text in told)

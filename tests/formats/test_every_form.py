@@ -65,7 +65,7 @@ def test_a_log_comes_to_what_stands_at_its_end(tmp_path):
         graded(judge="cyd", grade=0),
         {"kind": "retracted", "supersedes": 5, "judge": "cyd", "unit": 1},
         {"kind": "cannot", "judge": "ann", "query_id": "q1", "doc_id": "b", "unit": 1, "reason": "blank"},
-        {"kind": "later", "judge": "bob", "query_id": "q1", "doc_id": "b", "unit": 1, "reason": "long"},
+        {"kind": "deferred", "judge": "bob", "query_id": "q1", "doc_id": "b", "unit": 1, "reason": "long"},
         {"kind": "late", "judge": "dan", "query_id": "q1", "doc_id": "b", "unit": 1, "grade": 2},
         graded(doc_id="c", grade=0),
         graded(doc_id="c", grade=2, unit=7),  # a later round has asked again
@@ -76,7 +76,7 @@ def test_a_log_comes_to_what_stands_at_its_end(tmp_path):
         ("a", "bob", "grade", 2, 4, 40),
         ("b", "ann", "cannot", -1, 7, 70),
         ("c", "ann", "grade", 2, 11, 110),
-        ("b", "bob", "later", -1, 8, 80),
+        ("b", "bob", "deferred", -1, 8, 80),
     ]
     assert [log.place(row) for row in (0, 4)] == [f"{path}:3", f"{path}:8"]
     assert log.graded_pairs("majority") == {("q1", "a"): 2, ("q1", "c"): 2}

@@ -175,7 +175,7 @@ def test_a_sample_that_knew_a_machine_s_grades_says_so_in_every_estimate(call, f
     code, out, err = call("estimate", "s.sample", "s.csv", "-o", "jsonl")
     assert code == 0, err
     cautions = json.loads(out.splitlines()[0])["cautions"]
-    assert [c["level"] for c in cautions if c["code"] == "machine is truth"] == ["careful"]
+    assert [c["level"] for c in cautions if c["code"] == "machine is truth"] == ["warning"]
     shutil.copy(folder / "s.sample", folder / "copy.sample")
     assert "are taken for people's" in call("estimate", "copy.sample", "s.csv")[2]
 
@@ -214,7 +214,7 @@ def test_a_campaign_that_knew_a_machine_s_grades_says_so_too(call, folder):
     code, out, err = call("campaign", "estimate", "m", "-o", "jsonl")
     assert code == 0, err
     cautions = json.loads(out.splitlines()[0])["cautions"]
-    assert [c["level"] for c in cautions if c["code"] == "machine is truth"] == ["careful"]
+    assert [c["level"] for c in cautions if c["code"] == "machine is truth"] == ["warning"]
 
 
 def filled(folder, name, out, kinds=("machine",)):
@@ -251,10 +251,10 @@ def test_a_sheet_that_a_machine_filled_in_is_read_where_that_is_said(call, folde
     assert code == 0, err
     assert is_told(out, err, "filled.csv", n)
     assert [c["level"] for c in json.loads(out.splitlines()[0])["cautions"] if c["code"] == "machine is truth"] == [
-        "careful"
+        "warning"
     ]
     code, out, err = call("estimate", "t.sample", "filled.csv", "--machine-is-truth")
-    assert f"careful: filled.csv: {n} grades of a machine are taken for people's" in err
+    assert f"warning: filled.csv: {n} grades of a machine are taken for people's" in err
 
 
 def test_of_a_sheet_of_both_the_machine_s_rows_are_counted(call, folder):

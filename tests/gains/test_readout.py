@@ -205,7 +205,7 @@ def test_without_a_difference_at_the_first_rank_nothing_can_be_read_out(shape):
     with pytest.warns(UndeterminedWarning) as caught:
         learner.fit(pairs)
     first, second = (warning.message.caution for warning in caught)
-    assert str(first) == "careful: ranks without difference (ranks (1,))"
+    assert str(first) == "warning: ranks without difference (ranks (1,))"
     assert text_of(second) == "the weights of the first rank are all alike, so no discount can be told from them"
     assert learner.score(pairs) > 0.95
     for ask in (learner.read_out, learner.measure):

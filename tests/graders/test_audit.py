@@ -547,7 +547,7 @@ def test_few_grades_off_the_scale_are_slips_and_many_are_its_scale(folder):
     plain = {"a": alone("a.run", table), "b": alone("b.run", table)}
     assert [row.by_grader for row in slip.rows[:2]] == pytest.approx(list(plain.values()))
     (caution,) = [each for each in slip.cautions if each.code == "grader stray"]
-    assert (caution.level, caution.numbers["n"]) == ("careful", 1)
+    assert (caution.level, caution.numbers["n"]) == ("warning", 1)
     wide = audit(rounds, [write_qrels("wide.qrels", MACHINE * 2)]).graders[0]
     assert [each.code for each in wide.cautions if "stray" in each.code or "mapped" in each.code] == ["grader mapped"]
 

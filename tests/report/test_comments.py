@@ -15,6 +15,6 @@ def test_what_names_hold_is_no_markdown():
 def test_a_comment_has_its_parts_in_order_and_no_empty_ones():
     text = comment("worse", ["One.", "Two."], [{"value": "1"}], ["What it is."], ["be wary"])
     assert text == (
-        "### worse\n\nOne.  \nTwo.\n\n| value |\n| --- |\n| 1 |\n\n- **careful**: be wary\n\n<sub>What it is.</sub>"
+        "### worse\n\nOne.  \nTwo.\n\n| value |\n| --- |\n| 1 |\n\n- **warning**: be wary\n\n<sub>What it is.</sub>"
     )
     assert comment("open", ["Nothing yet."], []) == "### open\n\nNothing yet."

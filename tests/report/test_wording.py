@@ -85,14 +85,14 @@ def test_what_a_note_names_is_shown_as_it_is():
     assert text_of(note, "<{}>".format) == f"1 of 2 queries has no text in {hostile}"
     mixed = Note("mixture", {"models": (hostile, "b"), "weights": (0.25, 0.75)})
     assert text_of(mixed).endswith(f"queries: {hostile} 0.25, b 0.75")
-    one = Caution("careful", "one query", {"query_id": hostile, "share": 0.4})
+    one = Caution("warning", "one query", {"query_id": hostile, "share": 0.4})
     alone = f"40% of what chance leaves out is of query {hostile!r} alone"
     assert text_of(one) == f"{alone}: the interval can be far too short"
 
 
 def test_a_code_without_words_is_shown_as_data():
     assert text_of(Note("new", {"n": 2})) == "new (n 2)"
-    assert line_of(Caution("careful", "new", {"share": 1 / 3})) == "careful: new (share 0.333333)"
+    assert line_of(Caution("warning", "new", {"share": 1 / 3})) == "warning: new (share 0.333333)"
 
 
 def test_scripts_read_numbers_that_json_knows():

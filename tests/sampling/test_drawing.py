@@ -151,7 +151,7 @@ def test_a_measure_that_is_dear_is_named_beside_one_that_is_not():
     notes = []
     draw_for(CHOICES, SampleRequest(measures=("nDCG@3",), budget=Budget(60)), say=notes.append)
     (dear,) = [note for note in notes if note.code == "dear"]
-    assert (dear.level, dear.numbers["budget"]) == ("careful", 60)
+    assert (dear.level, dear.numbers["budget"]) == ("warning", 60)
     assert dear.numbers["instead"].startswith("DCG")
     assert dear.numbers["instead_queries"] > 2 * dear.numbers["n_queries"]
     notes.clear()

@@ -69,12 +69,12 @@ def test_what_is_not_judged_to_its_end_is_refused_and_nothing_is_written(call, d
     before = (folder / "w.sample").read_bytes()
     done = following(call, "w.csv")
     assert (done.code, done.out) == (1, "")
-    assert "1 item of instalment 1 waits for a grade: the next follows from all its labels" in done.err
+    assert "1 item of batch 1 waits for a grade: the next follows from all its labels" in done.err
     assert (folder / "w.sample").read_bytes() == before
     assert not (folder / "w-2.csv").exists()
     early = call("estimate", "w.sample", "w.csv")
     assert early.code == 1
-    assert "wait, the first of instalment 1" in early.err
+    assert "wait, the first of batch 1" in early.err
 
 
 def test_sheets_of_another_sample_and_samples_without_looks_are_refused(call, drawn, folder):

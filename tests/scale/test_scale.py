@@ -172,20 +172,20 @@ def test_a_sample_of_chunks_is_that_of_the_whole_pool(method, compare, overhead)
         assert_same_sample(found, Campaign(design, budget, rng=seed), labels)
 
 
-@pytest.mark.parametrize("by_instalments", [False, True])
+@pytest.mark.parametrize("by_batches", [False, True])
 @pytest.mark.parametrize("looks", ["each", "3"])
 @pytest.mark.parametrize("measure", [NDCG("exp", cutoff=3), ERR(4, cutoff=4)], ids=str)
 @pytest.mark.parametrize("share", [0.2, 0.5])
-def test_depths_that_follow_labels_are_those_of_the_whole_pool(measure, looks, by_instalments, share):
+def test_depths_that_follow_labels_are_those_of_the_whole_pool(measure, looks, by_batches, share):
     target, probs, labels = whole(measure=measure)
     chunks, method = cut(target, probs), METHODS["depth"].looking(looks)
     of_chunks = chunked_design(chunks, measure, "depth", max_grade=4, adaptive_depth=looks)
     of_whole = method.design(target, probs, max_grade=4)
     budget = max(float(of_whole.order.dearest_units.max()) * 1.2, share * of_whole.cost)
-    found = of_chunks.campaign(budget, chunks, rng=3, by_instalments=by_instalments)
-    wanted = Campaign(of_whole.with_budget(budget), rng=3, by_instalments=by_instalments)
+    found = of_chunks.campaign(budget, chunks, rng=3, by_batches=by_batches)
+    wanted = Campaign(of_whole.with_budget(budget), rng=3, by_batches=by_batches)
     assert found.design.pool.n_queries < wanted.design.pool.n_queries
-    again = [from_arrays(to_arrays(found))] if by_instalments else []  # what is on file goes by instalments
+    again = [from_arrays(to_arrays(found))] if by_batches else []  # what is on file goes by batches
     for campaign in (found, wanted, *again):
         judged_by_ids(campaign, target.pool, labels)
     for campaign in (found, *again):

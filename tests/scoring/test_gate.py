@@ -382,7 +382,7 @@ def test_judgments_that_the_measure_does_not_use_are_not_counted(call, folder):
 def test_a_run_that_is_turned_round_is_a_thing_to_be_careful_of(call, folder):
     write_lines(folder / "turned.run", [f"q{q} Q0 d{j} {j + 1} {j} T" for q in range(1, 20) for j in range(8)])
     done = call("compare", "turned.run", "b.run", *JUDGED)
-    assert "careful: turned.run: the scores rise with the ranks" in " ".join(done.err.split())
+    assert "warning: turned.run: the scores rise with the ranks" in " ".join(done.err.split())
 
 
 def test_differences_that_add_up_to_nothing_ask_for_no_more_queries(call, folder):

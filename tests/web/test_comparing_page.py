@@ -163,7 +163,7 @@ def mix_in(pairs):
 def control_of(pairs, browser):
     """Go on until a page shows a pair once more; return it."""
     page = browser.get("/judge")
-    while pairs.store.shown("top", pair_of(page)[2]).kind != "posed":
+    while pairs.store.shown("top", pair_of(page)[2]).kind != "control_shown":
         page = prefer(browser, page)
     return page
 
@@ -209,8 +209,8 @@ def test_what_is_said_of_the_query_at_a_pair_that_came_again_is_said_of_the_quer
     query, docs, token = pair_of(page)
     for _ in range(2):
         page = browser.post("/judge/answer", data={"token": token, "later": "1"})
-        assert page.url.query == b"said=later"
-    assert [event.query_id for event in pairs.store.events("top") if event.kind == "later"] == [query]
+        assert page.url.query == b"said=deferred"
+    assert [event.query_id for event in pairs.store.events("top") if event.kind == "deferred"] == [query]
     while pair_of(page)[0] != query:
         page = prefer(browser, page)
     assert pair_of(page)[1] == docs
@@ -232,7 +232,7 @@ def test_pairs_come_again_with_sides_swapped(pairs):
         page = prefer(browser, page)
         assert page.url.query in (b"", b"said=preferred")
     events = pairs.store.events("top")
-    posed = [event for event in events if event.kind == "posed"]
+    posed = [event for event in events if event.kind == "control_shown"]
     assert posed
     before = {(e.body["first"], e.body["second"]) for e in pairs.preferred if e.body["what"] == "compared"}
     assert all(tuple(reversed(event.body["sides"])) in before for event in posed)

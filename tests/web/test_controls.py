@@ -71,17 +71,19 @@ def test_nobody_can_tell_a_control(known, is_known):
     site = controlled_site(known=known if is_known else ())
     pages = judged_through(site, site.at())
     events = site.store.events("week")
-    posed = {event.key for event in events if event.kind == "posed"}
+    posed = {event.key for event in events if event.kind == "control_shown"}
     assert len(posed) >= 5
-    assert {event.body["what"] for event in events if event.kind == "posed"} >= {"known" if is_known else "repeated"}
-    by_kind = {"posed": set(), "shown": set()}
+    assert {event.body["what"] for event in events if event.kind == "control_shown"} >= {
+        "known" if is_known else "repeated"
+    }
+    by_kind = {"control_shown": set(), "shown": set()}
     kinds = {event.key: event.kind for event in events if event.kind in by_kind}
     for page in pages[1:-1]:
         by_kind[kinds["shown:" + hashed(item_of(page)[2])]].add(shape_of(page))
-    assert by_kind["posed"] <= by_kind["shown"]
+    assert by_kind["control_shown"] <= by_kind["shown"]
     assert left_on(pages) == list(range(len(pages) - 1, -1, -1))
     text = "\n".join(page.text for page in pages).lower()
-    assert not any(word in text for word in ("control", "posed", "expected", "repeated"))
+    assert not any(word in text for word in ("control", "control_shown", "expected", "repeated"))
     assert site.store.verify("week") == []
 
 
@@ -135,7 +137,7 @@ def test_a_control_is_reloaded_corrected_put_off_and_said_to_be_beyond_judging(k
         assert browser.post("/judge/renew", data={"token": item_of(page)[2]}).status_code == 204
         assert browser.get(f"/judge/document/{token}").text == "Some text."
         form = {"token": token, **says[n]}
-        kinds = ("judged", "cannot", "later")
+        kinds = ("judged", "cannot", "deferred")
         page = browser.post("/judge/answer", data=form)
         assert page.url.query == f"said={kinds[n]}".encode()
         assert browser.post("/judge/answer", data=form).status_code == 200
@@ -162,15 +164,15 @@ def test_what_is_put_off_comes_again_in_its_turn_whatever_it_is(known):
         page = after
         site.desk.reading.wait()
     state = state_of(site.store, "week").state
-    orders = {"later": {}, "judged": {}}
+    orders = {"deferred": {}, "judged": {}}
     for event in state_of(site.store, "week").log:
-        kind = {"passed": "later", "checked": "judged"}.get(event.kind, event.kind)
+        kind = {"passed": "deferred", "checked": "judged"}.get(event.kind, event.kind)
         if kind in orders:
             block = event.body.get("block") or state.blocks[event.unit]
             orders[kind].setdefault(block, []).append((event.query_id, event.doc_id))
-    assert len(orders["later"]) > 1
+    assert len(orders["deferred"]) > 1
     repeated = {(event.query_id, event.doc_id) for event in state.checks.answers.values() if event.unit is not None}
-    for block, put_off in orders["later"].items():
+    for block, put_off in orders["deferred"].items():
         judged = orders["judged"][block]
         assert [item for item in judged if item not in repeated] == [item for item in put_off if item not in repeated]
     assert not any(state.checks.put_off.values())
@@ -251,7 +253,7 @@ def plain(told):
 def test_two_tabs_are_told_the_same_of_a_control_as_of_an_item(known, says_then):
     site = controlled_site(rate=0.4, known=known)
     told = two_tabs(site, {"grade": 1}, says_then)
-    assert plain(told["posed"]) == plain(told["shown"])
+    assert plain(told["control_shown"]) == plain(told["shown"])
     assert site.store.verify("week") == []
     counted = [event for event in state_of(site.store, "week").state.late if "item" in event.body]
     assert not counted
@@ -260,7 +262,7 @@ def test_two_tabs_are_told_the_same_of_a_control_as_of_an_item(known, says_then)
 def test_the_numbers_of_events_are_those_of_items(known):
     """Catches a lease that begins again without an event, and an answer that takes more or fewer of them."""
     site = controlled_site(known=known)
-    browser, steps = site.at(), {"posed": set(), "shown": set()}
+    browser, steps = site.at(), {"control_shown": set(), "shown": set()}
     page, last = browser.get("/judge"), site.store.last_seq("week")
     while "data-doc-id" in page.text:
         token = item_of(page)[2]
@@ -271,7 +273,7 @@ def test_the_numbers_of_events_are_those_of_items(known):
         steps[kind].add((int(strip[0]) - last, site.store.last_seq("week") - last if item_of_or_none(page) else 3))
         last = site.store.last_seq("week")
         site.desk.reading.wait()
-    assert steps["posed"] == steps["shown"] == {(2, 3)}
+    assert steps["control_shown"] == steps["shown"] == {(2, 3)}
 
 
 def item_of_or_none(page):
@@ -291,7 +293,7 @@ def test_a_correction_takes_no_control_away(known):
 
 def is_control(site, page):
     key = "shown:" + hashed(item_of(page)[2])
-    return any(event.key == key and event.kind == "posed" for event in site.store.events("week"))
+    return any(event.key == key and event.kind == "control_shown" for event in site.store.events("week"))
 
 
 def test_a_closed_campaign_gives_out_no_control(known):
@@ -306,20 +308,20 @@ def test_a_closed_campaign_gives_out_no_control(known):
 def test_what_programs_are_told_does_not_move_with_an_answer(known):
     """Byte by byte: before and after each answer, of a control or not, but where a block is complete."""
     site = controlled_site(known=known)
-    browser, programs, told = site.at(), [site.program(), site.program("ci")], {"posed": set(), "shown": set()}
+    browser, programs, told = site.at(), [site.program(), site.program("ci")], {"control_shown": set(), "shown": set()}
     page = browser.get("/judge")
     before = [program.get("/api/campaigns/week/status").content for program in programs]
     assert b'"judged":0' in before[0]
     for _ in range(20):
-        kind = "posed" if is_control(site, page) else "shown"
+        kind = "control_shown" if is_control(site, page) else "shown"
         blocks = len(state_of(site.store, "week").state.complete_at)
         page = answer(browser, page)
         after = [program.get("/api/campaigns/week/status").content for program in programs]
         is_complete = len(state_of(site.store, "week").state.complete_at) > blocks
         told[kind].add((is_complete, after == before))
         before = after
-    assert (False, True) in told["posed"]
-    assert told["posed"] | told["shown"] == {(False, True), (True, False)}
+    assert (False, True) in told["control_shown"]
+    assert told["control_shown"] | told["shown"] == {(False, True), (True, False)}
     site.desk.reading.wait()
 
 

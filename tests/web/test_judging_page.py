@@ -94,8 +94,8 @@ def test_later_and_cannot(site):
     page = browser.post("/judge/answer", data={"token": item_of(page)[2], "later": "1"})
     assert item_of(page)[:2] != put_off
     page = browser.post("/judge/answer", data={"token": item_of(page)[2], "cannot": "1", "reason": " a login page "})
-    last = [event for event in site.store.events("week") if event.kind in ("later", "cannot")]
-    assert [(event.kind, event.reason) for event in last] == [("later", ""), ("cannot", "a login page")]
+    last = [event for event in site.store.events("week") if event.kind in ("deferred", "cannot")]
+    assert [(event.kind, event.reason) for event in last] == [("deferred", ""), ("cannot", "a login page")]
     refused = browser.post("/judge/answer", data={"token": item_of(page)[2], "cannot": "1", "reason": " "})
     assert refused.status_code == 422
 

@@ -201,7 +201,7 @@ def next_(
         follows = store.campaign(name).follows_labels
     for sheet in sheets:
         whose = f"{sheet.judge}'s" if sheet.judge else "theirs who bring it back"
-        part = f"{'instalment' if follows else 'block'} {sheet.block}"
+        part = f"{'batch' if follows else 'block'} {sheet.block}"
         where = f"items from {part} on" if ahead or follows else f"items of {part}"
         where = f"{where}, as of event {sheet.as_of}"
         say(f"wrote {sheet.sheet}: {sheet.items} {where}; {whose} for {lasting(lease_s)}")

@@ -122,7 +122,7 @@ def _head(state: CampaignState) -> ProgressHeader:
         judges_per_item=state.campaign.judges_per_item,
         waiting_by_block=[WaitingBlock(block=block, items=n) for block, n in waiting_by_block(state).items()],
         goal="" if goal is None else text_of(goal),
-        instalment=state.instalment,
+        batch=state.batch,
         goes_on=state.goes_on or state.progress.waiting > 0,
     )
 

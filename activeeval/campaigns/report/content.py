@@ -51,7 +51,7 @@ class ProgressHeader(CampaignProgress):
     waiting_by_block : list of WaitingBlock
     goal : str
         Whether the half-width that was asked for is reached; empty where none was.
-    instalment : int
+    batch : int
         The number of the last one, where depths follow labels; 0 where they follow none.
     goes_on : bool
         Whether something waits, or labels lead to more.
@@ -66,7 +66,7 @@ class ProgressHeader(CampaignProgress):
     judges_per_item: int
     waiting_by_block: list[WaitingBlock]
     goal: str
-    instalment: int = 0
+    batch: int = 0
     goes_on: bool = False
 
 

@@ -17,7 +17,7 @@ _WHAT = {
     "repeated": "graded before, among the others",
     "swapped": "pairs compared before, with sides swapped",
 }
-_KINDS = {"later": "put off", "cannot": "cannot be judged"}
+_KINDS = {"deferred": "put off", "cannot": "cannot be judged"}
 
 
 def gist_of_cost(summary: CampaignReport) -> str:

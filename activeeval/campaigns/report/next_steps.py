@@ -38,7 +38,7 @@ class JudgingProgress:
         Of the lowest block that is open.
     judges : sequence of str
         Who has judged, the most busy first.
-    instalment : int
+    batch : int
         The number of the last one, where depths follow labels; 0 where they follow none.
     goes_on : bool
         Whether something waits, or labels lead to more.
@@ -51,7 +51,7 @@ class JudgingProgress:
     blocks: int
     missing: int
     judges: Sequence[str]
-    instalment: int = 0
+    batch: int = 0
     goes_on: bool = False
 
 
@@ -70,8 +70,8 @@ def reached_sentence(reached: JudgingProgress) -> str:
     done += f", by {_people(reached.judges)}" if reached.judges else ""
     if reached.block == reached.blocks:
         return f"{done}; {'the block is' if reached.blocks == 1 else f'all {reached.blocks} blocks are'} complete."
-    if reached.instalment:
-        return f"{done}; {_of_instalments(reached)}."
+    if reached.batch:
+        return f"{done}; {_of_batches(reached)}."
     verb = agreeing(reached.missing, "completes", "complete")
     if not reached.block:
         more = " more" if reached.done else ""
@@ -143,11 +143,11 @@ def without_command(step: Step) -> str:
     return _STEPS[step.kind][0].format(budget=amount_of(step.budget))
 
 
-def _of_instalments(reached: JudgingProgress) -> str:
+def _of_batches(reached: JudgingProgress) -> str:
     """Return what can be read where what comes next follows from what is judged."""
     can = f"block {reached.block} of {reached.blocks} is complete" if reached.block else "nothing can be read yet"
     more = "what comes next follows from what is judged" if reached.goes_on else "the budget pays for nothing further"
-    return f"this is instalment {reached.instalment}, {can}, {more}"
+    return f"this is batch {reached.batch}, {can}, {more}"
 
 
 def _people(names: Sequence[str]) -> str:

@@ -113,10 +113,10 @@ def _cautions(summary: CampaignReport) -> list[Block]:
     design = [caution for caution in summary.design.cautions if is_early or caution.code != _OF_FIRST_BLOCK]
     lines = [*worded_lines(named), *worded_lines([("", design)])]
     # a judge who skips what is relevant makes the estimate wrong, which no caution of an estimate knows
-    lines += [f"careful: {people.warning(row)}" for row in summary.skipped.judges if row.is_named]
+    lines += [f"warning: {people.warning(row)}" for row in summary.skipped.judges if row.is_named]
     of_all = [*(caution for _, cautions in named for caution in cautions), *design]
     taken = [caution.text for caution in of_all if caution.code == MACHINE_IS_TRUTH]
-    lines.sort(key=lambda line: (not any(text in line for text in taken), not line.startswith("do not use")))
+    lines.sort(key=lambda line: (not any(text in line for text in taken), not line.startswith("severe warning")))
     shown: list[Block] = [Paragraph(line, is_warning=True) for line in lines[:_MOST_CAUTIONS]]
     rest = len(lines) - _MOST_CAUTIONS
     return [*shown, Paragraph(f"{rest} more below.")] if rest > 0 else shown

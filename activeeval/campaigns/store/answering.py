@@ -46,12 +46,12 @@ class KeyedAnswer(NamedTuple):
 
 
 def check_judgment(
-    judgment: JudgeAnswer, campaign: CampaignRow, kinds: Iterable[str] = (*ANSWERS, "later", "preferred")
+    judgment: JudgeAnswer, campaign: CampaignRow, kinds: Iterable[str] = (*ANSWERS, "deferred", "preferred")
 ) -> None:
     """Raise InputError where nobody can say that."""
     if judgment.kind not in tuple(kinds):
         raise InputError(f"a judge says {', '.join(kinds)}, got {shown(str(judgment.kind))}")
-    if judgment.kind == "later" and campaign.strict_order:
+    if judgment.kind == "deferred" and campaign.strict_order:
         raise InputError("this campaign goes strictly by level: no item is put off; judge it, or say why it cannot be")
     check_text("reason", judgment.reason, most=MOST_OF_A_REASON)
     canonical([dict(judgment.body), dict(judgment.settles)])
@@ -98,7 +98,7 @@ def submit(
     if judgment.settles:
         happened.append(judgment_event(claimed, JudgeAnswer(kind="judged", body=judgment.settles), at, None))
     goes_on = {"token_hash": None, "lease_until": at + lease_s * MICROSECONDS}
-    becomes: dict[str, dict[str, Any]] = {"preferred": goes_on, "later": FREED}
+    becomes: dict[str, dict[str, Any]] = {"preferred": goes_on, "deferred": FREED}
     values = becomes.get(happened[-1].kind, {**FREED, "state": "done", "judge": claimed.judge})
     connection.execute(update(assignment).where(assignment.c.id == held).values(values))
     return _acknowledged(connection, campaign_id, *happened)
@@ -201,10 +201,10 @@ def _acknowledged(connection: Connection, campaign_id: int, *happened: Event) ->
 
 
 def _why_late(connection: Connection, campaign_id: int, claimed: Event) -> str:
-    kinds = ("shown", "lent", "later", *ANSWERS)
+    kinds = ("shown", "checked_out", "deferred", *ANSWERS)
     of_item = (event.c.unit == claimed.unit, event.c.doc_id == claimed.doc_id, event.c.k == claimed.k)
     after = events(connection, campaign_id, *of_item, event.c.seq > claimed.seq, event.c.kind.in_(kinds))
-    if not after or (after[0].judge == claimed.judge and after[0].kind not in ("shown", "lent")):
+    if not after or (after[0].judge == claimed.judge and after[0].kind not in ("shown", "checked_out")):
         return ANSWERED
     return RECLAIMED if after[0].judge == claimed.judge else GONE
 

@@ -97,13 +97,13 @@ def _log(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator[s
     names = select(tables.judge.c.name).where(tables.judge.c.campaign_id == campaign_id)
     judges = set(connection.execute(names).scalars())
     for event in log:
-        if event.kind in ("shown", "lent", *ANSWERS) and event.judge not in {*judges, _nobody(event)}:
+        if event.kind in ("shown", "checked_out", *ANSWERS) and event.judge not in {*judges, _nobody(event)}:
             yield f"event {event.seq} is of judge {event.judge!r}, who is not entered"
 
 
 def _nobody(event: Event) -> str | None:
     """Return the judge of what is lent to whoever brings it back."""
-    return "" if event.kind == "lent" else None
+    return "" if event.kind == "checked_out" else None
 
 
 def _references(log: Sequence[Event]) -> Iterator[str]:

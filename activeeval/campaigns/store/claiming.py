@@ -210,22 +210,22 @@ def _lowest_block() -> Select[Any]:
 
 @cache
 def _last_unit() -> Select[Any]:
-    kinds = (*ANSWERS, "later")
+    kinds = (*ANSWERS, "deferred")
     mine = (event.c.campaign_id == _CAMPAIGN, event.c.judge == _JUDGE, event.c.kind.in_(kinds))
     return select(event.c.unit).where(*mine).order_by(event.c.seq.desc()).limit(1)
 
 
 @cache
 def _last_query() -> Select[Any]:
-    kinds = (*ANSWERS, "later")
+    kinds = (*ANSWERS, "deferred")
     mine = (event.c.campaign_id == _CAMPAIGN, event.c.judge == _JUDGE, event.c.kind.in_(kinds))
     return select(event.c.query_id).where(*mine).order_by(event.c.seq.desc()).limit(1)
 
 
 @cache
 def _laters() -> Select[Any]:
-    later = literal_column("event.kind") == literal_column("'later'")
-    return select(event.c.seq).where(event.c.campaign_id == _CAMPAIGN, event.c.judge == _JUDGE, later)
+    is_deferred = literal_column("event.kind") == literal_column("'deferred'")
+    return select(event.c.seq).where(event.c.campaign_id == _CAMPAIGN, event.c.judge == _JUDGE, is_deferred)
 
 
 @cache

@@ -73,7 +73,7 @@ def pose(connection: Connection, campaign_id: int, control: Control, at: int) ->
     lock_log(connection, campaign_id)
     new = Event(
         seq=0,
-        kind="posed",
+        kind="control_shown",
         at=at,
         judge=control.judge,
         query_id=control.query_id,
@@ -96,7 +96,7 @@ def check(connection: Connection, campaign_id: int, posed: Event, judgment: Judg
         if not says_the_same(stored, judgment):
             raise StateError(f"the token was answered by event {stored.seq}, which says something else")
         return Acknowledged(event=stored, is_repeated=True)
-    if _last_of(connection, campaign_id, posed).kind == "posed":
+    if _last_of(connection, campaign_id, posed).kind == "control_shown":
         new = answer_event(posed, judgment, at, key)
     else:
         new = late_event(posed, judgment, at, key, ANSWERED)
@@ -129,8 +129,8 @@ def says_the_same(stored: Event, judgment: JudgeAnswer) -> bool:
     """Whether an answer to a control is what somebody says."""
     if stored.kind in ("late", "preferred"):
         return answering.says_the_same(stored, judgment)
-    then = (stored.grade, stored.reason, stored.kind in ("passed", "later"), *map(stored.body.get, _PAIR))
-    return then == (judgment.grade, judgment.reason, judgment.kind == "later", *map(judgment.body.get, _PAIR))
+    then = (stored.grade, stored.reason, stored.kind in ("passed", "deferred"), *map(stored.body.get, _PAIR))
+    return then == (judgment.grade, judgment.reason, judgment.kind == "deferred", *map(judgment.body.get, _PAIR))
 
 
 def answer_event(item: Event, judgment: JudgeAnswer, at: int, key: str | None, supersedes: int | None = None) -> Event:
@@ -138,7 +138,9 @@ def answer_event(item: Event, judgment: JudgeAnswer, at: int, key: str | None, s
     names = ("item", "what", "expected", "block", "sides", _TEXTS)
     control = {name: item.body[name] for name in names if name in item.body}
     event = judgment_event(item, judgment, at, key, supersedes)
-    return replace(event, kind="passed" if judgment.kind == "later" else "checked", body={**judgment.body, **control})
+    return replace(
+        event, kind="passed" if judgment.kind == "deferred" else "checked", body={**judgment.body, **control}
+    )
 
 
 def texts_in(connection: Connection, body: Mapping[str, Any]) -> ItemTexts | None:

@@ -110,7 +110,7 @@ def renew(connection: Connection, campaign_id: int, token: str, at: int, lease_s
     held = connection.execute(select(assignment.c.id, assignment.c.k).where(*of_claim).with_for_update()).first()
     lock_log(connection, campaign_id)
     until = at + lease_s * MICROSECONDS
-    if claimed.kind == "posed" and "sides" not in claimed.body:
+    if claimed.kind == "control_shown" and "sides" not in claimed.body:
         return until if controls.renew(connection, campaign_id, claimed, at) else None
     if held is None:
         return None

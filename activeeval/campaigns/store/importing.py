@@ -100,7 +100,7 @@ def _free(
     back: dict[int, Event] = {}
     for judge, query_id, doc_id, unit_number in unjudged:
         for p in assignments.get((query_id, doc_id), ()):
-            if p.state == "lent" and p.unit == unit_number and p.judge in (None, judge):
+            if p.state == "checked_out" and p.unit == unit_number and p.judge in (None, judge):
                 item: dict[str, Any] = {"query_id": query_id, "doc_id": doc_id, "unit": p.unit, "k": p.k}
                 back[p.id] = Event(seq=0, kind="returned", at=at, judge=p.judge or "", reason=UNJUDGED, **item)
     append(connection, campaign_id, list(back.values()))
@@ -146,7 +146,7 @@ class _Place:
         lent it himself, for too short a time, takes it from nobody who has it now.
         """
         is_over = self.lease_until is not None and self.lease_until < at
-        if self.state == "lent":
+        if self.state == "checked_out":
             return 1 if self.judge is None or is_over else _NEVER
         if self.state == "leased":
             return _NEVER if was_lent and not is_over else 2
@@ -160,9 +160,9 @@ class _Before:
     """What the log has of a judge, and under the keys of a file."""
 
     def __init__(self, connection: Connection, campaign_id: int, judge: str, keys: Sequence[str]) -> None:
-        kinds = (*ANSWERS, "late", "lent")
+        kinds = (*ANSWERS, "late", "checked_out")
         events_of_judge = events(connection, campaign_id, event.c.judge == judge, event.c.kind.in_(kinds))
-        self.lent = {(e.unit, e.doc_id) for e in events_of_judge if e.kind == "lent"}
+        self.lent = {(e.unit, e.doc_id) for e in events_of_judge if e.kind == "checked_out"}
         self.answers = {(e.unit, e.doc_id, e.k): e for e in events_of_judge if e.kind in ANSWERS}
         self.late = {(e.query_id, e.doc_id): e for e in events_of_judge if e.kind == "late" and not is_of_control(e)}
         self.keyed = {e.key: e for some in chunks(keys) for e in events(connection, campaign_id, event.c.key.in_(some))}

@@ -143,7 +143,7 @@ class JudgeAnswer:
 
     Attributes
     ----------
-    kind : {"judged", "cannot", "later", "preferred"}
+    kind : {"judged", "cannot", "deferred", "preferred"}
         After ``preferred`` the item stays the judge's, and the lease starts again: the next comparison is a claim.
     grade : int or None
         Of judged; None where ``body`` says more.
@@ -185,7 +185,7 @@ class JudgeAnswer:
             body = {"what": "discarded", "document": discard}
         elif tie or preferred is not None:
             body = {"what": "compared", "preferred": preferred} | ({} if strength is None else {"strength": strength})
-        kind = "preferred" if body else "judged" if grade is not None else "later" if later else "cannot"
+        kind = "preferred" if body else "judged" if grade is not None else "deferred" if later else "cannot"
         return cls(kind=kind, grade=grade, reason=cannot or "", body=body, active_ms=active_ms)
 
     def of_machine(self, source: str) -> Self:

@@ -52,7 +52,7 @@ Choose = Callable[[Sequence[OpenPlace]], Chosen]
 _LEND = (
     update(assignment)
     .where(assignment.c.id == bindparam("of_assignment"))
-    .values(state="lent", judge=bindparam("of_judge"), token_hash=None, lease_until=bindparam("until"))
+    .values(state="checked_out", judge=bindparam("of_judge"), token_hash=None, lease_until=bindparam("until"))
 )
 
 
@@ -69,14 +69,14 @@ def lend(
     # all assignments before the log: whoever has that waits for nobody
     there = _open(connection, campaign_id, now)
     lock_log(connection, campaign_id)
-    over = [held for held, state in there if state == "lent" and held.is_free]
+    over = [held for held, state in there if state == "checked_out" and held.is_free]
     give_back(connection, campaign_id, [(held, "") for held in over], now, OVER)
-    of_old = [(held, held.judge) for held, state in there if state == "lent" and _is_on(held, replaced)]
+    of_old = [(held, held.judge) for held, state in there if state == "checked_out" and _is_on(held, replaced)]
     if of_old:
         give_back(connection, campaign_id, of_old, now, WRITTEN_ANEW)
         there = _open(connection, campaign_id, now)
     chosen = choose([held for held, _ in there])
-    new = [_event("lent", held, judge, now, body={"until": until}) for held, judge in chosen]
+    new = [_event("checked_out", held, judge, now, body={"until": until}) for held, judge in chosen]
     append(connection, campaign_id, new)
     values = [{"of_assignment": held.id, "of_judge": judge or None, "until": until} for held, judge in chosen]
     if values:
@@ -100,7 +100,7 @@ def take_back(connection: Connection, campaign_id: int, lent: Chosen, at: int, r
     ids = sorted(held.id for held, _ in lent)
     chosen = select(assignment.c.id, assignment.c.state, assignment.c.judge).where(assignment.c.id.in_(ids))
     rows = connection.execute(chosen.order_by(assignment.c.id).with_for_update())
-    has = {row.id: row.judge or "" for row in rows if row.state == "lent"}
+    has = {row.id: row.judge or "" for row in rows if row.state == "checked_out"}
     lock_log(connection, campaign_id)
     still = [(held, judge) for held, judge in lent if has.get(held.id) == judge]
     give_back(connection, campaign_id, still, at, reason)
@@ -114,7 +114,7 @@ def _open(connection: Connection, campaign_id: int, now: int) -> list[tuple[Open
     connection.execute(locked.with_for_update()).all()
     rows = connection.execute(_assignments(campaign_id)).all()
     for row in rows:
-        is_over = row.state == "lent" and row.lease_until < now
+        is_over = row.state == "checked_out" and row.lease_until < now
         if row.judge is not None and not is_over:
             held.setdefault((row.unit, row.position), set()).add(row.judge)
     return [

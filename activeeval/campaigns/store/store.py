@@ -333,7 +333,7 @@ class Store(PastAnswers):
             if goes_on:
                 lock_judge(connection, number, shown.judge, now)
                 lock_held(connection, number, shown.judge)
-            if shown.kind == "posed":
+            if shown.kind == "control_shown":
                 stored = controls.check(connection, number, shown, judgment, now)
             else:
                 stored = answering.submit(connection, number, shown, answer, now, campaign.lease_s)

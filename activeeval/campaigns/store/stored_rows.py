@@ -63,7 +63,7 @@ def waiting_of(connection: Connection, campaign_id: int, now: int) -> dict[str, 
     counted = select(is_free, table.c.state, func.count()).where(table.c.campaign_id == campaign_id)
     counts = {"free": 0, "leased": 0, "done": 0}
     for may_be_taken, state, n in connection.execute(counted.group_by(is_free, table.c.state)):
-        counts["free" if may_be_taken else "leased" if state == "lent" else state] += n
+        counts["free" if may_be_taken else "leased" if state == "checked_out" else state] += n
     return counts
 
 

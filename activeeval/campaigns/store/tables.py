@@ -129,7 +129,7 @@ assignment = Table(
     ForeignKeyConstraint(["campaign_id", "unit", "position"], ["place.campaign_id", "place.unit", "place.position"]),
     UniqueConstraint("campaign_id", "unit", "position", "k"),
     UniqueConstraint("campaign_id", "unit", "position", "judge"),
-    CheckConstraint("state IN ('free', 'leased', 'lent', 'done')", name="state"),
+    CheckConstraint("state IN ('free', 'leased', 'checked_out', 'done')", name="state"),
 )
 
 event = Table(
@@ -233,7 +233,9 @@ def metadata_with_partial_indexes() -> MetaData:
     _index_of_some(
         "uq_assignment_lease", assignment, ("campaign_id", "judge"), where="state = 'leased'", is_unique=True
     )
-    _index_of_some("ix_event_later", event, ("campaign_id", "judge", "unit", "doc_id", "seq"), where="kind = 'later'")
+    _index_of_some(
+        "ix_event_deferred", event, ("campaign_id", "judge", "unit", "doc_id", "seq"), where="kind = 'deferred'"
+    )
     return metadata
 
 

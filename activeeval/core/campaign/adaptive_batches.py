@@ -2,12 +2,12 @@
 
 A sample ends where that of one place at a time ends: by level, with the first place that the budget cannot pay. Its
 threshold T_R(b) follows from levels and labels alone, whatever the order in which they come. Asking for one place at a
-time meets it exactly. An instalment asks ahead: for all places that are known, as far up as
+time meets it exactly. An batch asks ahead: for all places that are known, as far up as
 
     what is known below a level, and what is expected to come behind it,
 
 fits the budget. Where more comes than was expected, some places were asked that lie above T_R(b): they wait outside the
-estimate, and what they cost is taken from a tenth of the budget that is kept for that. So a sample in instalments is,
+estimate, and what they cost is taken from a tenth of the budget that is kept for that. So a sample in batches is,
 unit by unit and bit for bit, the one of a single place at a time with nine tenths of its budget.
 """
 
@@ -30,12 +30,12 @@ from activeeval.core.types import Bools, Floats, Ints
 
 KEPT = 0.1
 """Of the budget, for places that were asked and lie above the threshold."""
-_CAREFUL = 1.3
+_SAFETY = 1.3
 """How many times what is expected behind known places has to be paid for. Of twelve and of fifty queries with small
 budgets more than was kept came in 11, 5 and 2.5 % of samples at 1, in 1, 0 and 0 % at 1.3, which takes .6 to 1
-instalments more; 1.6 takes another one."""
+batches more; 1.6 takes another one."""
 _RISKED = 0.5
-"""Of what is left of that, for places of which it is not sure enough that they are needed: the fewer instalments."""
+"""Of what is left of that, for places of which it is not sure enough that they are needed: the fewer batches."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ class AdaptiveBatches:
     @property
     def spent(self) -> float:
         """What all that was asked costs, in mean items."""
-        return float(self.costs[self.paths.instalments > 0].sum())
+        return float(self.costs[self.paths.batches > 0].sum())
 
     @cached_property
     def _is_known(self) -> Bools:
@@ -90,7 +90,7 @@ class AdaptiveBatches:
     @cached_property
     def is_next(self) -> Bools:
         """Which places may be asked: known, alive as labels have it now, and not asked so far, shape (n_places,)."""
-        return np.asarray(self._is_known & ~np.asarray(self.design.order.dead) & (self.paths.instalments == 0))
+        return np.asarray(self._is_known & ~np.asarray(self.design.order.dead) & (self.paths.batches == 0))
 
     @cached_property
     def _by_level(self) -> tuple[Floats, Floats]:
@@ -134,17 +134,17 @@ class AdaptiveBatches:
         ----------
         surely : bool
             What is asked without being certain to be needed never costs more than what is kept for that, whatever waits
-            and whoever asks again meanwhile, so that the sample is completed. It takes more instalments.
+            and whoever asks again meanwhile, so that the sample is completed. It takes more batches.
         """
         assert self.planned.budget is not None
-        budget, asked = self.planned.blocks[-1], self.paths.instalments > 0
+        budget, asked = self.planned.blocks[-1], self.paths.batches > 0
         end = self.threshold(budget)
         places = np.flatnonzero(self.is_next & (self.levels < end))
         if not places.size:
             return None
         places = places[np.argsort(self.levels[places], kind="stable")]
         levels, costs, all_kept = self.levels[places], self.costs[places], self.planned.budget - budget
-        certain, horizon = (self._horizon(budget, end, each) for each in (self._largest_behind, self._careful_behind))
+        certain, horizon = (self._horizon(budget, end, each) for each in (self._largest_behind, self._behind_at_most))
         horizon = max(horizon, certain)
 
         def asked_above(level: float) -> float:
@@ -206,10 +206,10 @@ class AdaptiveBatches:
         ends, places, *_ = self._behind
         return float(self.planned.order.costs[places[self.levels[ends] < level]].sum())
 
-    def _careful_behind(self, level: float) -> float:
+    def _behind_at_most(self, level: float) -> float:
         """Return what places that are not known yet may well cost that come below a level: no model is to be trusted.
 
-        `_CAREFUL` times what is expected by labels that the model draws, or all that were planned to be judged without
+        `_SAFETY` times what is expected by labels that the model draws, or all that were planned to be judged without
         any label, whichever is more: a model that takes values to be settled early is wrong about just that.
         """
         ends, places, alive, shares = self._behind
@@ -225,7 +225,7 @@ class AdaptiveBatches:
             return float((costs * alive * below).sum())
 
         without = np.minimum(np.divide(unseen[places], unseen[ends]), 1.0)
-        return max(_CAREFUL * cost_of(shares[counts], alive[counts]), cost_of(without, np.ones_like(without)))
+        return max(_SAFETY * cost_of(shares[counts], alive[counts]), cost_of(without, np.ones_like(without)))
 
     @cached_property
     def n_complete(self) -> int:
@@ -236,7 +236,7 @@ class AdaptiveBatches:
     @cached_property
     def waits(self) -> Bools:
         """Which places were asked and wait for a label, shape (n_places,)."""
-        return np.asarray((self.paths.instalments > 0) & ~self.settled[self.planned.order.items])
+        return np.asarray((self.paths.batches > 0) & ~self.settled[self.planned.order.items])
 
     @cached_property
     def lowest_open(self) -> float:
@@ -269,22 +269,22 @@ class AdaptiveBatches:
         return Selection(queries=queries, counts=counts, places=places, level=level, cost=cost)
 
     def drawn(self) -> DrawnUnits:
-        """Return what was drawn so far: places of a query that one instalment asks for at one level are a unit."""
-        order, asked = self.design.order, np.flatnonzero(self.paths.instalments > 0)
+        """Return what was drawn so far: places of a query that one batch asks for at one level are a unit."""
+        order, asked = self.design.order, np.flatnonzero(self.paths.batches > 0)
         owners = order.place_queries
-        places = asked[np.lexsort((owners[asked], self.levels[asked], self.paths.instalments[asked]))]
-        queries, levels, numbers = owners[places], self.levels[places], self.paths.instalments[places]
+        places = asked[np.lexsort((owners[asked], self.levels[asked], self.paths.batches[asked]))]
+        queries, levels, numbers = owners[places], self.levels[places], self.paths.batches[places]
         firsts = np.ones(places.size, dtype=np.bool_)
         firsts[1:] = (np.diff(queries) != 0) | (np.diff(levels) != 0) | (np.diff(numbers) != 0)
         ends = np.append(np.flatnonzero(firsts), places.size)
-        instalment_ends = np.searchsorted(numbers[firsts], np.arange(1, self.paths.n_instalments + 1), side="right")
+        batch_ends = np.searchsorted(numbers[firsts], np.arange(1, self.paths.n_batches + 1), side="right")
         return DrawnUnits(
             queries=queries[firsts],
             levels=levels[firsts].tolist(),
             costs=np.add.reduceat(self.costs[places], ends[:-1]) if places.size else np.empty(0),
             places_of=lambda unit: places[ends[unit] : ends[unit + 1]],
             selection=lambda _: self.selection(len(self.planned.blocks) - 1),
-            block_ends=tuple(instalment_ends.tolist()) or (0,),
+            block_ends=tuple(batch_ends.tolist()) or (0,),
             ended=self.ended,
         )
 

@@ -57,7 +57,7 @@ class Campaign(Record):
     rules : Rules, optional
         How many judges an item takes and what their grades count as; by default the last judgment is what counts.
     **ways
-        paths, by_instalments and surely, of a design whose depths follow labels; see
+        paths, by_batches and surely, of a design whose depths follow labels; see
         `activeeval.core.campaign.requested_units.RequestedUnits`. By default the lowest place is asked, one at a time.
 
     Raises
@@ -270,14 +270,14 @@ class Campaign(Record):
     @property
     def ways(self) -> dict[str, Any]:
         """How it goes on where depths follow labels, as the campaign itself takes it."""
-        return {"paths": self.paths, "by_instalments": self.by_instalments, "surely": self.surely}
+        return {"paths": self.paths, "by_batches": self.by_batches, "surely": self.surely}
 
     def unjudged(self, rules: Rules | None = None) -> Campaign:
         """Return the campaign as it was before any of its units was judged, by rules of its own."""
         return Campaign(self.drawn_design, key=int(self.key), rules=rules or self.rules, **self.ways)
 
     def following(self) -> tuple[Campaign, bool]:
-        """Return the campaign with the instalment that its labels lead to, and whether that is anything.
+        """Return the campaign with the batch that its labels lead to, and whether that is anything.
 
         Where it is nothing, the campaign with what labels have led to, which no correction changes.
         """
@@ -342,7 +342,7 @@ class Campaign(Record):
         if self._is_strict:
             return StateError("the lowest unit waits for grades, so there is nothing that may be read")
         if self.paths is not None:
-            return self._incomplete_instalment()
+            return self._incomplete_batch()
         end, units = self.drawing.block_ends[0], self._labels.units
         n_asked = min(len(units), end)
         waiting = [unit for unit in units[:end] if self._labels.waits(unit)]
@@ -353,10 +353,8 @@ class Campaign(Record):
         left = " and ".join(parts)
         return StateError(f"{_NOTHING}: of its {end} units {left}")
 
-    def _incomplete_instalment(self) -> StateError:
+    def _incomplete_batch(self) -> StateError:
         if not (n := self.progress.waiting + sum(len(unit.items) for unit in self.planned[len(self.units) :])):
             return UndrawnError(f"{_NOTHING}: what comes next follows from what was judged, and is to be drawn first")
         waiting = next(unit for unit in self.planned if unit.number > len(self.units) or self.n_open(unit))
-        return StateError(
-            f"{_NOTHING}: {n} items wait, the first of instalment {waiting.block}, query {waiting.query_id!r}"
-        )
+        return StateError(f"{_NOTHING}: {n} items wait, the first of batch {waiting.block}, query {waiting.query_id!r}")

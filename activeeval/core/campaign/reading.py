@@ -92,7 +92,7 @@ def _dominated(design: Design, reading: Reading, level: float) -> tuple[Caution,
     if left.max() <= MOST_OF_ONE * left.sum():
         return ()
     query, share = str(design.pool.query_texts[int(left.argmax())]), round(float(left.max() / left.sum()), 2)
-    return (Caution("careful", "one query", {"query_id": query, "share": share}),)
+    return (Caution("warning", "one query", {"query_id": query, "share": share}),)
 
 
 def _largest(design: Design, reading: Reading, selection: Selection, sample: Evidence) -> float:

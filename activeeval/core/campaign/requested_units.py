@@ -32,10 +32,10 @@ class RequestedUnits:
     rules : Rules
     paths : Paths, optional
         Where depths follow labels: what is known of the paths of queries, and was asked.
-    by_instalments : bool
+    by_batches : bool
         Where depths follow labels: ask for all at a time that is known to be needed, and not for the lowest place.
     surely : bool
-        Of instalments: see `activeeval.core.campaign.adaptive_batches.AdaptiveBatches.following`.
+        Of batches: see `activeeval.core.campaign.adaptive_batches.AdaptiveBatches.following`.
     """
 
     def __init__(
@@ -45,17 +45,17 @@ class RequestedUnits:
         rules: Rules,
         paths: QueryPaths | None = None,
         *,
-        by_instalments: bool = False,
+        by_batches: bool = False,
         surely: bool = False,
     ) -> None:
         if design.budget is None:
             raise InputError(f"the design of {design.name!r} has no budget: give one")
         begun = None if design.history is None or paths is not None else QueryPaths.begun(design.history, design.order)
         pays_for_all = design.budget >= design.order.cost
-        if by_instalments and begun is not None and not (begun.is_whole(design.order) or pays_for_all):
+        if by_batches and begun is not None and not (begun.is_whole(design.order) or pays_for_all):
             design = design.in_blocks([(1 - KEPT) * share * design.budget for share in _SHARES])
         self.drawn_design, self.key, self.rules = design, key, rules
-        self.by_instalments, self.surely = by_instalments, surely
+        self.by_batches, self.surely = by_batches, surely
         self._labels = Labels(design, rules)
         self.paths = paths or begun
         if paths is None:
@@ -90,7 +90,7 @@ class RequestedUnits:
         """
         if self.paths is None:
             return False
-        following = self._followed.following(surely=self.surely) if self.by_instalments else self._followed.lowest()
+        following = self._followed.following(surely=self.surely) if self.by_batches else self._followed.lowest()
         self.paths = following or self._followed.paths  # what labels led to stays, whatever is corrected now
         if following is None:
             return False

@@ -255,7 +255,7 @@ class Design:
         InputError
             Where draws with replacement are to have blocks, or others an expected budget.
         """
-        if self.history is not None and blocks is None:  # read at the ends of instalments
+        if self.history is not None and blocks is None:  # read at the ends of batches
             blocks = ()
         ends = self.scheme.ends(self.name, self.order, budget, blocks, expected=expected)
         return replace(self, budget=float(budget), blocks=ends, planned=float(budget), expected=expected)

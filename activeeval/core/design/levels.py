@@ -131,7 +131,7 @@ class Levels(Scheme):
         if order.cost <= budget:
             return None
         two = order.two_dearest
-        return None if budget >= two else Caution("careful", "two units", {"budget": budget, "needed": two})
+        return None if budget >= two else Caution("warning", "two units", {"budget": budget, "needed": two})
 
     def inclusion_probs(self, order: Order, budget: float) -> tuple[Floats, Floats]:
         """Return π of every query and a of every place at a budget, on average."""

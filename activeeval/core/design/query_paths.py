@@ -29,13 +29,13 @@ class QueryPaths:
         Of places, as far as they are known; 0 of others.
     living : ndarray of int64, shape (n_queries,)
         Of how many places of each query labels are asked; all that may be judged unless its value was seen to stop.
-    instalments : ndarray of int64, shape (n_places,)
-        In which instalment each place was asked, from 1; 0 where it was not.
+    batches : ndarray of int64, shape (n_places,)
+        In which batch each place was asked, from 1; 0 where it was not.
     """
 
     rates: Floats
     living: Ints
-    instalments: Ints
+    batches: Ints
 
     @classmethod
     def begun(cls, history: History, order: Order) -> Self:
@@ -43,23 +43,23 @@ class QueryPaths:
         n_looks = np.concatenate(([0], np.cumsum(history.looks)))
         is_known = n_looks[:-1] == n_looks[order.offsets[order.place_queries]]
         nothing = np.zeros(order.items.size, dtype=np.int64)
-        return cls(rates=np.where(is_known, order.place_rates, 0.0), living=wanted_of(order), instalments=nothing)
+        return cls(rates=np.where(is_known, order.place_rates, 0.0), living=wanted_of(order), batches=nothing)
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Return the paths that `arrays` made arrays of."""
-        columns = {name: arrays[f"paths.{name}"] for name in ("rates", "living", "instalments")}
+        columns = {name: arrays[f"paths.{name}"] for name in ("rates", "living", "batches")}
         return cls(**columns)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return it as arrays, for a sample's file."""
-        columns = {"rates": self.rates, "living": self.living, "instalments": self.instalments}
+        columns = {"rates": self.rates, "living": self.living, "batches": self.batches}
         return {f"paths.{name}": array for name, array in columns.items()}
 
     @property
-    def n_instalments(self) -> int:
+    def n_batches(self) -> int:
         """How many there were."""
-        return int(self.instalments.max(initial=0))
+        return int(self.batches.max(initial=0))
 
     def n_known(self, order: Order) -> Ints:
         """Return of how many places of each query the rates are known, its first ones, shape (n_queries,)."""
@@ -77,7 +77,7 @@ class QueryPaths:
         settled : ndarray of bool, shape (n_items,)
             Items that are judged, or cannot be.
         """
-        is_open = ~(settled[order.items] & (self.instalments > 0))
+        is_open = ~(settled[order.items] & (self.batches > 0))
         n_open = np.concatenate(([0], np.cumsum(is_open)))
         leading = (n_open[1:] - n_open[order.offsets[order.place_queries]]) == 0
         return np.bincount(order.place_queries, leading, minlength=order.n_queries).astype(np.int64)
@@ -106,7 +106,7 @@ class QueryPaths:
         return np.where(is_stopped, still, self.living)
 
     def asking(self, places: Ints) -> Self:
-        """Return what is known once one more instalment asks for some places."""
-        instalments = self.instalments.copy()
-        instalments[places] = self.n_instalments + 1
-        return replace(self, instalments=instalments)
+        """Return what is known once one more batch asks for some places."""
+        batches = self.batches.copy()
+        batches[places] = self.n_batches + 1
+        return replace(self, batches=batches)

@@ -12,7 +12,7 @@ from activeeval.core.judgments.log import ANSWERS, Event, is_of_control
 PairCheck = tuple[str, str]
 """A judge, and the key of a control."""
 _STANDS = (*ANSWERS, "checked")
-_SAYS = (*_STANDS, "later", "passed", "preferred")
+_SAYS = (*_STANDS, "deferred", "passed", "preferred")
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class Checks:
             self.standing.setdefault(event.judge, {})[event.seq] = event
         if not is_of_control(event):
             return False
-        if event.kind == "posed":
+        if event.kind == "control_shown":
             self.posed[event.judge] = event
             if event.supersedes is not None:  # the answer to it was taken back
                 self.answers.pop((event.judge, str(event.body["item"])), None)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-KINDS = ("grade", "cannot", "later", "preference", "truth", "waits")
+KINDS = ("grade", "cannot", "deferred", "preference", "truth", "waits")
 """A grade; that an item cannot be judged; that a judge put it off; the better of two items; a document's place in a
 top-k truth; an item of a sheet that nobody has judged."""
-GRADE, CANNOT, LATER, PREFERENCE, TRUTH, WAITS = range(len(KINDS))
+GRADE, CANNOT, DEFERRED, PREFERENCE, TRUTH, WAITS = range(len(KINDS))
 JUDGE_KINDS = ("person", "machine")
 UNJUDGED = -1
 """As a grade: the item was pooled, or could not be judged, and has none."""

@@ -7,17 +7,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 KINDS = (
-    *("drawn", "trained", "shown", "renewed", "lent", "returned", "posed", "checked", "passed"),
-    *("judged", "preferred", "cannot", "later", "adjudicated", "retracted", "late", "ended"),
+    *("drawn", "trained", "shown", "renewed", "checked_out", "returned", "control_shown", "checked", "passed"),
+    *("judged", "preferred", "cannot", "deferred", "adjudicated", "retracted", "late", "ended"),
 )
-"""What can happen. ``trained`` is an answer to an item whose grade is known, which never counts; ``renewed`` a lease
-that starts again while its judge is at it; ``posed`` a control that a judge was shown among other items, ``checked``
-what he said of it, ``passed`` that he put it off: none of it counts; ``lent`` an item on a sheet, ``returned`` one that
-waits for anybody again; ``adjudicated`` what an item counts as where judges differ, by whoever leads: what they said
-stays; ``late`` a judgment that is kept and does not count, its reason says why."""
+"""Kinds of events. Some of them:
+
+- ``trained``: an answer to a training item, which never counts.
+- ``renewed``: a lease starts again while its judge works on the item.
+- ``checked_out``: the item is on a judge's sheet; ``returned``: any judge may take it again.
+- ``control_shown``: a control item was shown among the others; ``checked``: it was answered; ``passed``: it was
+  deferred. None of these counts.
+- ``adjudicated``: the lead decided the grade of an item whose judges differ; their judgments stay in the log.
+- ``late``: a judgment that is stored but does not count; its reason says why.
+"""
 ANSWERS = ("judged", "cannot")
 """Kinds after which nobody waits for an item."""
-CONTROLS = ("posed", "checked", "passed")
+CONTROLS = ("control_shown", "checked", "passed")
 """Kinds of what happens to a control."""
 OF_MACHINE = "machine"
 """In the body of a judgment: the file of a machine that it came from, which was taken for a person's."""

@@ -129,7 +129,7 @@ def truth_of_machines(source: str, n: int) -> Caution:
     """Return the caution that so many grades of machines are taken for people's."""
     from activeeval.core.results import Caution
 
-    return Caution("careful", "machine is truth", {"source": source, "n": n})
+    return Caution("warning", "machine is truth", {"source": source, "n": n})
 
 
 def refuse_as_labels(source: str, what: str = "") -> NoReturn:

@@ -26,7 +26,7 @@ class Assignment:
 
     Attributes
     ----------
-    state : {"free", "leased", "lent", "done"}
+    state : {"free", "leased", "checked_out", "done"}
         Leased is what a judge looks at, lent what stands on a sheet.
     judge, token_hash, lease_until : None where there is none
     """
@@ -48,14 +48,14 @@ class Assignment:
         if event.kind == "renewed":
             self.lease_until = event.at + lease_s * MICROSECONDS
             return
-        states = {"shown": "leased", "lent": "lent", "judged": "done", "cannot": "done"}
+        states = {"shown": "leased", "checked_out": "checked_out", "judged": "done", "cannot": "done"}
         self.state = states.get(event.kind, "free")
         self.judge = None if self.state == "free" else event.judge or None
         self.token_hash = self.lease_until = None
         if event.kind == "shown":
             self.token_hash = (event.key or "").removeprefix("shown:")
             self.lease_until = event.at + lease_s * MICROSECONDS
-        elif event.kind == "lent":
+        elif event.kind == "checked_out":
             self.lease_until = int(event.body["until"])
 
     def put_back(self) -> None:
@@ -209,7 +209,7 @@ class State:
             if before is not assigned and (before.state, before.judge) == ("leased", event.judge):
                 before.put_back()
             self.in_hand[event.judge] = assigned
-        elif event.kind == "later":
+        elif event.kind == "deferred":
             self.put_off.append(event)
         elif event.kind == "preferred":
             self.preferences.setdefault((place[0], event.judge), []).append(event)

@@ -264,9 +264,9 @@ class _Log:
 
     def _put_off(self) -> Iterator[tuple[int, Judgment]]:
         """Yield what judges put off."""
-        for row in self._rows("later"):
+        for row in self._rows("deferred"):
             judge, reason = self._judges[row], self._reasons[row]
-            yield row, Judgment(self._queries[row], self._docs[row], judge, "later", reason=reason)
+            yield row, Judgment(self._queries[row], self._docs[row], judge, "deferred", reason=reason)
 
 
 _FORMS: tuple[tuple[Callable[[set[str]], bool], Callable[[Sheet, str], Judgments]], ...] = (

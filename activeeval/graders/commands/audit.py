@@ -132,12 +132,12 @@ def _say_cautions(graders: list[GraderAudit]) -> None:
     """Say of each machine what to be wary of: what asks for something, and the rest where it is asked for."""
     from activeeval.report.cautions import caution_lines
 
-    least = "note" if output.is_asked("explain") else "careful"
+    least = "note" if output.is_asked("explain") else "warning"
     for grader in graders:
         for line in caution_lines([("", grader.cautions)], option_here, least=least):
             level, _, text = line.partition(": ")
             output.say(f"{level}: {grader.grader}: {text}")
         notes = [caution for caution in grader.cautions if caution.level == "note"]
-        if least == "careful":
+        if least == "warning":
             output.say_notes(notes, f"{grader.grader}: ")
         output.say_notes(grader.notes)

@@ -260,8 +260,8 @@ def _show_comment(name: str, night: NightContent) -> None:
         click.echo(comment(title, [*sentences, waiting_sentence(night)], []))
         return
     rows = night_table(night, WIDTH)
-    careful = caution_lines([("", night.cautions)], option_here)
-    click.echo(comment(title, [*sentences, *careful], rows, [meaning(night)]))
+    warnings = caution_lines([("", night.cautions)], option_here)
+    click.echo(comment(title, [*sentences, *warnings], rows, [meaning(night)]))
 
 
 def _show_table(nights: Sequence[NightContent], spans: Sequence[Answer]) -> None:

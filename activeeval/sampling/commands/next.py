@@ -1,4 +1,4 @@
-"""``activeeval next``: the next instalment of a sample whose depths follow labels."""
+"""``activeeval next``: the next batch of a sample whose depths follow labels."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def next_(
     force: bool,
     **options: Any,
 ) -> None:
-    """Draw the next instalment of a sample that was drawn with --adaptive-depth, once its sheets so far are judged.
+    """Draw the next batch of a sample that was drawn with --adaptive-depth, once its sheets so far are judged.
 
     How far a query is worth judging follows from its own labels, so that the second sheet depends on the first. The
     sample is written anew in its place, with what was asked: keep all sheets, and give all of them each time. Where
@@ -74,7 +74,7 @@ def _say(followed: NextBatch, path: str, sheets: tuple[str, ...], plan: SheetPla
         return
     written = plan.paths
     again = ", once more: its sample was drawn before" if followed.is_again else f"; {path} holds what was asked"
-    output.say(f"wrote {', '.join(written)}: {counted(followed.n_items, 'item')}, instalment {followed.number}{again}")
+    output.say(f"wrote {', '.join(written)}: {counted(followed.n_items, 'item')}, batch {followed.number}{again}")
     all_sheets = (*sheets, *written)
     output.say(f"next: `{next_command(path, all_sheets, plan, policy, followed.number + 1)}`, once it is judged")
 
@@ -82,7 +82,7 @@ def _say(followed: NextBatch, path: str, sheets: tuple[str, ...], plan: SheetPla
 def next_command(
     path: str, sheets: Sequence[str], plan: SheetPlan | None = None, policy: str = "refuse", number: int = 2
 ) -> str:
-    """Return the command that draws the instalment of a number, onto a sheet that is not there yet.
+    """Return the command that draws the batch of a number, onto a sheet that is not there yet.
 
     Parameters
     ----------

@@ -168,10 +168,10 @@ def _show_comment(decisions: Sequence[Decision], missing: Sequence[str], scope: 
     from activeeval.report.markdown_comment import WIDTH, comment
 
     title = {WORSE: "worse", OPEN: "undecided"}.get(exit_code(each.finding for each in decisions), "not worse")
-    careful = caution_lines([(each.name, each.estimate.cautions) for each in decisions], option_here)
+    warnings = caution_lines([(each.name, each.estimate.cautions) for each in decisions], option_here)
     sentences = [*missing, *(sentence(decision.finding) for decision in decisions)]
     rows, meaning = _table(decisions, WIDTH), _meaning(decisions, scope)
-    click.echo(comment(f"Search quality: {title}", sentences, rows, [meaning], careful))
+    click.echo(comment(f"Search quality: {title}", sentences, rows, [meaning], warnings))
 
 
 def _table(decisions: Sequence[Decision], width: int) -> list[dict[str, str]]:

@@ -18,7 +18,7 @@ SAID = st.one_of(
     st.builds(JudgeAnswer, kind=st.just("judged"), grade=st.integers(0, 2)),
     st.builds(JudgeAnswer, kind=st.just("cannot"), reason=st.sampled_from(["", "gone"])),
 )
-SAID_OF_CLAIM = st.one_of(SAID, st.just(JudgeAnswer(kind="later")))
+SAID_OF_CLAIM = st.one_of(SAID, st.just(JudgeAnswer(kind="deferred")))
 KEYS = st.sampled_from([None, None, None, "k1", "k2"])
 LINES = st.tuples(st.integers(1, 7), st.integers(0, 2), SAID, KEYS)
 TOKENS = st.integers(0, 40)

@@ -41,7 +41,7 @@ def test_a_judge_stays_with_a_query_as_long_as_its_block_has_items_of_it(store):
 def test_what_was_put_off_comes_last(store):
     make_campaign(store, make_units(2, 2, per_block=2))
     first = store.claim("night", "ann", by_query=True)
-    _, item = store.submit_and_claim("night", first.token, replace(grade(), kind="later", grade=None), by_query=True)
+    _, item = store.submit_and_claim("night", first.token, replace(grade(), kind="deferred", grade=None), by_query=True)
     docs = []
     while item is not None:
         docs.append(item.doc_id)

@@ -32,7 +32,7 @@ class Filling:
         for _ in range(most):
             # no two judges have the same item, and a database may compress what it keeps
             self.judge, self.token = f"judge {len(self.acknowledged)}", None
-            self.said = JudgeAnswer(kind="later", reason=self.rng.randbytes(3000).hex())
+            self.said = JudgeAnswer(kind="deferred", reason=self.rng.randbytes(3000).hex())
             try:
                 self.token = store.claim("night", self.judge).token
                 self.acknowledged.append(self.submitted().event)
@@ -46,7 +46,7 @@ class Filling:
 
     def unacknowledged(self):
         """Check that all that was acknowledged is there; return what is there besides."""
-        log = [event for event in self.store.events("night") if event.kind == "later"]
+        log = [event for event in self.store.events("night") if event.kind == "deferred"]
         assert log[: len(self.acknowledged)] == self.acknowledged
         assert self.store.verify("night") == []
         return log[len(self.acknowledged) :]

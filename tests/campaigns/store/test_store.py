@@ -15,7 +15,7 @@ from activeeval.campaigns.store import JudgeAnswer, PlaceRow, SampleRow, UnitRow
 from activeeval.core.errors import InputError, StateError
 
 CANNOT = JudgeAnswer(kind="cannot", reason="gone")
-LATER = JudgeAnswer(kind="later")
+LATER = JudgeAnswer(kind="deferred")
 
 
 def kinds(store, name="night"):
@@ -294,7 +294,7 @@ def test_a_second_answer_to_a_token_is_late(store):
         (grade(1.0), "got 1.0"),
         (grade(True), "got True"),
         (JudgeAnswer(kind="cannot", grade=1), "cannot goes without a grade"),
-        (JudgeAnswer(kind="late", grade=1), "a judge says judged, cannot, later, preferred, got 'late'"),
+        (JudgeAnswer(kind="late", grade=1), "a judge says judged, cannot, deferred, preferred, got 'late'"),
         (grade(1, active_ms=-1), "active_ms must be a whole number"),
         (JudgeAnswer(kind="cannot", reason="a\0"), "reason has a letter"),
     ],
@@ -515,7 +515,7 @@ def test_what_is_longer_than_anybody_writes_is_refused_at_every_door(store, lett
         ("key", lambda: store.submit_and_claim("night", token, grade(), key=name + "x")),
         ("key", lambda: store.record("night", "bob", [("q1", "d1-1", grade(), name + "x")])),
         ("reason", lambda: store.submit("night", token, wordy)),
-        ("reason", lambda: store.submit("night", token, JudgeAnswer(kind="later", reason=wordy.reason))),
+        ("reason", lambda: store.submit("night", token, JudgeAnswer(kind="deferred", reason=wordy.reason))),
         ("reason", lambda: store.submit_and_claim("night", token, wordy)),
         ("reason", lambda: store.record("night", "bob", [("q1", "d1-1", grade()), ("q2", "d2-1", wordy)])),
         ("reason", lambda: store.retract("night", first.seq, name, wordy.reason)),

@@ -41,7 +41,7 @@ def campaign_of(made, name, *, budget=150, seed=0, overhead=0.0, looks="off", ju
     target = Target(MEASURES[name], *lists)
     beliefs = {"grade_probs": np.full((pool.n_items, 5), 0.2)} if METHODS[name].stage.needs_model else {"max_grade": 4}
     design = METHODS[name].looking(looks).design(target, **beliefs, budget=budget)
-    campaign = Campaign(design, rng=seed, by_instalments=looks != "off")
+    campaign = Campaign(design, rng=seed, by_batches=looks != "off")
     return judged_by(made, campaign) if judged else campaign
 
 

@@ -367,7 +367,7 @@ def test_certain_queries_alone_leave_the_others_as_predicted_and_bound_nothing()
     found = estimate(sample_of([], [], certain=[0, 2]), "by hand")
     assert found.value == pytest.approx(P[[0, 2]] @ L[[0, 2]] + P[[1, 3]] @ M[[1, 3]])
     assert (found.std_error, found.n_open) == (math.inf, 0)
-    assert [one.level for one in found.cautions] == ["do not use"]
+    assert [one.level for one in found.cautions] == ["severe warning"]
     assert (found.interval().low, found.interval().high) == (-math.inf, math.inf)
 
 
@@ -638,7 +638,7 @@ def test_an_estimate_that_few_queries_decide_counts_them():
 def test_cautions_of_an_estimate():
     assert said_of(3.9).cautions == said_of(math.inf, n_open=0, std_error=0.0).cautions == ()
     (caution,) = said_of(1.0, std_error=math.inf).cautions
-    assert caution == Caution("do not use", "unbounded")
+    assert caution == Caution("severe warning", "unbounded")
     (caution,) = said_of(99.0, share=0.25).cautions
     assert caution == Caution("note", "early", {"share": 0.25})
 

@@ -145,7 +145,7 @@ def _work() -> None:
             "campaign_id", "unit", "position", "judge", name="uq_assignment_campaign_id_unit_position_judge"
         ),
         sa.UniqueConstraint("token_hash", name="uq_assignment_token_hash"),
-        sa.CheckConstraint("state IN ('free', 'leased', 'lent', 'done')", name="ck_assignment_state"),
+        sa.CheckConstraint("state IN ('free', 'leased', 'checked_out', 'done')", name="ck_assignment_state"),
         _of_campaign("assignment"),
         _reference("assignment", "place", "campaign_id, unit, position", "campaign_id, unit, position"),
     )
@@ -174,7 +174,7 @@ def _log() -> None:
     )
     op.create_index("ix_event_campaign_id_judge_seq", "event", ["campaign_id", "judge", "seq"])
     op.create_index("ix_event_campaign_id_unit_doc_id", "event", ["campaign_id", "unit", "doc_id"])
-    _index("ix_event_later", "event", ["campaign_id", "judge", "unit", "doc_id", "seq"], "kind = 'later'")
+    _index("ix_event_deferred", "event", ["campaign_id", "judge", "unit", "doc_id", "seq"], "kind = 'deferred'")
 
 
 def _people() -> None:

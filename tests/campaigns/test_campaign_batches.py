@@ -63,7 +63,7 @@ class Following:
         return METHODS["depth"].looking(self.looks).design(self.target, self.probs, judged=known, max_grade=2)
 
     def drawn(self, seed, budget=None, known=None):
-        campaign = Campaign(self.design(known), budget or self.budget, rng=seed, by_instalments=True, surely=True)
+        campaign = Campaign(self.design(known), budget or self.budget, rng=seed, by_batches=True, surely=True)
         return DrawnSample(campaign=campaign, questions=("difference",), seed=1)
 
     def answer(self, item):
@@ -85,7 +85,7 @@ class Following:
         return n
 
     def in_memory(self):
-        campaign = Campaign(self.design(), self.budget, rng=self.seed, by_instalments=True, surely=True)
+        campaign = Campaign(self.design(), self.budget, rng=self.seed, by_batches=True, surely=True)
         campaign.run(lambda query, docs: [self.grades[query, doc] for doc in docs])
         return campaign
 
@@ -114,7 +114,7 @@ def test_one_judge_comes_to_the_campaign_in_memory():
     assert estimate_of(state) == memory.estimate()
     assert state.state.ended
     assert state.block == state.n_blocks == memory.n_complete_blocks
-    assert state.instalment > 3
+    assert state.batch > 3
     assert not state.goes_on
     assert verify(case.store, "week") == []
 
@@ -190,7 +190,7 @@ def test_an_earlier_event_says_what_it_said_then():
             assert said_by(each) == estimate
 
 
-def test_a_live_state_takes_instalments_in():
+def test_a_live_state_takes_batchs_in():
     case = Following()
     live = case.state()
     while case.judge("ann", upto=5):
@@ -228,8 +228,8 @@ def test_rates_stay_what_they_were_drawn_with_and_grades_are_those_of_now():
     after = case.state()
     kept = before.rates > 0
     assert np.array_equal(after.sample.campaign.paths.rates[kept], before.rates[kept])
-    asked = before.instalments > 0
-    assert np.array_equal(after.sample.campaign.paths.instalments[asked], before.instalments[asked])
+    asked = before.batches > 0
+    assert np.array_equal(after.sample.campaign.paths.batches[asked], before.batches[asked])
     assert after.state.ended
     assert verify(case.store, "week") == []
 
@@ -266,9 +266,9 @@ def test_of_two_that_draw_at_once_one_draws():
         case.store.submit("week", item.token, case.answer(item))
     first, second = case.state(), case.state()
     samples = [draw.next_of(state) for state in (first, second)]
-    grow(case.store, "week", samples[0], "instalment", {}, version=first.version + 1)
+    grow(case.store, "week", samples[0], "batch", {}, version=first.version + 1)
     with pytest.raises(StateError, match="the next version of this sample is 3"):
-        grow(case.store, "week", samples[1], "instalment", {}, version=second.version + 1)
+        grow(case.store, "week", samples[1], "batch", {}, version=second.version + 1)
     assert assignments.desk_of(case.store, "week").claim("bob") is not None
     case.judge("ann", "bob", "cy")
     assert verify(case.store, "week") == []
@@ -298,10 +298,10 @@ def test_threads_that_judge_at_once_never_get_an_item_twice(made_url):
     case.store.close()
 
 
-def test_sheets_go_out_instalment_by_instalment(tmp_path):
+def test_sheets_go_out_batch_by_batch(tmp_path):
     case, one = Following(), Following()
     one.judge("ann")
-    for n in range(one.state().instalment):
+    for n in range(one.state().batch):
         path = str(tmp_path / f"batch{n}.csv")
         (sheet,) = write_batches(case.store, "week", SheetPlan(path=path))
         assert sheet.block == n + 1
@@ -410,7 +410,7 @@ def test_status_report_and_exports_read_it_at_any_time(tmp_path):
         far = status(state, case.store)
         assert sum(spent_by_block(state).values()) == pytest.approx(far.progress.spent)
         said = reached_sentence(far.reached)
-        assert f"this is instalment {state.instalment}, " in said or state.block == state.n_blocks
+        assert f"this is batch {state.batch}, " in said or state.block == state.n_blocks
         report = summary(case.store, "week")
         assert len(report.design.blocks) == state.n_blocks
         assert sum(block.items for block in report.design.blocks) == sum(state.progress)
@@ -445,7 +445,7 @@ def test_whatever_waits_the_sample_is_completed_within_its_budget(seed):
     target = Target(NDCG("exp", cutoff=5), rankings_of(pool, random_lists(random, lengths, least=6)))
     labels = random.choice(3, size=pool.n_items, p=(0.8, 0.15, 0.05))
     design = METHODS["depth"].looking("each").design(target, np.full((pool.n_items, 3), 1 / 3), max_grade=2)
-    campaign = Campaign(design, 90.0, rng=seed, by_instalments=True, surely=True)
+    campaign = Campaign(design, 90.0, rng=seed, by_batches=True, surely=True)
     held, share = [], random.uniform(0.1, 0.9)
     while True:
         while (unit := campaign.ask()) is not None:

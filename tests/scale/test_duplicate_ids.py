@@ -23,7 +23,7 @@ def looked_at(parts):
 
 @pytest.mark.parametrize("at_once", [10**6, 50, 1])
 def test_a_repeat_is_found_wherever_it_stands(at_once, monkeypatch):
-    monkeypatch.setattr(unique, "_MOST_AT_ONCE", at_once)
+    monkeypatch.setattr(duplicate_ids, "_MOST_AT_ONCE", at_once)
     random = np.random.default_rng(at_once)
     ids = [f"q{k}" for k in random.permutation(300)]
     parts = [ids[:100], ids[100:130], ids[130:]]
@@ -41,7 +41,7 @@ def test_a_repeat_is_found_wherever_it_stands(at_once, monkeypatch):
 
 
 def test_of_several_repeats_the_earliest_is_named(monkeypatch):
-    monkeypatch.setattr(unique, "_MOST_AT_ONCE", 1)
+    monkeypatch.setattr(duplicate_ids, "_MOST_AT_ONCE", 1)
     parts = [["a", "b", "c"], ["d", "c"], ["e", "a", "b"]]
     with pytest.raises(InputError, match=r"^query 'c' stands in two partitions, part 0 and part 1$"):
         looked_at(parts)

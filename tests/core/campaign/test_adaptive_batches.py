@@ -1,4 +1,4 @@
-"""Samples whose depths follow labels, drawn instalment by instalment: the same as place by place."""
+"""Samples whose depths follow labels, drawn batch by batch: the same as place by place."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def kept(campaign):
 
 @pytest.mark.parametrize("looks", ["each", "3", "1"])
 @pytest.mark.parametrize("measure", [NDCG("exp", cutoff=3), ERR(2), RR(1, 3), AP()], ids=str)
-def test_instalments_end_where_one_place_at_a_time_does(measure, looks):
+def test_batchs_end_where_one_place_at_a_time_does(measure, looks):
     """Bit for bit the repetition with nine tenths of the budget, wherever what was kept was enough; never above it."""
     design, labels = case_of(measure, looks)
     whole = replicate(design, labels, [KEPT * 120.0], 12, rng=3)
     n_same = 0
     for r, seed in enumerate(repetition_seeds(3, 12)):
-        campaign = judge_all(Campaign(design, rng=seed, by_instalments=True), labels)
+        campaign = judge_all(Campaign(design, rng=seed, by_batches=True), labels)
         assert campaign.spent <= 120.0 * (1 + 1e-9)
         if campaign.n_complete_blocks == len(campaign.design.blocks):
             n_same += 1
@@ -86,7 +86,7 @@ def test_early_blocks_are_repetitions_too(n_before):
     blocks = [KEPT * 120.0 * share for share in (0.25, 0.5, 0.75, 1.0)]
     runs = replicate(design, labels, blocks, 6, rng=3)
     for r, seed in enumerate(repetition_seeds(3, 6)):
-        campaign = judge_all(Campaign(design, rng=seed, by_instalments=True), labels)
+        campaign = judge_all(Campaign(design, rng=seed, by_batches=True), labels)
         assert campaign.design.blocks == pytest.approx(blocks)
         selection = campaign.block_selection(n_before - 1)
         assert selection.cost == pytest.approx(runs.spent[r, n_before - 1])
@@ -94,23 +94,23 @@ def test_early_blocks_are_repetitions_too(n_before):
 
 def test_a_file_and_the_sheets_go_on_as_memory_does():
     design, labels = case_of()
-    memory = judge_all(Campaign(design, rng=3, by_instalments=True), labels)
-    campaign, n, is_new = Campaign(design, rng=3, by_instalments=True), 0, True
+    memory = judge_all(Campaign(design, rng=3, by_batches=True), labels)
+    campaign, n, is_new = Campaign(design, rng=3, by_batches=True), 0, True
     while is_new:
         campaign, n = kept(campaign), n + 1
         for unit in campaign.planned:
             if campaign.n_open(unit):
                 campaign.tell(unit, [int(labels[item]) for item in unit.items])
         campaign, is_new = campaign.following()
-    assert n == memory.paths.n_instalments > 2
+    assert n == memory.paths.n_batches > 2
     assert kept(campaign).estimate().value == memory.estimate().value
-    np.testing.assert_array_equal(campaign.paths.instalments, memory.paths.instalments)
+    np.testing.assert_array_equal(campaign.paths.batches, memory.paths.batches)
     np.testing.assert_array_equal(campaign.paths.rates, memory.paths.rates)
 
 
 def test_known_grades_cost_nothing_and_are_not_asked():
     design, labels = case_of(known=0.3)
-    campaign = judge_all(Campaign(design, rng=1, by_instalments=True), labels)
+    campaign = judge_all(Campaign(design, rng=1, by_batches=True), labels)
     asked = {item for unit in campaign.planned for item in unit.items}
     assert not asked & set(np.flatnonzero(design.known >= 0).tolist())
     value = replicate(design, labels, [campaign.design.blocks[-1]], 1, rng=None)
@@ -121,7 +121,7 @@ def test_known_grades_cost_nothing_and_are_not_asked():
 def test_a_correction_changes_grades_and_no_rate():
     """Probabilities of then, grades of now: the threshold and the places stay, the value is that of the new grade."""
     design, labels = case_of()
-    campaign = judge_all(Campaign(design, rng=3, by_instalments=True), labels)
+    campaign = judge_all(Campaign(design, rng=3, by_batches=True), labels)
     before, rates = campaign.selection, campaign.paths.rates.copy()
     first = campaign.units[0]
     item = first.items[0]
@@ -137,7 +137,7 @@ def test_a_correction_that_undoes_a_stop_has_the_rest_asked():
     """RR: the first item was relevant, so that the others were dead; it is not, and those that had come are asked."""
     design, labels = case_of(RR(1, 5), looks="each")
     labels = np.full_like(labels, 0)
-    campaign = Campaign(design, rng=3, by_instalments=True)
+    campaign = Campaign(design, rng=3, by_batches=True)
     first = campaign.ask()
     labels[first.items[0]] = 2
     campaign.tell(first, [int(labels[item]) for item in first.items])
@@ -185,8 +185,8 @@ def test_corrections_leave_the_estimate_unbiased():
 
 def test_what_cannot_be_judged_stands_as_expected_and_is_bounded():
     design, labels = case_of()
-    first = Campaign(design, rng=3, by_instalments=True).ask()
-    campaign = judge_all(Campaign(design, rng=3, by_instalments=True), labels, cannot=set(first.items))
+    first = Campaign(design, rng=3, by_batches=True).ask()
+    campaign = judge_all(Campaign(design, rng=3, by_batches=True), labels, cannot=set(first.items))
     estimate = campaign.estimate()
     assert estimate.cannot.n_items == len(first.items)
     assert estimate.cannot.low <= estimate.value <= estimate.cannot.high
@@ -194,7 +194,7 @@ def test_what_cannot_be_judged_stands_as_expected_and_is_bounded():
 
 def test_more_budget_goes_on_from_the_same_places():
     design, labels = case_of(looks="1")
-    campaign = judge_all(Campaign(design, rng=3, by_instalments=True), labels)
+    campaign = judge_all(Campaign(design, rng=3, by_batches=True), labels)
     grown = judge_all(campaign.topped_up(60.0), labels)
     assert grown.spent <= 180.0 * (1 + 1e-9)
     assert [unit.items for unit in grown.units[: len(campaign.units)]] == [unit.items for unit in campaign.units]
@@ -208,8 +208,8 @@ def test_more_budget_goes_on_from_the_same_places():
 
 def test_what_waits_is_named():
     design, labels = case_of()
-    campaign = Campaign(design, rng=3, by_instalments=True)
-    with pytest.raises(StateError, match=r"wait, the first of instalment 1, query 'q\d+'"):
+    campaign = Campaign(design, rng=3, by_batches=True)
+    with pytest.raises(StateError, match=r"wait, the first of batch 1, query 'q\d+'"):
         campaign.estimate()
     for unit in campaign.planned:
         campaign.ask()
@@ -221,7 +221,7 @@ def test_what_waits_is_named():
 
 def test_another_question_is_refused_and_a_segment_is_read():
     design, labels = case_of()
-    campaign = judge_all(Campaign(design, rng=3, by_instalments=True), labels)
+    campaign = judge_all(Campaign(design, rng=3, by_batches=True), labels)
     with pytest.raises(InputError, match="ask it then"):
         campaign.estimate(Target(ERR(2), design.target.ranking))
     halves = [np.arange(N) < N // 2, np.arange(N) >= N // 2]
@@ -238,7 +238,7 @@ def test_another_question_is_refused_and_a_segment_is_read():
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("n", [150, pytest.param(1500, marks=pytest.mark.slow)])
-def test_instalments_are_unbiased_at_a_hard_budget(n):
+def test_batchs_are_unbiased_at_a_hard_budget(n):
     """The difference form, samples of twelve queries: within 4 standard errors, 1 run in 15,000 would fail."""
     random = np.random.default_rng(2)
     lengths = random.integers(3, 7, 12).tolist()
@@ -249,7 +249,7 @@ def test_instalments_are_unbiased_at_a_hard_budget(n):
     design = method.design(target, random.dirichlet(np.ones(3), pool.n_items), budget=30.0)
     values = []
     for seed in range(n):
-        campaign = judge_all(Campaign(design, rng=seed, by_instalments=True), labels)
+        campaign = judge_all(Campaign(design, rng=seed, by_batches=True), labels)
         values.append(campaign.estimate().value)
     truth = float(pool.query_probs @ target.values(labels))
     assert abs(np.mean(values) - truth) <= 4 * np.std(values) / math.sqrt(n)
