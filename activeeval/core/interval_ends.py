@@ -271,7 +271,7 @@ class IntervalBasis:
 
     Examples
     --------
-    >>> all_lost = Basis(value=-1.0, std_error=0.0, degrees_of_freedom=39, limits=(-1.0, 1.0),
+    >>> all_lost = IntervalBasis(value=-1.0, std_error=0.0, degrees_of_freedom=39, limits=(-1.0, 1.0),
     ...                  shares=Shares.of(np.full(40, -1.0)))
     >>> low, high = all_lost.ends(0.95)
     >>> low, round(high, 2), all_lost.p_value < 1e-9

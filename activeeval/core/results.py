@@ -174,7 +174,7 @@ class Unjudgeable:
 
     Examples
     --------
-    >>> cannot = Cannot(n_items=1, low=1.0, high=1.3, treated="as no gain")
+    >>> cannot = Unjudgeable(n_items=1, low=1.0, high=1.3, treated="as no gain")
     >>> f"{cannot.n_items} cannot be judged, so the value lies in {cannot.low} to {cannot.high}"
     '1 cannot be judged, so the value lies in 1.0 to 1.3'
     """

@@ -31,7 +31,7 @@ class AtomicFiles:
     Examples
     --------
     >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder, Together() as files:
+    >>> with tempfile.TemporaryDirectory() as folder, AtomicFiles() as files:
     ...     for name in ("one", "two"):
     ...         with files.open(f"{folder}/{name}") as handle:
     ...             _ = handle.write(name)

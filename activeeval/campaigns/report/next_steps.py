@@ -60,7 +60,7 @@ def reached_sentence(reached: JudgingProgress) -> str:
 
     Examples
     --------
-    >>> far = Reached(done=70, planned=200, noun="judgment", block=1, blocks=4, missing=30, judges=["ann", "bob"])
+    >>> far = JudgingProgress(done=70, planned=200, noun="judgment", block=1, blocks=4, missing=30, judges=["ann", "bob"])
     >>> print(reached_sentence(far))
     70 of 200 judgments, by ann and bob; block 1 of 4 is complete, 30 more complete the next.
     """

@@ -13,7 +13,7 @@ from activeeval.campaigns.store.database import Database
 from activeeval.campaigns.store.tables import campaign, metadata
 from activeeval.core.errors import ActiveEvalError, InputError, shown
 
-VERSION = "0001_137e0d10"
+VERSION = "0001_c52dcbf8"
 """Of the schema: the revision of its migration, and a digest of the statements that make it (test_schema says it).
 
 Until the first release there is one revision, which is rewritten in place: the digest tells its states apart.

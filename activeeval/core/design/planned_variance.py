@@ -44,7 +44,7 @@ class PlannedVariance:
 
         Examples
         --------
-        >>> Planned.of(np.array([0.5, 0.1]), np.array([3.0, 1.0])).at(np.array([1.0, 4.0, 20.0])).round(6)
+        >>> PlannedVariance.of(np.array([0.5, 0.1]), np.array([3.0, 1.0])).at(np.array([1.0, 4.0, 20.0])).round(6)
         array([12. ,  1.5,  0. ])
         """
         varies = (variances != 0) & (rates > 0) & np.isfinite(rates)

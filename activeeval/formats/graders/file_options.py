@@ -36,7 +36,7 @@ class GraderDescription:
 
     Examples
     --------
-    >>> Stated.parse("umbrela.qrels:cost=.01:scale=0-3").scale
+    >>> GraderDescription.parse("umbrela.qrels:cost=.01:scale=0-3").scale
     (0.0, 3.0)
     """
 

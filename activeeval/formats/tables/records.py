@@ -73,7 +73,7 @@ class RenamedColumns(NamedColumns):
 
     Examples
     --------
-    >>> dict(Renamed({"Query ": ["q1"]}, {"query": "Query "}))
+    >>> dict(RenamedColumns({"Query ": ["q1"]}, {"query": "Query "}))
     {'query': ['q1']}
     """
 

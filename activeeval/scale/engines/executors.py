@@ -36,7 +36,7 @@ class ExecutorEngine:
     --------
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> with ThreadPoolExecutor(2) as threads:
-    ...     list(OnExecutor(threads, 2).map(bytes, range(3)))
+    ...     list(ExecutorEngine(threads, 2).map(bytes, range(3)))
     [b'', b'\\x00', b'\\x00\\x00']
     """
 

@@ -50,7 +50,7 @@ class LocalEngine:
 
     Examples
     --------
-    >>> list(Here(2).map(lambda key: b"%d" % key, range(3)))
+    >>> list(LocalEngine(2).map(lambda key: b"%d" % key, range(3)))
     [b'0', b'1', b'2']
     """
 
