@@ -31,8 +31,8 @@ class Outlook:
     """The variance of an estimate, and how it falls as more of the sample's order is judged.
 
     The pool's part falls as planned between the two levels; degrees of freedom grow with the queries. After a quarter
-    of a budget, the medians of predicted half-widths at its end were .85 to 1.3 times the actual ones (five methods, one
-    ranking or two, MQ2008).
+    of a budget, the medians of predicted half-widths at its end were .85 to 1.3 times the actual ones (five methods,
+    one ranking or two, MQ2008).
 
     Attributes
     ----------

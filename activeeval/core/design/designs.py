@@ -98,12 +98,12 @@ class Design:
 
     @property
     def pool(self) -> QueryPool:
-        """The sampled pool."""
+        """Pool that is sampled."""
         return self.order.pool
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        """The targets that the design was made for."""
+        """Targets that the design was made for."""
         return tuple(reading.target for reading in self.readings)
 
     def __post_init__(self) -> None:
@@ -113,7 +113,7 @@ class Design:
 
     @property
     def target(self) -> Target:
-        """The first target that the design was made for."""
+        """First target that the design was made for."""
         return self.readings[0].target
 
     @property
@@ -123,13 +123,13 @@ class Design:
 
     @property
     def planned_order(self) -> Order:
-        """The order as planned; if depths follow labels, its average over labels drawn from the model."""
+        """Order as planned; with adaptive depth, its average over labels drawn from the model."""
         plan = self if self.unseen is None else self.unseen
         return plan.order if plan.history is None else plan.history.averaged(plan.order)
 
     @property
     def known_order(self) -> Order:
-        """The order as known before any label: the rates that depend on labels are 0."""
+        """Order as known before any label: rates that depend on labels are 0."""
         if self.history is None:
             return self.order
         return replace(self.order, place_rates=QueryPaths.begun(self.history, self.order).rates)

@@ -9,11 +9,11 @@ from activeeval.core.results import Figure
 from activeeval.core.types import Floats
 
 NO_ERROR = 1e-12
-"""Of the truth: what errs by less is without error."""
+"""Errors below this share of the true value count as zero."""
 
 
 def mean_figure(sample: Floats) -> Figure:
-    """Return the mean over repetitions with its standard error."""
+    """Compute the mean over repetitions with its standard error."""
     n = sample.size
     if n == 0:
         return Figure(float("nan"))
@@ -23,7 +23,7 @@ def mean_figure(sample: Floats) -> Figure:
 
 
 def share_figure(flags: ArrayLike) -> Figure:
-    """Return the share of the repetitions in which something is so, with its standard error."""
+    """Compute the share of repetitions with a true flag, with its standard error."""
     return mean_figure(np.asarray(flags, dtype=np.float64))
 
 
@@ -34,7 +34,7 @@ def rmse_figure(errors: Floats) -> Figure:
 
 
 def efficiency_figure(passive_errors: Floats, errors: Floats, scale: float) -> Figure:
-    """Return MSE(passive) / MSE(method) and its standard error; repetitions share their seeds, so they pair."""
+    """Compute MSE(passive) / MSE(method) and its standard error; repetitions share their seeds and are paired."""
     a, b = (np.where(np.abs(e) <= NO_ERROR * scale, 0.0, e) ** 2 for e in (passive_errors, errors))
     if b.mean() == 0:
         return Figure(1.0, 0.0) if a.mean() == 0 else Figure(float("inf"))
