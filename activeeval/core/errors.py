@@ -65,6 +65,7 @@ class ActiveEvalError(Exception):
 
 
 def _restored(kind: type[ActiveEvalError], args: tuple[Any, ...], state: dict[str, Any]) -> ActiveEvalError:
+    """Rebuild a pickled error without calling its constructor."""
     error = kind.__new__(kind, *args)
     error.args = args
     error.__dict__.update(state)

@@ -325,6 +325,7 @@ class IntervalBasis:
 
     @property
     def _t_value(self) -> float:
+        """Two-sided p value of the t test of 0."""
         if self.std_error == 0:
             return 0.0 if self.value != 0 else 1.0
         if not math.isfinite(self.std_error) or self.degrees_of_freedom <= 0:

@@ -34,6 +34,7 @@ def attached(package: str, homes: Mapping[str, Sequence[str]]) -> tuple[Callable
     home = {name: module for module, names in homes.items() for name in names}
 
     def get(name: str) -> Any:
+        """Import a name from its module and cache it in the package."""
         if name not in home:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = getattr(import_module(home[name]), name)

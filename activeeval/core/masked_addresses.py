@@ -45,6 +45,7 @@ def masked(address: str) -> str:
 
 
 def _masked_option(option: str) -> str:
+    """Mask the value of an option unless it is known to be harmless."""
     name, mark, _ = option.partition("=")
     if not mark:
         return "***" if name else ""

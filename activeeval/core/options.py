@@ -79,6 +79,7 @@ def declared(owner: Any) -> dict[str, Option]:
 
 
 def _option_of(each: Any) -> Option:
+    """Build the option that a dataclass field declares."""
     settings = {"choices": (), "is_many": False, "metavar": None, **each.metadata[KEY]}
     name = each.name.removesuffix("s") if settings["is_many"] else each.name
     default = None if each.default is MISSING else each.default

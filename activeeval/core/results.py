@@ -132,6 +132,7 @@ _LIKELY_MISTAKES = ("rising scores",)
 
 
 def _of_input(note: Note | Caution) -> Caution:
+    """Convert a note on the input into a caution."""
     if isinstance(note, Caution):
         return note
     level = "warning" if note.code in _LIKELY_MISTAKES else "note"
@@ -139,6 +140,7 @@ def _of_input(note: Note | Caution) -> Caution:
 
 
 def _listed(numbers: Mapping[str, Told]) -> str:
+    """Format the values of a note in parentheses."""
     parts = (
         f"{name} {value:.6g}" if isinstance(value, float) else f"{name} {value}" for name, value in numbers.items()
     )

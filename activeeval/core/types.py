@@ -35,6 +35,7 @@ def sealed_here(array: NDArray[Any]) -> Any:
 
 
 def _is_frozen(array: Any) -> bool:
+    """True if neither an array nor any of its bases is writable."""
     # a view is read-only only if all its bases are
     while isinstance(array, np.ndarray) and not array.flags.writeable:
         array = array.base

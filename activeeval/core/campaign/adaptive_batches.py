@@ -150,6 +150,7 @@ class AdaptiveBatches:
         horizon = max(horizon, certain)
 
         def requested_above(level: float) -> float:
+            """Return the cost of requested places at or above a level."""
             return float(self.costs[requested & (self.levels >= level)].sum())
 
         risk = np.cumsum(np.where(levels < horizon, 0.0, costs)) - _RISKED * (reserve - requested_above(horizon))
@@ -167,6 +168,7 @@ class AdaptiveBatches:
         levels, spent = self._by_level
 
         def is_paid(level: float) -> bool:
+            """True if the budget pays for all places below a level, known and unknown."""
             needed = spent[np.searchsorted(levels, level)] + behind(level)
             return bool(needed <= budget * (1 + ROUNDING))
 
@@ -256,6 +258,7 @@ class AdaptiveBatches:
 
     @cached_property
     def _thresholds(self) -> list[float]:
+        """Threshold level of each block."""
         return [self.threshold(budget) for budget in self.planned.blocks]
 
     def block_at(self, level: float) -> int:

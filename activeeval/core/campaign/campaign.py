@@ -286,6 +286,7 @@ class Campaign(Record):
         return following, following.go_on()
 
     def _again(self, design: Design, log: Iterable[Event]) -> Self:
+        """Rebuild the campaign with another design from the same log."""
         ways: dict[str, Any] = {"key": int(self.key), "rules": self.rules, **self.ways}
         if not self._is_kept_elsewhere:
             return self.replay(design, log, **ways)
@@ -355,6 +356,7 @@ class Campaign(Record):
         return StateError(f"{_NOTHING}: of its {end} units {left}")
 
     def _incomplete_batch(self) -> StateError:
+        """Build the same error for a campaign with adaptive depth."""
         if not (n := self.progress.waiting + sum(len(unit.items) for unit in self.planned[len(self.units) :])):
             return UndrawnError(f"{_NOTHING}: what comes next follows from what was judged, and is to be drawn first")
         waiting = next(unit for unit in self.planned if unit.number > len(self.units) or self.n_open(unit))

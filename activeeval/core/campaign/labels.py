@@ -80,6 +80,7 @@ class Labels:
             self._n_open_of_block[unit.block] += more
 
     def _settle(self, item: int, grades: tuple[int, ...]) -> None:
+        """Aggregate the grades of a complete item by the policy."""
         self._grades[item] = one_grade(grades, self._rules.policy)
         if not grades:
             self._cannot.add(item)

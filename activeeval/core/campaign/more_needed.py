@@ -105,6 +105,7 @@ def needed_of_outlook(
         return _of_more_queries(outlook, wanted, confidence, left, waiting)
 
     def rounded(whole: float) -> float:
+        """Convert a whole budget into a top-up, rounded up to two digits."""
         return float(min(about(max((whole - budget) * scale, least)), math.ceil(left)))
 
     more = rounded(total)

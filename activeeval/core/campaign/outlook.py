@@ -178,6 +178,7 @@ class Outlook:
         return self._at_level(self.order.level_for(budget - self._beyond)) if self.can_grow else self._at_draws(budget)
 
     def _at_level(self, amount: float, factor: float = 1.0) -> tuple[float, float]:
+        """Predict variance and degrees of freedom at a level."""
         n = max(float(self.order.inclusion_probs(amount)[0].sum()), 1.0)
         freedom = self.degrees_of_freedom * max(n / self.n_queries, 1.0)
         return self._left_of(factor * self._falls_to(amount)), freedom
@@ -215,5 +216,6 @@ class Outlook:
         return (self.of_pool * share if share > 0 else 0.0) + self.of_scope
 
     def _half_width(self, variance: float, freedom: float, confidence: float, looks: Sequence[float]) -> float:
+        """Compute the t half-width that is valid after earlier analyses."""
         each = confidence_after((*looks, variance), confidence)
         return float(half_widths(np.array(variance), np.array(freedom), each))

@@ -225,6 +225,7 @@ def _with_grade(labels: SoftLabels, item: int, grade: int) -> SoftLabels:
 
 
 def _estimate(design: Design, reading: Reading, selection: Selection, labels: SoftLabels, scope: str) -> Estimate:
+    """Estimate a reading's target from a selection under given labels."""
     return estimate(evidence_of(design, reading, reading.judge(labels), selection), design.name, scope)
 
 

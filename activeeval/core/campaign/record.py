@@ -162,11 +162,13 @@ class Record(RequestedUnits):
             self._check_unit(k, event)
 
     def _check_unit(self, k: int, event: Event) -> None:
+        """Raise StateError unless a drawn event is unit k of this design and key."""
         unit = self.planned[k] if k < len(self.planned) else None
         if unit is None or (event.query_id, list(event.body["items"])) != (unit.query_id, list(unit.item_ids)):
             raise StateError(f"the log says {event}, but this design and key give {unit}")
 
     def _check_event(self, event: Event) -> None:
+        """Raise an error unless an event can follow the log so far."""
         if not isinstance(event, Event):
             raise InputError(f"a log holds what happened in a campaign, got {event!r}")
         if event.kind == "drawn":
@@ -189,6 +191,7 @@ class Record(RequestedUnits):
         return unit.items[unit.item_ids.index(event.doc_id)]
 
     def _drawn_unit(self, item: int) -> Unit:
+        """Return the unit of an item; raise StateError if it was not drawn."""
         unit = self._labels.unit_of(int(item)) if isinstance(item, Integral) else None
         if unit is None:
             raise StateError(f"item position {item} belongs to no unit that was drawn")
@@ -207,9 +210,11 @@ class Record(RequestedUnits):
         )
 
     def _event(self, kind: str, **fields: Any) -> Event:
+        """Build the next event of the log."""
         return Event(seq=len(self._log) + 1, kind=kind, **{"at": 0, **fields})
 
     def _drawn(self, unit: Unit) -> Event:
+        """Build the event that requests a unit."""
         body = {"block": unit.block, "items": list(unit.item_ids)}
         return self._event("drawn", query_id=unit.query_id, unit=unit.number, body=body)
 
@@ -224,10 +229,12 @@ class Record(RequestedUnits):
         return self._state.judgments.get((unit.number, doc), {})
 
     def _of_item(self, kind: str, item: int, **fields: Any) -> Event:
+        """Build the next event about an item."""
         unit, doc = self._place_of(item)
         return self._event(kind, query_id=unit.query_id, doc_id=doc, unit=unit.number, **fields)
 
     def _append(self, event: Event) -> None:
+        """Append an event to the log and update state and labels."""
         self._log.append(event)
         place = self._state.apply(event)
         if event.kind == "drawn":

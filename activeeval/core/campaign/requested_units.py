@@ -110,6 +110,7 @@ class RequestedUnits:
 
     @cached_property
     def _of_paths(self) -> DrawnUnits:
+        """Units drawn so far with adaptive depth."""
         return self._followed.drawn()
 
     @property

@@ -176,6 +176,7 @@ class _Dual:
 
     @classmethod
     def of(cls, design_input: DesignInput, bounds: Floats, floors: Floats | None) -> _Dual:
+        """Build the dual of a design input with its bounds and floors."""
         places, variances = design_input.places, design_input.target_variances
         p, is_nested = places.pool.query_probs, design_input.stage.is_nested
         terms = [variance_terms(places, each, p, is_nested=is_nested) for each in variances]

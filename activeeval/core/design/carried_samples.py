@@ -327,6 +327,7 @@ def _in_turn(order: Order, place_probs: Floats) -> Floats:
 
 
 def _selection(order: Order, places: Ints) -> Selection:
+    """Build the selection of given places at level 1."""
     queries, counts = np.unique(order.place_queries[places], return_counts=True)
     cost = order.cost_of(queries, counts, places)
     return Selection(queries=queries, counts=counts, places=places, level=1.0, cost=cost)

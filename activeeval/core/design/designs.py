@@ -46,8 +46,7 @@ class Design:
     known : ndarray of int64, shape (n_items,)
         Grades known beforehand, −1 for unknown.
     is_fitted : bool
-        True if the estimator fits its regressors to the sample (GREG), False if it uses the model's predictions as
-        they are.
+        True if the estimator fits its regressors to the sample (GREG), False if it uses the model's predictions.
     scale : int or None
         Largest grade that a judge may give; None if it was not set.
     budget : float or None
@@ -63,8 +62,7 @@ class Design:
     unseen : Design or None
         The planned design, if this one has followed labels.
     segments : dict of int to Reading
-        Cache of the readings of subsets of the queries, keyed by the target's id; planning for one is slow. Only of
-        a design that has followed labels.
+        Cache of slow readings of subsets of queries, by the target's id, once the design has followed labels.
 
     Examples
     --------
@@ -165,7 +163,7 @@ class Design:
     def corrected(self, known: Ints) -> Design:
         """Return the design read with corrected grades of the items that were known beforehand.
 
-        The sample stays as it was drawn with the earlier grades; the estimate remains unbiased with the new ones.
+        The sample stays as drawn with the earlier grades; the estimate remains unbiased with the new ones.
 
         Raises
         ------
@@ -216,6 +214,7 @@ class Design:
         return extended, self._along(self.history, extended.rates, extended.standing(self.history, seen))
 
     def _so_far(self, labels: LabelsLike, depths: Ints) -> LabelsSoFar:
+        """Collect the labels known down to ``depths`` places of each query, with the grades known beforehand."""
         assert self.beliefs is not None
         return LabelsSoFar(
             order=self.order,
@@ -227,6 +226,7 @@ class Design:
         )
 
     def _along(self, history: History, place_rates: Floats, living: Ints) -> Design:
+        """Return the design with given rates and living places, with adaptive readings."""
         order = along(self.order, place_rates, living)
         readings = tuple(
             AdaptiveReading.of(reading, order, living, plan)
@@ -317,8 +317,7 @@ class Design:
     def _of_segment(self, target: Target, unseen: Design) -> Reading:
         """Return the reading of a target that is one of the design's targets restricted to some queries.
 
-        Other targets are refused: places were skipped because they could not change the design's targets, and they
-        might change another one.
+        Other targets are refused: places skipped because they cannot change the design's targets might change these.
         """
         if id(target) in self.segments:
             return self.segments[id(target)]
@@ -348,7 +347,7 @@ class Design:
     def inclusion_probs(self) -> tuple[Floats, Floats]:
         """Inclusion probabilities of each query and each place at the budget, or draw probabilities with replacement.
 
-        π of every query and a of every place on average; q of both with replacement.
+        On average π of every query and a of every place; q with replacement.
         """
         return self.scheme.inclusion_probs(self.order, self.cost if self.budget is None else self.budget)
 
@@ -356,8 +355,7 @@ class Design:
     def largest_weight(self) -> float:
         """Largest weight of one query in the estimate relative to its mean weight in a simple random sample.
 
-        p/q with replacement, else p/π times Σ π, the expected number of queries. A query with a weight of hundreds
-        dominates the estimate when it is drawn.
+        p/q with replacement, else p/π times Σ π, the expected number of queries. Weights of hundreds are dangerous.
         """
         pi, _ = self.inclusion_probs
         is_drawn = pi > 0
@@ -366,6 +364,7 @@ class Design:
 
 
 def _not_asked(target: Target) -> str:
+    """Format the error for a target that an adaptive sample was not drawn for."""
     of = "the ranking" if target.versus is None else "the difference"
     asked = f"{target.name} of {of} was not asked when the sample was drawn, whose depths follow labels"
     return f"{asked}: ask it then, measure and question, or draw with `adaptive_depth` off"

@@ -154,4 +154,5 @@ class ItemJudge(ReadingJudge):
 
     @cached_property
     def _lacks_any(self) -> bool:
+        """True if an item cannot be judged."""
         return bool(np.isnan(self.gains).any())

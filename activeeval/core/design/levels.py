@@ -80,6 +80,7 @@ class Queue:
 
     @cached_property
     def _by_rank(self) -> tuple[Ints, Ints]:
+        """Positions of places sorted by the rank of their unit, and the start of each unit among them."""
         sizes = np.bincount(self.ranks, minlength=self.unit_levels.size)
         return np.argsort(self.ranks, kind="stable"), np.concatenate(([0], np.cumsum(sizes)))
 
@@ -257,6 +258,7 @@ def _higher(order: Order, limit: float, n_units: int) -> float:
 
 
 def _selected(bundles: BundlesBelow, order: Order, levels: Floats, is_done: NDArray[np.bool_]) -> Selections:
+    """Select each finished key's places below its level, as rows of `Selections`."""
     costs = np.empty(levels.size)
     owners, taken = kernel.take(bundles, order.kernel_arrays, levels, costs)
     return Selections(

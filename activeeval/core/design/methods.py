@@ -49,8 +49,7 @@ class Method:
     scheme : class of Scheme
         How the order is traversed: by levels, or by the paper's draws with its ratio estimator.
     is_fitted : bool
-        True if the estimator fits regressors to the sample (robust to a bad model); False if it uses the model's
-        predictions as they are (exactly unbiased).
+        True if the estimator fits regressors to the sample (robust to a bad model), else it is exactly unbiased.
     is_optimal : bool
         True to sample where the model expects much variance for the cost; False to sample by p.
     ignores_model : bool
@@ -160,8 +159,7 @@ class Method:
             ε: with replacement q ← (1 − ε) q* + ε p, otherwise no query's rate is below ε times the mean one. By
             default the method's own, 0 for those of the paper.
         beside : sequence of Target
-            Further targets (such as segments) that influence the sampling rates; their ``weights`` follow those of
-            ``targets``. The design has no readings of them.
+            Further targets without readings, such as segments, for the rates; their ``weights`` follow the others.
         **model
             `ModelOptions`: node_weights, factor, extra_probs, refit, max_grade, judged and bias.
 
@@ -315,6 +313,7 @@ class Method:
 
 
 def _paper(name: str, when: str, **choices: Any) -> Method:
+    """Define a method of the paper: draws with replacement, ratio estimator, independent grades."""
     paper: dict[str, Any] = {"scheme": Replacement, "is_fitted": False, "ignores_factor": True, "defensive_share": 0.0}
     return Method(name=name, when=when, **paper, **choices)
 

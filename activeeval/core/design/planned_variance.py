@@ -56,6 +56,7 @@ class PlannedVariance:
 
     @classmethod
     def _added(cls, bins: NDArray[np.int64], weighted: Floats, whole: Floats) -> PlannedVariance:
+        """Build a curve, adding up entries of the same bin."""
         distinct, places = np.unique(bins, return_inverse=True)
         sums = np.zeros((2, distinct.size))
         np.add.at(sums[0], places, weighted)

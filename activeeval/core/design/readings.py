@@ -229,6 +229,7 @@ class Reading:
         return self.max_grade if self.beliefs is None else self.beliefs.max_grade
 
     def _planned(self, beliefs: GradeProbs) -> PlannedVariance:
+        """Compute the variance planned for the target under a grade model."""
         places = OrderPlaces.of_order(self.order)
         return planned_by(self.order, places, self.stage.variances(self.target, places, beliefs), self.query_probs)
 

@@ -290,6 +290,7 @@ class Items:
         return reading
 
     def _check(self, target: Target, advice: str = "") -> None:
+        """Raise InputError unless the target's measure is additive."""
         if not self.fits(target.measure):
             raise InputError(f"item designs are for additive measures (DCG, RBP, P), not for {target.measure}{advice}")
 

@@ -104,6 +104,7 @@ def by_query(columns: list[Floats], queries: Ints) -> Floats:
 
 
 def _moments(x: ArrayLike, y: ArrayLike, weights: Floats, queries: Ints) -> Floats:
+    """Sum weights, values, squares and products of two centred columns by query."""
     first, second = (np.asarray(column, dtype=np.float64) for column in (x, y))
     first, second = first - first.mean(), second - second.mean()  # limits cancellation in differences of squares
     products = (np.ones_like(first), first, second, first**2, second**2, first * second)
@@ -119,10 +120,12 @@ def _centred(totals: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _correlations(totals: Floats) -> Floats:
+    """Compute the correlation of each row of totals."""
     of_x, of_y, both = _centred(totals)
     return np.asarray(both / np.sqrt(of_x * of_y))
 
 
 def _shares_between(totals: Floats) -> Floats:
+    """Compute the intraclass correlation of each row of totals."""
     products, pairs, squares, weights = totals.T
     return np.asarray((products / pairs) / (squares / weights))

@@ -147,6 +147,7 @@ def check_scope(scope: str) -> str:
 
 
 def _evaluate(evidence: Evidence) -> EstimatorResult:
+    """Evaluate a sample for its pool; see `evaluate`."""
     n, limits = evidence.values.size, UNLIMITED if evidence.reading is None else evidence.reading.limits
     contributions = np.empty(n)
     if evidence.is_census:

@@ -106,10 +106,12 @@ class Evidence:
 
     @property
     def _beyond(self) -> Ints:
+        """The attribute `beyond`, with −1 for None, as kernels take it."""
         return np.full(self.values.size, -1) if self.beyond is None else self.beyond
 
     @property
     def _arrays(self) -> tuple[Floats, ...]:
+        """Arrays of the sample in the order of kernel arguments."""
         return self.importance_weights, self.keep, self.totals, self.within, self.population
 
     def residuals(self) -> tuple[Floats, Floats, Floats]:
@@ -268,6 +270,7 @@ def _judged_values(
 
 
 def _each_once(queries: Ints, values: Floats) -> tuple[Ints, Floats]:
+    """Drop repeated queries with their values."""
     distinct, first = np.unique(queries, return_index=True)
     return distinct, values[first]
 
@@ -321,6 +324,7 @@ def _evidence(scheme: Scheme, design: Design, reading: Reading, judge: ReadingJu
 def _drawn(
     scheme: Replacement, design: Design, reading: Reading, judge: ReadingJudge, selection: Selection
 ) -> Evidence:
+    """Collect the evidence of queries drawn with replacement."""
     p, pool = reading.query_probs, reading.pool_sums
     queries, first = np.unique(selection.queries, return_index=True)
     judged = judge.totals(selection)

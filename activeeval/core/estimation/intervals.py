@@ -78,6 +78,7 @@ def _between(evaluated: EstimatorResult, low: float, high: float, confidence: fl
 
 
 def _knows(evaluated: EstimatorResult) -> bool:
+    """True if the variance of an estimate is finite, positive and has degrees of freedom."""
     return math.isfinite(evaluated.variance) and evaluated.variance > 0 and evaluated.degrees_of_freedom > 0
 
 
@@ -94,10 +95,12 @@ class Student:
 
 
 def _obrien_fleming(share: float, alpha: float) -> float:
+    """Compute the error probability spent at a share of the budget (O'Brien–Fleming type)."""
     return float(4 * ndtr(ndtri(alpha / 4) / math.sqrt(share)))
 
 
 def _pocock(share: float, alpha: float) -> float:
+    """Compute the error probability spent at a share of the budget (Pocock type)."""
     return alpha * math.log1p((math.e - 1) * share)
 
 

@@ -305,6 +305,7 @@ def corrected_confidences(p_values: ArrayLike, correction: str = "holm", confide
 
 
 def _p_values(p_values: ArrayLike) -> Floats:
+    """Check that p values lie in [0, 1] and return them as an array."""
     values = _scores(p_values, "p_values")
     outside = np.flatnonzero((values < 0) | (values > 1))
     if outside.size:
@@ -313,6 +314,7 @@ def _p_values(p_values: ArrayLike) -> Floats:
 
 
 def _scores(values: ArrayLike, what: str) -> Floats:
+    """Check that values are a non-empty vector of finite numbers and return it."""
     array = floats(values, what)
     if array.ndim != 1:
         raise InputError(f"{what} must be one-dimensional, got shape {array.shape}")
@@ -325,6 +327,7 @@ def _scores(values: ArrayLike, what: str) -> Floats:
 
 
 def _signed_rank_test(differences: Floats) -> float:
+    """Compute the two-sided p value of Wilcoxon's signed-rank test of nonzero differences."""
     n = differences.size
     if n == 0:
         return 1.0
@@ -344,6 +347,7 @@ def _signed_rank_test(differences: Floats) -> float:
 
 
 def _randomization_test(differences: Floats, n_permutations: int, random: np.random.Generator) -> float:
+    """Compute the two-sided p value of the sign-flip randomization test of nonzero differences."""
     n = differences.size
     total = differences.sum()
     # A sum equal to the observed one up to rounding counts as equally extreme.

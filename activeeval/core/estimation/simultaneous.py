@@ -84,6 +84,7 @@ def pair_roots(variances: ArrayLike, pairs: Pairs) -> Floats | None:
 
 @lru_cache(maxsize=8)
 def _normals(n: int) -> NDArray[np.float32]:
+    """Draw the fixed normal numbers for n systems, shape (_DRAWS, n)."""
     return np.random.default_rng(_SEED).standard_normal((_DRAWS, n), dtype=np.float32)
 
 
@@ -101,6 +102,7 @@ def all_hold(roots: Floats, degrees_of_freedom: Floats) -> Callable[[float], flo
     errors = _errors(degrees_of_freedom)
 
     def share(alpha: float) -> float:
+        """Return the share of draws in which all intervals hold."""
         bounds = (stdtrit(degrees_of_freedom, 1 - alpha / 2) * errors).astype(np.float32)
         return float((sizes <= bounds[:, None, :]).all(axis=2).mean())
 

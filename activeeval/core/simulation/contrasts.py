@@ -93,6 +93,7 @@ def simulate_contrasts(
     scaled, seeds = ascending(budgets), repetition_seeds(rng, repetitions)
 
     def run(design: Design, target: Target) -> Replications:
+        """Run the repetitions of a design for one target."""
         on_average, kind = design.scheme.on_average(expected), design.scheme.interval(interval)
         return replicate_with(
             design, grades, scaled, seeds, target=target, expected=on_average, n_jobs=n_jobs, interval=kind
@@ -136,6 +137,7 @@ def _at_once(
     k: int,
     budget: float,
 ) -> SimultaneousResults:
+    """Summarize a method's differences together at the k-th budget."""
     pairs = list(truths)
     errors = np.array([runs[pair].values[:, k] - truths[pair] for pair in pairs])
     degrees = np.array([runs[pair].degrees_of_freedom[:, k] for pair in pairs])

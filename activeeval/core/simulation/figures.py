@@ -28,6 +28,7 @@ def share_figure(flags: ArrayLike) -> Figure:
 
 
 def rmse_figure(errors: Floats) -> Figure:
+    """Compute the root mean squared error with its standard error (delta method)."""
     mse = mean_figure(errors**2)
     rmse = float(np.sqrt(mse.value))
     return Figure(rmse, mse.se / (2 * rmse) if rmse > 0 else 0.0)
@@ -43,5 +44,6 @@ def efficiency_figure(passive_errors: Floats, errors: Floats, scale: float) -> F
 
 
 def selection_error_figure(values: Floats, truth: float) -> Figure:
+    """Compute the share of repetitions with the wrong sign of a difference; a value of 0 counts half."""
     is_wrong = 0.5 * (np.sign(values) * np.sign(truth) <= 0) + 0.5 * (values * truth < 0)
     return mean_figure(np.asarray(is_wrong))

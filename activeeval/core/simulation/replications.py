@@ -202,6 +202,7 @@ def _runner(scheme: Scheme, task: _ReplicationTask) -> tuple[Run, int]:
 
 @_runner.register
 def _by_levels(scheme: Levels, task: _ReplicationTask) -> tuple[Run, int]:
+    """Build the function that repeats samples by levels."""
     design, budgets, judge = task.design, task.budgets, task.reading.judge(task.labels)
     limit = scheme.limit(design.order, budgets[-1])
     n_places = float(design.order.inclusion_probs(limit)[1].sum())
@@ -236,6 +237,7 @@ def _add_looks(out: Floats, which: Ints, samples: Sequence[EvidenceArrays], task
 
 
 def _estimated_columns(estimate: EstimatorResult) -> tuple[float, ...]:
+    """Return an estimate's fields in the order of `COLUMNS`."""
     return estimate.value, estimate.variance, estimate.degrees_of_freedom, estimate.observed, estimate.planned
 
 
@@ -247,6 +249,7 @@ def _add_ends(out: Floats, limits: tuple[float, float]) -> None:
 
 @_runner.register
 def _with_replacement(scheme: Replacement, task: _ReplicationTask) -> tuple[Run, int]:
+    """Build the function that repeats draws with replacement."""
     order, budgets, expected = task.design.order, task.budgets, task.expected
     if not task.is_plain:
         raise InputError(f"draws with replacement are replayed for t intervals of the pool, not for {task.kind.name!r}")

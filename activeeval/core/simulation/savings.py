@@ -79,6 +79,7 @@ def saving_of(title: str, summaries: Sequence[Summary]) -> Saving:
 
 
 def _compared(chosen: Summary, budgets: Sequence[float], halves: Sequence[float]) -> BudgetComparison:
+    """Interpolate the budget at which random queries reach a summary's half-width."""
     half = chosen.width.value / 2
     falling = np.log(np.minimum.accumulate(halves))
     needed = math.exp(np.interp(-math.log(half), -falling, np.log(budgets)))

@@ -271,6 +271,7 @@ def _summary(
     unit: float,
     is_comparison: bool,
 ) -> Summary:
+    """Summarize the repetitions of one design at the k-th budget."""
     errors, slack = run.values[:, k] - truth, NO_ERROR * abs(truth)
     covers = (run.lows <= truth + slack) & (run.highs >= truth - slack)
     width = np.asarray(run.highs[:, k] - run.lows[:, k])
