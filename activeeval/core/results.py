@@ -280,7 +280,7 @@ class Estimate:
 
     @property
     def spread_ratio(self) -> float | None:
-        """Ratio of V̂ to the planned variance; None if either is unknown."""
+        """Ratio of the observed to the planned variance; None if either is unknown."""
         seen, planned = self.observed_error, self.planned_error
         if seen is None or planned is None or not (math.isfinite(seen) and planned > 0 and self.n_open):
             return None

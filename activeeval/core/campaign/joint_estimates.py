@@ -139,10 +139,10 @@ def planned_weights(design: Design, budgets: Sequence[float], target: Target | N
 
 
 def combined(estimates: Sequence[Estimate], weights: ArrayLike) -> Estimate:
-    """Combine estimates of rounds: Σ w R̂, Σ w² V̂, and Satterthwaite's 1/df = Σ (w² V̂)² / df / V̂².
+    """Combine estimates of rounds with given weights into one estimate.
 
-    V* is computed as for one sample, from V̂ and the planned Σ w² V_plan. A round without observed spread contributes
-    its substitute variance.
+    The value is Σ w R̂, the variance Σ w² V̂, with Satterthwaite's 1/df = Σ (w² V̂)² / df / V̂². V* is computed as for one
+    sample, from V̂ and the planned Σ w² V_plan. A round without observed spread contributes its substitute variance.
 
     Parameters
     ----------

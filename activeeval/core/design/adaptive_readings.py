@@ -87,7 +87,7 @@ class AdaptiveReading(PrefixReading):
         return judge if terms.is_exact else AdaptiveJudge(self, judge)
 
     def _tail_drift(self, labels: SoftLabels) -> Floats:
-        """Compute, at each place, the accumulated steps of the tail's part of h.
+        """Compute the value of a control regressor (the tail's part of h) at each place: its accumulated steps so far.
 
         Σ_{k > H} e_k / G_k − 1[H judged] / G_H Σ_{k > H} e_k, where H is the last place that moves the numerator and
         e_k are the steps of f if all items after H had the lowest grade. The mean is 0 given the labels, whatever they

@@ -132,13 +132,13 @@ class _Point:
 
     @property
     def ascent(self) -> Floats:
-        """Gradient of D, shape (n_targets,)."""
+        """Gradient of the dual function D, shape (n_targets,): variances minus bounds; 0 where unbounded."""
         ascent = np.zeros_like(self.bounds)
         return np.subtract(self.variances, self.bounds, out=ascent, where=np.isfinite(self.bounds))
 
     @property
     def height(self) -> float:
-        """Value of D."""
+        """Value of the dual function D: cost plus weighted excess of the variances over their bounds."""
         bound = self.weights > 0
         return self.cost + float(self.weights[bound] @ self.ascent[bound])
 
@@ -154,7 +154,7 @@ class _Point:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Dual:
-    """The dual function D of a pool, with each target's variance components for pooling and for the variance itself.
+    """Dual function D of the cost minimization, with each target's variance components.
 
     Attributes
     ----------
@@ -192,7 +192,7 @@ class _Dual:
         )
 
     def rates(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Compute ρ and a of queries and wanted places, not clipped, for targets with these weights."""
+        """Compute the optimal probabilities, not clipped to 1, of queries and wanted places for weighted targets."""
         return self._fresh(weights) if self.floors is None else self._above(weights, self.floors)
 
     def _above(self, weights: Floats, floors: Floats) -> tuple[Floats, Floats]:
@@ -208,7 +208,10 @@ class _Dual:
         return of_queries, rates
 
     def _fresh(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Compute p sqrt(V / λ), pooled, of queries and wanted places."""
+        """Compute the optimal rates p sqrt(variance / cost), pooled, of queries and wanted places.
+
+        Labels of earlier samples are ignored.
+        """
         places = self.design_input.places
         of_query, of_open = weights @ self.of_query, weights @ self.of_open
         joint = Variances(of_query=of_query, of_open=of_open, least_shares=np.ones_like(of_open))
@@ -241,7 +244,7 @@ class _Dual:
         return np.asarray((np.array(alone) / (self.bounds + whole)) ** 2)
 
     def climbed(self, point: _Point) -> _Point | None:
-        """Return a point with a higher D, or None if rounding allows no further ascent."""
+        """Take a damped Newton step to a point with a higher dual value, or return None if rounding allows none."""
         step = _step(point.ascent, self._curvature(point), point.weights)
         for _ in range(_MOST_HALVINGS):
             higher = self.at(np.maximum(point.weights + step, 0.0))
@@ -254,7 +257,7 @@ class _Dual:
         return None
 
     def _curvature(self, point: _Point) -> Floats:
-        """Compute the second derivatives of −D, shape (n_targets, n_targets), damped where they nearly vanish."""
+        """Compute the negative second derivatives of the dual, shape (n_targets, n_targets), with damping."""
         rates, n = self.rates(point.weights), self.of_query.shape[1]
         of_queries, of_places = self._blocks(*rates)
         n_blocks = n + rates[1].size
@@ -308,7 +311,7 @@ def _step(ascent: Floats, curvature: Floats, weights: Floats) -> Floats:
 
 
 def _left(terms: Floats, chances: Floats) -> Floats:
-    """Compute Σ V (1/a − 1) of each target over terms (n_targets, n), shape (n_targets,)."""
+    """Compute each target's variance Σ V (1/a − 1) from terms V (n_targets, n) and probabilities a."""
     with np.errstate(divide="ignore", invalid="ignore"):
         variances = terms * (1.0 / chances - 1.0)
     return np.asarray(np.where(terms != 0, variances, 0.0).sum(axis=1))

@@ -138,7 +138,7 @@ class CarriedScheme(Scheme):
         return (check_budget(budget),)
 
     def inclusion_probs(self, order: Order, budget: float) -> tuple[Floats, Floats]:
-        """Return π of every query and a of every place."""
+        """Return the inclusion probabilities of every query and of every place."""
         return order.inclusion_probs(1.0)
 
     def mean_size(self, query_probs: Floats) -> float:
@@ -166,7 +166,7 @@ class CarriedScheme(Scheme):
 
 
 def numbers_of(order: Order, key: np.uint64, versions: Words) -> Floats:
-    """Compute the permanent number u of every place: its item's own, or in a nested order its query's.
+    """Compute the permanent random number of every place: its item's own, or in a nested order its query's.
 
     A query's number does not change when the text of one of its items changes.
     """
@@ -218,7 +218,7 @@ class EarlierPlaces:
         return cls(order=order, before=before, floors=np.where(never, least, before))
 
     def at(self, threshold: float) -> Floats:
-        """Compute the probability that each place has been taken after this sample, shape (n_places,)."""
+        """Compute the probability that this sample at a threshold, or an earlier one, takes each place, (n_places,)."""
         return np.maximum(self.floors, _at(threshold, self.order.place_rates))
 
     def readable(self, threshold: float) -> Floats:
@@ -226,11 +226,11 @@ class EarlierPlaces:
         return _in_turn(self.order, self.at(threshold))
 
     def cost(self, threshold: float) -> float:
-        """Compute the expected cost of new labels, in mean items."""
+        """Compute the expected cost of new labels at a threshold, in mean items."""
         return float((self.order.costs * (self.at(threshold) - self.before)).sum())
 
     def threshold(self, budget: float) -> float:
-        """Compute the T at which new labels cost the budget on average; infinite if the budget pays for everything."""
+        """Find the threshold at which new labels cost the budget on average; infinite if it pays for everything."""
         if self.cost(math.inf) <= budget:
             return math.inf
         low, high = -700.0, 700.0
@@ -311,7 +311,7 @@ def _carried(design: Design, in_hand: EarlierLabels, place_probs: Floats) -> Des
 
 
 def _at(threshold: float, rates: Floats) -> Floats:
-    """Compute the probability of every place at a threshold, min(1, T r)."""
+    """Compute the inclusion probability of every place at a threshold T: min(1, T rate)."""
     with np.errstate(over="ignore", invalid="ignore"):
         return np.where(rates > 0, np.minimum(1.0, threshold * rates), 0.0)
 

@@ -115,7 +115,7 @@ class History:
         return planned_of(order, (target,), _weights_of(target, 1.0)[None], beliefs, known, self.looks)[1][0]
 
     def path(self, seen: LabelsSoFar, kept: Floats | None = None) -> tuple[Floats, Ints]:
-        """Compute place rates determined by the labels so far (0 for others), and places to judge per query.
+        """Compute place rates determined by the labels so far (0 for others) and the number of places to judge.
 
         Parameters
         ----------
@@ -139,7 +139,10 @@ class History:
         return self._left(seen)[2]
 
     def _left(self, seen: LabelsSoFar) -> tuple[Floats, Floats, Ints]:
-        """Compute C by place over all targets, the share of continuing users, and the label count where values stop."""
+        """Compute the variance left after each place, the share of users who continue, and the stop of each query.
+
+        Combined over all targets. The stop is the number of labels after which no value can change.
+        """
         owners = seen.order.place_queries
         left, shares = np.zeros((2, owners.size))
         stops = np.zeros(seen.order.n_queries, dtype=np.int64)

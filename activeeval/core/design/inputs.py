@@ -145,7 +145,7 @@ class DesignInput:
         return [float(w) for w in weights]
 
     def target_weights(self, weights: Sequence[float] | Literal["minimax"] | None) -> Sequence[float]:
-        """Return ω of each target: given, equal-loss (None) or "minimax"; empty for a single target."""
+        """Return the weight of each target: as given, equal-loss (None) or "minimax"; empty for a single target."""
         query_probs = self.places.pool.query_probs
         if len(self.targets) == 1:
             return ()

@@ -24,7 +24,7 @@ from activeeval.core.types import Floats, Ints
 
 
 def label_values(target: Target, beliefs: GradeProbs, items: Ints) -> Floats:
-    """Compute the variance that each item's label removes from a target with an ideal: w above, shape (items.size,).
+    """Compute the variance that each item's label removes from a target with an ideal (w of the module), (items.size,).
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def label_values(target: Target, beliefs: GradeProbs, items: Ints) -> Floats:
 
 
 def _moments(beliefs: GradeProbs, owners: Ints, items: Ints, terms: Terms) -> tuple[Floats, Floats, Floats]:
-    """Compute E[v], Var[v] and P(v > 0) of items, shape (items.size,) each."""
+    """Compute mean and variance of the items' gains, and their probability to be above 0; shape (items.size,) each."""
     weights, nodes = beliefs.weights[owners], beliefs.nodes[:, items]
     columns = (terms.values, terms.values**2, (terms.values > 0).astype(np.float64))
     mean, square, relevant = (mean_over_nodes(weights, nodes @ column) for column in columns)
@@ -72,7 +72,10 @@ def _ideals(owners: Ints, n: int, mean: Floats, relevant: Floats, terms: Terms) 
 
 
 def _precision_slopes(target: Target, items: Ints, mean: Floats, depth: int) -> tuple[Floats, Floats]:
-    """Compute ∂N/∂v and E[N] of each item, N = Σ_i (r_i / i)(1 + Σ_{j<i} r_j), of one list or a difference."""
+    """Compute each item's slope and share of the expected numerator of average precision, of one list or a difference.
+
+    ∂N/∂v and E[N] by item, N = Σ_i (r_i / i)(1 + Σ_{j<i} r_j) with relevances r.
+    """
     place, slopes, numerator = np.full(target.pool.n_items, -1), np.zeros(items.size), np.zeros(items.size)
     place[items] = np.arange(items.size)
     for sign, ranking in ((1.0, target.ranking), (-1.0, target.other)):

@@ -62,7 +62,7 @@ class Queue:
         return np.searchsorted(self.spent, budgets * (1 + ROUNDING), side="right")
 
     def level_after(self, n_units: int) -> float:
-        """Return T once ``n_units`` are taken, the level of the next unit; infinite if no unit is left."""
+        """Return the sampling level reached by the first ``n_units``: that of the next unit, or infinite."""
         return float(self.unit_levels[n_units]) if n_units < self.unit_levels.size else math.inf
 
     def selection(self, n_units: int) -> Selection:
@@ -135,7 +135,7 @@ class Levels(Scheme):
         return None if budget >= two else Caution("warning", "two units", {"budget": budget, "needed": two})
 
     def inclusion_probs(self, order: Order, budget: float) -> tuple[Floats, Floats]:
-        """Return π of every query and a of every place at a budget, on average."""
+        """Return the inclusion probabilities of every query and of every place at a budget, on average."""
         return order.inclusion_probs(order.level_for(budget))
 
     def mean_size(self, query_probs: Floats) -> float:

@@ -95,7 +95,7 @@ class RatePlan:
         )
 
     def variance(self, turned_to: Floats, judged: Floats) -> float:
-        """Compute the variance at probabilities ρ (n_queries,) of queries and a (n_wanted,) of places."""
+        """Compute the variance of the estimate at probabilities of queries (n_queries,) and places (n_wanted,)."""
         return _left(self.of_query, turned_to) + _left(self.of_open, judged)
 
     def chances(self, budget: float) -> tuple[Floats, Floats]:
@@ -106,7 +106,7 @@ class RatePlan:
         return self._chances(self.order.level_for(budget))
 
     def _chances(self, level: float) -> tuple[Floats, Floats]:
-        """Compute ρ and a at a level."""
+        """Compute the probabilities of queries and of wanted places at a level."""
         pi, a = self.order.inclusion_probs(level)
         return pi, a[self.places]
 
@@ -182,7 +182,7 @@ class RatePlan:
 
 
 def _left(variances: Floats, chances: Floats) -> float:
-    """Compute Σ V (1/a − 1) over the terms with V ≠ 0."""
+    """Compute the variance Σ V (1/a − 1) at probabilities a, over the terms with V ≠ 0."""
     varies = variances != 0
     with np.errstate(divide="ignore"):
         return float((variances[varies] * (1.0 / chances[varies] - 1.0)).sum())

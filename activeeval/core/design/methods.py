@@ -238,7 +238,7 @@ class Method:
     def draw_probs(
         self, query_probs: Floats, columns: Sequence[Floats], cheapest: float, unit: float, share: float
     ) -> Floats:
-        """Compute q of queries drawn with replacement and judged whole, eqs. (16), (17), shape (n_queries,).
+        """Compute the draw probabilities q of queries judged whole, with replacement; eqs. (16), (17); (n_queries,).
 
         Parameters
         ----------
@@ -280,7 +280,7 @@ class Method:
         )
 
     def looked(self, design: Design, weights: Sequence[float]) -> Design:
-        """Add the history to a design whose rates follow labels; ``weights`` are ω of its targets."""
+        """Add the history of adaptive depth to a design, if the method has one; ``weights`` are of the targets."""
         if self.looks == "off":
             return design
         assert design.beliefs is not None

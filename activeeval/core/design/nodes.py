@@ -67,7 +67,7 @@ def informed_weights(offsets: Ints, nodes: Floats, weights: Floats, known: Ints)
 
 
 def shifted_probs(probs: Floats) -> Floats:
-    """Shift the logits of p(y > k) of probabilities (n_items, n_grades) by each of `SHIFTS`."""
+    """Shift grade probabilities (n_items, n_grades) up or down: the logits of p(y > k) move by each of `SHIFTS`."""
     out = np.empty((len(SHIFTS), *probs.shape))
     odds = np.clip(1.0 - np.cumsum(probs, axis=1)[:, :-1], _SMALLEST, 1 - _SMALLEST)
     odds /= 1.0 - odds

@@ -301,7 +301,7 @@ class OrderPlaces:
         is_nested: bool,
         least: Floats | None = None,
     ) -> Order:
-        """Build the order with rates of p times the given values of queries and wanted places.
+        """Build the order whose rates are the query probability times the given values of queries and wanted places.
 
         Parameters
         ----------

@@ -22,7 +22,8 @@ from activeeval.core.types import Floats
 class PrefixReading(Reading):
     """A target on an order whose queries are judged down to a depth.
 
-    L̃ = m + Σ_{k ≤ depth} D_k / G_k, unbiased for any model.
+    A query's value is estimated by L̃ = m + Σ_{k ≤ depth} D_k / G_k, with the prediction m, the change D_k of the
+    expected value by the k-th label, and the probability G_k of judging it: unbiased for any model.
 
     Attributes
     ----------

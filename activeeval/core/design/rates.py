@@ -176,7 +176,7 @@ def weighed(places: OrderPlaces, ratios: Ratios, query_probs: Floats) -> tuple[F
 def variance_left(
     places: OrderPlaces, variances: Variances, ratios: Ratios, query_probs: Floats, *, is_nested: bool
 ) -> float:
-    """Compute the variance at these rates if none is clipped: Σ p V / rate over queries and wanted places."""
+    """Compute the variance of the estimate at unclipped rates: Σ p V / rate over queries and wanted places."""
     owners = places.open_queries
     of_query = of_stage(places, variances, is_nested=is_nested)
     left = 0.0

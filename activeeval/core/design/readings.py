@@ -125,7 +125,7 @@ class Reading:
         return least
 
     def settled_by(self, selection: Rows) -> NDArray[np.bool_]:
-        """Flag selected queries that are certain at the selection's level: every place that matters has probability 1.
+        """Flag selected queries that are certain at the selection's level: all places that matter have probability 1.
 
         Such a query is always selected: its numbers are below 1, all its places below level 1 / rate.
         """
@@ -157,13 +157,13 @@ class Reading:
 
     @cached_property
     def regressors(self) -> Floats:
-        """Regressors of every query, shape (n_queries, k), known before judging: 1, m(x), and m(x) of other models."""
+        """Regressors of every query, (n_queries, k): 1, the predicted value, and that of other models."""
         columns = (np.ones_like(self.predictions), np.nan_to_num(self.predictions))
         return np.column_stack((*columns, *self._extra_predictions))
 
     @property
     def _extra_predictions(self) -> list[Floats]:
-        """E[L | x] of every query under each of the other models."""
+        """Expected value of every query under each of the other models."""
         return [] if self.beliefs is None else [self.target.moments(probs).mean for probs in self.beliefs.extra_models]
 
     @cached_property
@@ -297,7 +297,7 @@ class WholeQueryJudge(ReadingJudge):
         return JudgedTotals(totals=totals, within=np.zeros((len(totals), n_products(totals.shape[1]))))
 
     def _expected(self, selection: Rows) -> Floats:
-        """Compute L of the queries, with the model's expectation given all other labels for unjudgeable items."""
+        """Compute the values of the queries, with the model's expectation for items that cannot be judged."""
         reading, order = self.reading, self.reading.order
         missing = selection.places[self.labels.grades[order.items[selection.places]] < 0]
         if reading.beliefs is None or missing.size == 0:

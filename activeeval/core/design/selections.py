@@ -38,7 +38,7 @@ class Selection:
 
     @property
     def levels(self) -> Floats:
-        """Level T, repeated for every query."""
+        """Sampling level, repeated for every query."""
         return np.full(self.queries.size, self.level)
 
     def within(self, queries: NDArray[np.bool_]) -> Selection:

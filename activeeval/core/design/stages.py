@@ -117,7 +117,7 @@ class WholeQueries:
         return wanted_places(targets, known)
 
     def moments(self, target: Target, beliefs: GradeProbs) -> Moments:
-        """Compute mean and variance of each query's value given the known grades, m(x) and Var[L | x]."""
+        """Compute mean and variance of each query's value under the model, given the known grades."""
         return target.moments(beliefs.nodes, beliefs.weights)
 
     def variances(self, target: Target, places: OrderPlaces, beliefs: GradeProbs | None) -> Variances:
@@ -186,7 +186,7 @@ class Depth:
         return wanted_places(targets, known, priority)
 
     def variances(self, target: Target, places: OrderPlaces, beliefs: GradeProbs) -> Variances:
-        """Compute the expected squared change E[D_k²] of the query's value at each place, over simulated labels."""
+        """Compute the expected squared change of a query's value by the label of each place, over simulated labels."""
         terms = target.terms(beliefs.max_grade + 1)
         arrays = walked(target, terms, beliefs, places.offsets, places.items)
         squares, lengths = np.zeros(places.items.size), np.maximum(np.diff(places.offsets), 1)
@@ -299,7 +299,10 @@ WHOLE, DEPTH, ITEMS = WholeQueries(), Depth(), Items()
 
 
 def _item_variances(target: Target, beliefs: GradeProbs, items: Ints) -> Floats:
-    """Compute c_i² E[(g_i − μ_i)²] of items, with a share `_LEARNT` of the variance between nodes."""
+    """Compute the variance that each item's label removes, with half of the variance between nodes.
+
+    c_i² E[(g_i − μ_i)²] with gains g, expected gains μ and rank weights c.
+    """
     gains = target.terms(beliefs.max_grade + 1).values
     weights = beliefs.weights[target.pool.item_queries[items]]
     nodes = beliefs.nodes[:, items]
@@ -312,7 +315,7 @@ def _item_variances(target: Target, beliefs: GradeProbs, items: Ints) -> Floats:
 
 
 def _as_doubted(places: OrderPlaces, variances: Variances) -> Floats:
-    """Return V of wanted places with a share of each query's total spread over its places in proportion to cost."""
+    """Return the variances of wanted places, with a share of each query's total spread over them by cost."""
     owners, costs, n = places.open_queries, places.open_costs, variances.of_query.size
     whole, cost = (np.bincount(owners, each, minlength=n) for each in (variances.of_open, costs))
     density = np.divide(whole, cost, out=np.zeros(n), where=cost > 0)
@@ -333,7 +336,7 @@ def _least_depth_shares(target: Target, places: OrderPlaces) -> Floats:
 def _expect(
     arrays: tuple[Any, ...], first: int, last: int, hashes: NDArray[np.uint64], n_samples: Ints, squares: Floats
 ) -> None:
-    """Fill E[D²] of a block of queries, over labels drawn from the model."""
+    """Fill ``squares``, the expected squared changes by place, for a block of queries, over simulated labels."""
     f0, no_grades, nothing = np.empty(n_samples.size), sealed(np.empty(0), np.int64), np.empty(0)
     sequential_values.reveal(*(*arrays, (first, last), NO_DEPTHS, no_grades, hashes, n_samples, f0, nothing, squares))
 

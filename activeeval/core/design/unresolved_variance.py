@@ -62,7 +62,10 @@ class LabelsSoFar:
 
 
 def left_of(target: Target, seen: LabelsSoFar) -> tuple[Floats, Floats, Ints]:
-    """Compute C after each place's label, the share of users who continue, and the label count at which values stop."""
+    """Compute the variance left after each place's label, the share of continuing users, and each query's stop.
+
+    The stop is the number of labels after which no further label can change the value.
+    """
     with ThreadPoolExecutor(n_threads()) as threads:
         blocks = _blocks(seen.order.offsets)
         work = [
@@ -79,9 +82,9 @@ _NO_PATHS = sealed(np.empty(0), np.int64)
 def _walk(
     target: Target, seen: LabelsSoFar, n_paths: Ints, part: _QueryBlock, n_sets: int
 ) -> tuple[Floats, Floats, Floats, Ints]:
-    """Compute C before and after each place of a block, shares of continuing users, and label counts where values stop.
+    """Compute the variance left before and after each place of a block, shares of continuing users, and stops.
 
-    Each array has a row for each set of labels.
+    Each array has a row for each set of labels; see `left_of`.
     """
     order, terms = seen.order, target.terms(seen.beliefs.max_grade + 1)
     codes, values = seen.labels.coded(terms.values)
@@ -100,7 +103,10 @@ def _walk(
 def planned_of(
     order: Order, targets: Sequence[Target], omega: Floats, beliefs: GradeProbs, known: Ints, looks: Bools
 ) -> tuple[Floats, tuple[PlannedVariance, ...]]:
-    """Compute S, `History.alive` and the mean rate, shape (3, n_places), and each target's planned variance curve."""
+    """Plan adaptive depth: three arrays by place, and each target's planned variance as a curve over levels.
+
+    The rows of shape (3, n_places) are the planned variance left (S), `History.alive` and the mean rate.
+    """
     of_places, parts = np.zeros((3, order.items.size)), []
     with ThreadPoolExecutor(n_threads()) as threads:
         arguments = (order, targets, omega, beliefs, known, looks)
@@ -187,9 +193,9 @@ class _QueryBlock:
         return self.owners.size
 
     def paths(self, order: Order, ratios: Floats, shares: Floats, stops: Ints, looks: Bools) -> tuple[Floats, Bools]:
-        """Compute, for each set of labels with its ratios ρ, the rates of places and which of them are still judged.
+        """Compute, for each set of labels, the rates of places and which places are still judged.
 
-        Both of shape (n_sets, n_places).
+        ``ratios`` are those of the variance left to the planned one. Both results have shape (n_sets, n_places).
         """
         places = slice(self.first_place, self.first_place + self.n_places)
         wanted = wanted_of(order)[self.queries]
@@ -212,7 +218,7 @@ def made_of(order: Order) -> tuple[Floats, Floats]:
 
 
 def segment_probs(target: Target, order: Order) -> Floats:
-    """Compute p of every query within a target's segment, normalized; 0 outside."""
+    """Compute the query probabilities within a target's segment, normalized; 0 outside."""
     p = order.query_probs if target.within is None else np.where(target.within, order.query_probs, 0.0)
     return np.asarray(p / p.sum()) if target.within is not None else p
 

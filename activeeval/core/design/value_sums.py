@@ -10,7 +10,7 @@ from activeeval.core.types import Bools, Floats
 
 
 def n_products(width: int) -> int:
-    """Count the products of y and its regressors, ``width`` of them together: an upper triangle."""
+    """Count the products of ``width`` variables, each pair once: the size of an upper triangle."""
     return width * (width + 1) // 2
 
 

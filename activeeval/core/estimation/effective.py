@@ -95,7 +95,7 @@ def effective_sample_size(evidence: Evidence, reading: Reading, selection: Selec
 def value_variance(
     evidence: Evidence, evaluated: EstimatorResult, reading: Reading, selection: Selection
 ) -> ValueVariance:
-    """Estimate the variance of values between queries, Ŝ², by the equations above.
+    """Estimate the variance of values between queries (Ŝ² of the module).
 
     ``evaluated`` is the sample's estimate for the pool.
     """
@@ -109,7 +109,10 @@ def value_variance(
 def _as_a_whole(
     evidence: Evidence, evaluated: EstimatorResult, reading: Reading, selection: Selection
 ) -> tuple[float, ValueVariance]:
-    """Compute Σ p L of certain queries, and estimate Σ p (L − R̂)² of the open ones from their values."""
+    """Compute the known sum of certain queries, and estimate the squared deviations of open ones from their values.
+
+    Σ p L of the certain queries and Σ p (L − R̂)² of the open ones.
+    """
     weights = evidence.open_share * evidence.importance_weights / evidence.importance_weights.sum()
     beyond, s = evidence.values - evaluated.value, evidence.within[:, 0]
     total = float(weights @ (beyond**2 - s))
@@ -120,7 +123,10 @@ def _as_a_whole(
 def _by_items(
     evidence: Evidence, evaluated: EstimatorResult, reading: Reading, selection: Selection
 ) -> tuple[float, ValueVariance]:
-    """Compute Σ p L of certain queries, and estimate Σ p (L − R̂)² of the open ones from residuals of predictions."""
+    """Compute the known sum of certain queries, and estimate the squared deviations of open ones from residuals.
+
+    Σ p L of the certain queries and Σ p (L − R̂)² of the open ones.
+    """
     is_settled = reading.settled_by(selection)
     is_open = reading.is_open.copy()
     is_open[selection.queries[is_settled]] = False

@@ -181,10 +181,11 @@ def _evaluate(evidence: Evidence) -> EstimatorResult:
 def _with_plan(
     observed: Floats, degrees: Floats, n_open: NDArray[np.int64], levels: Floats, reading: Reading | None
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Compute V*, its degrees of freedom, V̂ and the planned variance of samples at levels, shape (n,) each.
+    """Combine the observed variances of samples with the variances planned at their levels; shape (n,) each.
 
-    If several queries show no spread, or hardly any relative to equally likely grades, V̂ becomes infinite and V* is
-    the planned variance or that under equally likely grades, whichever is larger.
+    Returns V*, its degrees of freedom, V̂ and the planned variance. If several queries show no spread, or hardly any
+    relative to equally likely grades, V̂ becomes infinite and V* is the planned variance or that under equally likely
+    grades, whichever is larger.
     """
     if reading is None or np.isinf(levels).all():  # nothing is left to chance, or the scheme has no levels
         return observed, degrees, observed, np.zeros_like(observed)
@@ -252,7 +253,7 @@ def estimate(evidence: Evidence, method: str, scope: str = "pool") -> Estimate:
 
 
 def population_variance(evidence: Evidence, result: EstimatorResult) -> float:
-    """Estimate the variance that the choice of the pool adds, S² / N.
+    """Estimate the variance that the choice of the pool adds: S² / N, the variance between queries over their number.
 
     S² (1 − Σ p²) is the mean of L² minus R², estimated without bias by R̂² − V̂, and N is 1 / Σ p². L² is known for
     certain queries. For the open ones it is estimated by the weighted mean of unbiased squares, minus the squares of
@@ -295,7 +296,7 @@ def joint_degrees(of_pool: float, degrees: float, added: float, of_added: float)
 
 
 def _degrees_of_choice(evidence: Evidence, result: EstimatorResult) -> float:
-    """Compute the degrees of freedom of S² from the queries' shares of it by the rule for V̂; at most N − 1.
+    """Compute the degrees of freedom of the variance between queries, by the same rule as for V̂; at most N − 1.
 
     Certain queries count with equal shares.
     """

@@ -89,7 +89,7 @@ class Evidence:
 
     @property
     def importance_weights(self) -> Floats:
-        """Importance weight of each open query: p/q, or p/π."""
+        """Importance weight of each open query: its probability in the pool over its draw or inclusion probability."""
         return self.query_probs / self.inclusion_probs
 
     @property
@@ -98,7 +98,10 @@ class Evidence:
         return 1 - self.inclusion_probs
 
     def solved(self, contributions: Floats) -> tuple[float, float, float, float]:
-        """Compute the open queries' part of R̂, V̂, its degrees of freedom and plain V̂; fill contributions (n,)."""
+        """Estimate the open queries' part of the value, with its variance; fill ``contributions`` (n,).
+
+        Returns the value, the variance V̂, its degrees of freedom, and the plain V̂.
+        """
         value, variance, freedom, plain = estimates.linear_estimate(
             *self._arrays, self.is_fitted, contributions, self._beyond
         )
@@ -133,7 +136,7 @@ class Evidence:
         return np.asarray(np.maximum(keep * contributions**2 + (1 - keep) * lifted**2 * s, 0.0))
 
     def variance_errors(self, contributions: Floats, variance: float) -> Floats | None:
-        """Compute each row's part of the relative error of V̂; None if only the degrees of freedom describe it."""
+        """Compute each row's part of the relative error of the variance; None if degrees of freedom describe it."""
         return None
 
 
@@ -147,7 +150,7 @@ class ReplacementEvidence(Evidence):
         return np.ones_like(self.inclusion_probs)
 
     def solved(self, contributions: Floats) -> tuple[float, float, float, float]:
-        """Compute R̂, V̂, its degrees of freedom, and V̂ again as the plain one; see `Evidence.solved`."""
+        """Estimate the value, its variance, the degrees of freedom, and the variance again; see `Evidence.solved`."""
         values = np.ascontiguousarray(self.values)
         value, variance, freedom = estimates.ratio_estimate(self.importance_weights, values, contributions)
         return value, variance, freedom, variance

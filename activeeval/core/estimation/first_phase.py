@@ -116,7 +116,7 @@ class FirstPhaseValues:
         return np.asarray(distances**2 / np.maximum(1 - shares, _LEAST_ROOM) - self.within)
 
     def variance(self, centres: Floats, shares: Floats) -> tuple[float, Floats]:
-        """Compute A, and each row's contribution to it, shape (n,)."""
+        """Estimate the variance added by the draw from the log (A of the module), and each row's part of it, (n,)."""
         cost, squares, left = self.costs_of_choice, self.squares(centres, shares), self.are_left
         weights = cost[self.queries] / self.chances
         if self.by_items:
@@ -180,7 +180,10 @@ class FirstPhaseValues:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JudgedValues:
-    """Judged queries, or draws of them, with y, s, a and certainty as in `FirstPhaseValues`."""
+    """Judged queries, or draws of them, with values, variances within, probabilities and certainty.
+
+    The attributes are those of `FirstPhaseValues`.
+    """
 
     queries: Ints
     values: Floats
