@@ -158,7 +158,7 @@ def raise_all(problems: Sequence[FormatError], advice: str = "", *, field: str |
         raise CellsError(problems, advice, field=field)
 
 
-AT_ONCE = "what may have to be judged at once ({} at most)"
+AT_ONCE = "the most expensive unit ({} at most)"
 
 
 class BudgetError(ActiveEvalError, ValueError):
@@ -205,7 +205,7 @@ class StateError(ActiveEvalError, RuntimeError):
     ...     campaign.estimate()
     ... except StateError as error:
     ...     print(error)
-    the first block is not complete, so there is nothing that may be read: of its 1 units 1 were not asked for
+    the first block is not complete, so no estimate is possible yet: of its 1 units 1 were not requested
     """
 
 
@@ -287,13 +287,13 @@ def unseen_difference(ids: Iterable[str], others: Iterable[str]) -> str:
     Examples
     --------
     >>> print(unseen_difference(["caf\u00e9"], ["tea", "cafe\u0301"]))
-    ; 'caf\\xe9' and 'cafe\\u0301' look the same and are not: make their Unicode form and their blanks alike
+    ; 'caf\\xe9' and 'cafe\\u0301' look the same but differ: use the same Unicode form and the same blanks
     """
     by_form = {_as_seen(other_id): other_id for other_id in others}
     for known_id in ids:
         other_id = by_form.get(_as_seen(known_id), known_id)
         if other_id != known_id:
-            differ = "look the same and are not: make their Unicode form and their blanks alike"
+            differ = "look the same but differ: use the same Unicode form and the same blanks"
             return f"; {known_id!a:.200} and {other_id!a:.200} {differ}"
     return ""
 

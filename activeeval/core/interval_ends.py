@@ -198,7 +198,7 @@ class Shares:
             If there are no values.
         """
         if not values.size:
-            raise InputError("shares are of values that were judged, got none: judge a query first")
+            raise InputError("shares need at least one judged value: judge a query first")
         if weights is None or np.ptp(weights) <= ROUNDING * weights.max():
             weights = np.ones(values.size)  # equal weights become exact counts
         digits = ROUNDING * max(float(np.abs(values).max()), np.finfo(float).tiny)

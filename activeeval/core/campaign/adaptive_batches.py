@@ -114,7 +114,7 @@ class AdaptiveBatches:
         level = float(levels[first]) if first < levels.size else math.inf
         larger_pool = self.planned.order.larger_pool
         if larger_pool is not None and level > larger_pool.horizon:
-            raise StateError(f"these queries were gathered for a smaller budget than {budget:g}: gather for it")
+            raise StateError(f"these queries were gathered for a budget below {budget:g}: gather them again")
         return level
 
     def lowest(self) -> QueryPaths | None:
@@ -302,4 +302,4 @@ class AdaptiveBatches:
         name = self.planned.pool.query_texts[
             self.planned.order.place_queries[int(np.argmin(np.where(self.is_next, self.levels, math.inf)))]
         ]
-        return f"a place of query {name!r} came up, which the budget cannot pay for"
+        return f"the next place, of query {name!r}, exceeds the budget"

@@ -37,7 +37,7 @@ from activeeval.core.results import Estimate, Interval
 
 Judge = Callable[[str, list[str]], Sequence[int | None]]
 
-_NOTHING = "the first block is not complete, so there is nothing that may be read"
+_NOTHING = "the first block is not complete, so no estimate is possible yet"
 
 
 class Campaign(Record):
@@ -342,13 +342,13 @@ class Campaign(Record):
     def _incomplete(self) -> StateError:
         """Build the error for a campaign in which nothing may be read yet."""
         if self._is_strict:
-            return StateError("the lowest unit waits for grades, so there is nothing that may be read")
+            return StateError("the lowest unit waits for grades, so no estimate is possible yet")
         if self.paths is not None:
             return self._incomplete_batch()
         end, units = self.drawing.block_ends[0], self._labels.units
         n_asked = min(len(units), end)
         waiting = [unit for unit in units[:end] if self._labels.waits(unit)]
-        parts = [f"{end - n_asked} were not asked for"] if n_asked < end else []
+        parts = [f"{end - n_asked} were not requested"] if n_asked < end else []
         if waiting:
             first = f"unit {waiting[0].number} of query {waiting[0].query_id!r}"
             parts.append(f"{len(waiting)} wait for grades, the first is {first}")
@@ -358,6 +358,6 @@ class Campaign(Record):
     def _incomplete_batch(self) -> StateError:
         """Build the same error for a campaign with adaptive depth."""
         if not (n := self.progress.waiting + sum(len(unit.items) for unit in self.planned[len(self.units) :])):
-            return UndrawnError(f"{_NOTHING}: what comes next follows from what was judged, and is to be drawn first")
+            return UndrawnError(f"{_NOTHING}: the labels so far determine the next batch: draw it first")
         waiting = next(unit for unit in self.planned if unit.number > len(self.units) or self.n_open(unit))
         return StateError(f"{_NOTHING}: {n} items wait, the first of batch {waiting.block}, query {waiting.query_id!r}")

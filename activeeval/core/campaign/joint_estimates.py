@@ -206,10 +206,10 @@ def check_closed(campaign: Campaign, number: int) -> None:
     """Raise StateError unless a round is judged to its end: an incomplete round would bias everything that follows."""
     n_waiting, n_more = len(campaign.waiting), len(campaign.planned) - len(campaign.units)
     if n_waiting or n_more:
-        reason = f"{n_waiting} units wait and {n_more} were not asked for"
+        reason = f"{n_waiting} units wait and {n_more} were not requested"
         raise StateError(f"round {number} is not judged to its end: {reason}")
     if campaign.goes_on:
-        raise StateError(f"round {number} is not judged to its end: what comes next follows from its labels")
+        raise StateError(f"round {number} is not judged to its end: its labels determine a next batch")
 
 
 def check_rounds(campaigns: Sequence[Campaign], targets: Sequence[Target | None], *, knows_all: bool = False) -> None:
@@ -221,17 +221,18 @@ def check_rounds(campaigns: Sequence[Campaign], targets: Sequence[Target | None]
         design, before = campaign.design, campaigns[k - 2]
         is_same = all(map(np.array_equal, pool_hashes(design.pool), hashes))
         if not is_same or not np.allclose(design.pool.query_probs, first.pool.query_probs, rtol=1e-9):
-            raise InputError(f"rounds are of one pool: that of round {k} is another than that of the first")
+            raise InputError(f"all rounds must be of one pool: that of round {k} differs from that of round 1")
         if not _asks_the_same(of_rounds[k - 1], of_rounds[0]):
-            raise InputError(f"rounds answer one question: {of_rounds[k - 1].name} of round {k} asks other rankings")
+            name = of_rounds[k - 1].name
+            raise InputError(f"all rounds must have one target: {name} of round {k} has another measure or ranking")
         if any(campaign.key == other.key for other in campaigns[: k - 1]):
-            raise InputError(f"round {k} was drawn with the numbers of an earlier one: it says nothing of its own")
+            raise InputError(f"round {k} was drawn with the numbers of an earlier round: draw it with another seed")
         lost = np.flatnonzero((before.grades >= 0) & (design.known < 0))
         if lost.size and not knows_all:
             place = design.pool.place(int(lost[0]))
             raise InputError(
                 f"round {k} was drawn without the grades of round {k - 1} ({place} and {lost.size - 1} more): "
-                "name the rounds in order, and draw each with those before as `judged`",
+                "name the rounds in order, and draw each with the grades of all earlier ones as `judged`",
                 field="judged",
             )
 

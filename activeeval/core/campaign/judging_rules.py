@@ -40,4 +40,4 @@ class Rules:
             whole_number(getattr(self, name), name, 1)
         if self.adjudicate and self.judges_per_item != 2:
             n = self.judges_per_item
-            raise InputError(f"`adjudicate` is for two judges an item, got {n}", field="judges_per_item")
+            raise InputError(f"`adjudicate` requires two judges per item, got {n}", field="judges_per_item")

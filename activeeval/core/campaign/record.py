@@ -173,7 +173,7 @@ class Record(RequestedUnits):
             raise InputError(f"a log holds what happened in a campaign, got {event!r}")
         if event.kind == "drawn":
             if self._state.ended:
-                raise StateError(f"the log goes on after its end: unit {event.unit}")
+                raise StateError(f"the log continues after its end: unit {event.unit}")
             if len(self._labels.units) == len(self.planned):
                 self.go_on()
             self._check_unit(len(self._labels.units), event)
@@ -206,7 +206,7 @@ class Record(RequestedUnits):
         scale = "0, 1, 2 …" if top is None else f"0 … {top}"
         raise InputError(
             f"the grade of {self.drawn_design.pool.place(item)} must be one of {scale}, "
-            f"or None where it cannot be judged, got {brief(grade)}"
+            f"or None if it cannot be judged, got {brief(grade)}"
         )
 
     def _event(self, kind: str, **fields: Any) -> Event:

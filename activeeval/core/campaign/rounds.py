@@ -116,9 +116,7 @@ class Rounds:
             return None
         known = self.known
         if self.campaigns and not (self.campaigns[-1].grades >= 0).any():
-            raise StateError(
-                f"round {len(self.campaigns)} brought no label: there is nothing that the next could go by"
-            )
+            raise StateError(f"round {len(self.campaigns)} has no label: the next round has nothing to learn from")
         arguments: dict[str, Any] = {"judged": known, "max_grade": self.max_grade, **self._believe(known)}
         design = self.method.design(self.targets, **arguments, budget=self.budgets[len(self.campaigns)])
         self.campaigns = (*self.campaigns, Campaign(design, rng=self._rng))
@@ -152,7 +150,7 @@ class Rounds:
         nodes = np.empty((prior.size, pool.n_items, believed[0].nodes.shape[2]))
         for fold, fitted in enumerate(believed):
             if fitted.prior.size > 1 and not np.array_equal(fitted.prior, prior):
-                raise InputError("what is believed of the folds has nodes of different weights: give one query factor")
+                raise InputError("the models of the folds have different node weights: use one query factor for all")
             nodes[:, folds == fold] = fitted.nodes[:, folds == fold]
         beliefs = design.stage.model(GradeProbs.of(pool, nodes, prior, known=before))
         refitted = (design.stage.reading(target, design.order, beliefs, before) for target in design.targets)

@@ -171,7 +171,7 @@ class GradeProbs:
             If shapes do not fit the pool, a row is not a distribution, or a known grade is off the scale.
         """
         if factor is not None and node_weights is not None:
-            raise InputError("give nodes and their weights, or a query factor that makes them: not both")
+            raise InputError("give either nodes with `node_weights` or `factor`, not both")
         try:
             stored = np.asarray(grade_probs, dtype=np.float32)
         except (TypeError, ValueError, OverflowError):
@@ -182,7 +182,7 @@ class GradeProbs:
         grades = known_grades(pool, known, nodes.shape[2] - 1)
         weights = stored_weights if factor is None else factor.node_weights
         if weights.ndim != 1:
-            raise InputError("the nodes of a sample's query factor have one weight each, not one for every query")
+            raise InputError("node_weights of a sample must have shape (n_nodes,): the same for all queries")
         model_nodes = nodes_of(stored, factor)
         return cls(
             query_offsets=pool.query_offsets,

@@ -100,7 +100,7 @@ def least_cost(design_input: DesignInput, bounds: Sequence[float] | Floats, floo
     if limits.shape != (n,) or not (limits > 0).all():
         raise InputError(f"bounds must be {n} positive numbers, one for each target, got {bounds!r}")
     if floors is not None and design_input.places.overheads.any():
-        raise InputError("what goes on from earlier samples has no overheads", field="overhead")
+        raise InputError("a sample that continues earlier ones cannot have overheads per query", field="overhead")
     dual = _Dual.of(design_input, limits, floors)
     point, n_steps = dual.at(dual.start), 0
     while point.residual > _CLOSE and n_steps < _MOST_STEPS:

@@ -161,7 +161,7 @@ class CarriedScheme(Scheme):
             places_of=lambda unit: requested[ends[unit] : ends[unit + 1]],
             selection=lambda n_units: whole,
             block_ends=(queries.size,),
-            ended="all that came is judged",
+            ended="all sampled items are judged",
         )
 
 
@@ -208,7 +208,7 @@ class EarlierPlaces:
             If queries have overheads, because items then share the price of their query.
         """
         if order.overheads.any():
-            raise InputError("what goes on from earlier samples has no overheads", field="overhead")
+            raise InputError("a sample that continues earlier ones cannot have overheads per query", field="overhead")
         before = _before(order, in_hand)
         if most is None:
             return cls(order=order, before=before, floors=before)
@@ -286,7 +286,7 @@ def reread(design: Design, in_hand: EarlierLabels) -> Design:
     never = np.flatnonzero((order.place_rates > 0) & (before == 0))
     if never.size:
         place = order.pool.place(int(order.items[never[0]]))
-        raise InputError(f"{place} could never be drawn ({never.size} such items): it was in the lists of no sample")
+        raise InputError(f"{place} could never be drawn ({never.size} such items): no earlier list contains it")
     return _carried(design, in_hand, before).with_budget(max(order.cost, 1.0))  # any positive budget: none is spent
 
 

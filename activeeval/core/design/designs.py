@@ -171,7 +171,7 @@ class Design:
             If the set of known items differs.
         """
         if not np.array_equal(known >= 0, self.known >= 0):
-            raise InputError("grades that were known beforehand may be corrected; no item may come or go")
+            raise InputError("known grades may be corrected, but the set of known items must stay the same")
         beliefs, drawn_with = None, self.beliefs
         if drawn_with is not None:
             beliefs = self.stage.model(GradeProbs.of(self.pool, known=known, **drawn_with.made_of))
@@ -279,7 +279,7 @@ class Design:
             If it has no budget yet, or its draws have one planned end.
         """
         if self.budget is None:
-            raise InputError("there is no budget yet that could be topped up")
+            raise InputError("the design has no budget to top up: set one with with_budget")
         if not self.scheme.can_be_topped_up:
             raise InputError(f"{self.name!r} draws with replacement to one planned end: it cannot be topped up")
         check_budget(more)
@@ -297,9 +297,9 @@ class Design:
         if target is None:
             return self.readings[0]
         if not isinstance(target, Target):
-            raise InputError(f"a question is a Target, got {target!r}")
+            raise InputError(f"the target must be a Target, got {target!r}")
         if not np.array_equal(target.pool.query_probs, self.pool.query_probs):
-            raise InputError(f"{target.name} is of a pool whose queries have other probabilities than the sample's")
+            raise InputError(f"{target.name} is of a pool with other query probabilities than the sample's pool")
         for reading in self.readings:
             if reading.target.is_same(target):
                 return reading
@@ -309,7 +309,7 @@ class Design:
             raise InputError(_not_asked(target))
         if self.order.larger_pool is not None:
             raise InputError(
-                f"{target.name} was not asked when these queries were gathered of a larger pool: ask it then"
+                f"{target.name} was no target when these queries were gathered from a larger pool: name it then"
             )
         check_pool(self.pool, target.ranking)
         return replace(self.stage.reading(target, self.order, self.beliefs, self.known), scale=self.scale)
@@ -366,5 +366,5 @@ class Design:
 def _not_asked(target: Target) -> str:
     """Format the error for a target that an adaptive sample was not drawn for."""
     of = "the ranking" if target.versus is None else "the difference"
-    asked = f"{target.name} of {of} was not asked when the sample was drawn, whose depths follow labels"
-    return f"{asked}: ask it then, measure and question, or draw with `adaptive_depth` off"
+    problem = f"{target.name} of {of} is not among the targets of this sample, whose depths follow labels"
+    return f"{problem}: name it when the sample is drawn, or draw with `adaptive_depth` off"

@@ -116,15 +116,15 @@ class Levels(Scheme):
         If a possible unit cost more than the first block, the estimate would be biased.
         """
         if expected:
-            raise InputError(f"{name!r} keeps its budget: an expected one is for draws with replacement")
+            raise InputError(f"{name!r} has a hard budget: an expected one is for draws with replacement")
         dearest = order.dearest_units
-        check_pays(budget, self.least(order), order, dearest, "may have to be judged at once")
+        check_pays(budget, self.least(order), order, dearest, "the most expensive unit")
         if blocks is None:
             blocks = quarters(budget, float(dearest.max(initial=0.0)))
         ends = tuple(float(end) for end in (*blocks, budget))
         if any(b <= a for a, b in pairwise(ends)):
             raise InputError(f"the budgets of blocks must ascend, got {[*blocks, budget]}")
-        check_pays(ends[0], self.least(order), order, dearest, "may have to be judged at once")
+        check_pays(ends[0], self.least(order), order, dearest, "the most expensive unit")
         return ends
 
     def caution(self, order: Order, budget: float) -> Caution | None:
@@ -150,7 +150,7 @@ class Levels(Scheme):
         ended = "everything is judged"
         if not math.isinf(queue.level_after(n)):
             name = order.pool.query_texts[queue.unit_queries[n]]
-            ended = f"a unit of query {name!r} came up, which the budget cannot pay for"
+            ended = f"the next unit, of query {name!r}, exceeds the budget"
         return DrawnUnits(
             queries=queue.unit_queries[:n],
             levels=queue.unit_levels[:n].tolist(),
@@ -184,7 +184,7 @@ class Levels(Scheme):
             if queue.cost > budget * (1 + ROUNDING) or math.isinf(limit):
                 return queue
             if order.larger_pool is not None:
-                raise StateError(f"these queries were gathered for a smaller budget than {budget:g}: gather for it")
+                raise StateError(f"these queries were gathered for a budget below {budget:g}: gather them again")
             limit = _higher(order, limit, queue.unit_levels.size)
 
     def below(self, order: Order, key: np.uint64, limit: float) -> Queue:

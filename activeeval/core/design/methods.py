@@ -4,7 +4,7 @@ Examples
 --------
 >>> for name in ("random", "depth", "items"):
 ...     print(f"{name}: {METHODS[name].when}")
-random: no model: random queries, none twice, judged whole
+random: no model: random queries without replacement, judged whole
 depth: best for ERR, RR, Success, nDCG, R, AP: lists judged to random depths
 items: best for DCG, RBP, P: items judged where it matters
 """
@@ -181,7 +181,7 @@ class Method:
         targets = checked_targets(targets)
         if beside and self.looks != "off":
             raise InputError(
-                "depths that follow labels weigh no questions beside those asked: adaptive_depth must be off"
+                "adaptive depth does not support further targets or segments: `adaptive_depth` must be off"
             )
         design_input = self.design_input([*targets, *beside], grade_probs, **model)
         omega = design_input.target_weights(weights)
@@ -223,7 +223,7 @@ class Method:
         known = known_grades(targets[0].pool, model.get("judged"), largest_grade(targets, model.get("max_grade")))
         bias = model.get("bias", 0.0)
         if not is_number(bias) or not 0 <= bias < math.inf:
-            raise InputError(f"the bias to be guarded against must be a finite number from 0 on, got {brief(bias)}")
+            raise InputError(f"`bias` must be a finite number of at least 0, got {brief(bias)}")
         self.scheme.check_asked(self.name, targets, known)
         beliefs = self._beliefs(targets, grade_probs, known, model)
         places = self.scheme.places(self.stage.places(targets, beliefs, known))
@@ -326,10 +326,10 @@ METHODS = {
     method.name: method
     for method in (
         _paper("passive", "the reference: queries drawn by traffic, judged whole", is_optimal=False),
-        _paper("active", "the paper's: a grade model is at hand and queries differ in cost"),
-        _paper("active_uniC", "active, but blind to cost: what a query costs is not known", ignores_cost=True),
-        _paper("active_uniD", "active without a grade model: nothing has been judged yet", ignores_model=True),
-        _levels("random", "no model: random queries, none twice, judged whole", WHOLE, is_optimal=False),
+        _paper("active", "the paper's: with a grade model, for queries that differ in cost"),
+        _paper("active_uniC", "as active, but ignores costs: for unknown costs of queries", ignores_cost=True),
+        _paper("active_uniD", "as active without a grade model: for a first sample", ignores_model=True),
+        _levels("random", "no model: random queries without replacement, judged whole", WHOLE, is_optimal=False),
         _levels("whole", "queries judged whole, with a model that need not be trusted", WHOLE),
         _levels("depth_plain", "as depth with a trusted model: exactly unbiased", DEPTH, is_fitted=False),
         _levels("depth", "best for ERR, RR, Success, nDCG, R, AP: lists judged to random depths", DEPTH),

@@ -90,13 +90,13 @@ class Order:
         """Raise InputError if the order was gathered for the sample of another key."""
         if self.larger_pool is not None and int(key) != self.larger_pool.key:
             raise InputError(
-                f"these queries were gathered for the key {self.larger_pool.key}: another's are not all here"
+                f"these queries were gathered for the key {self.larger_pool.key}: another key needs further queries"
             )
 
     def check_whole(self) -> None:
         """Raise InputError if the order holds only a part of a larger pool."""
         if self.larger_pool is not None:
-            raise InputError("this order holds what one sample needs of a larger pool: it says nothing of other levels")
+            raise InputError("this order was gathered for one sample of a larger pool: other levels cannot be computed")
 
     @property
     def n_queries(self) -> int:

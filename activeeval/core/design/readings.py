@@ -279,7 +279,7 @@ class ReadingJudge:
 
     def totals(self, selection: Rows) -> JudgedTotals:
         """Compute the totals of a selection."""
-        raise TypeError("a reading says what judging shows")
+        raise TypeError("subclasses implement `totals`")
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,6 +331,6 @@ def check_reaches(target: Target, order: Order, known: Ints, *, as_prefix: bool)
     if lost.size:
         place = target.pool.place(int(lost[0]))
         raise InputError(
-            f"{target.name} is out of this sample's reach: {place} could not be drawn "
-            f"({lost.size} such items); name the question when the sample is drawn"
+            f"{target.name} is not covered by this sample: {place} could not be drawn "
+            f"({lost.size} such items); name this measure and ranking when the sample is drawn"
         )

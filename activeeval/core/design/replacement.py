@@ -115,7 +115,7 @@ class ReplacementDraws:
         while True:
             query = int(self.queries[replication.locate(self.cumulative, random.random())])
             if query < 0:
-                raise StateError("a query came up that was not gathered: gather for a larger budget")
+                raise StateError("the sample needs a query that was not gathered: gather for a larger budget")
             yield query
 
     def run(self, key: np.uint64, budget: float, *, expected: bool = False) -> tuple[Ints, float, int | None]:
@@ -256,7 +256,7 @@ class Replacement(Scheme):
         elif blocks:
             raise InputError(f"{name!r} draws with replacement to one planned end: it has no blocks before that")
         else:
-            check_pays(budget, self.least(order), order, draws.costs, "one query may take")
+            check_pays(budget, self.least(order), order, draws.costs, "the most expensive query")
         return (float(budget),)
 
     def inclusion_probs(self, order: Order, budget: float) -> tuple[Floats, Floats]:

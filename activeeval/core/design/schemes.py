@@ -197,7 +197,7 @@ def ascending(budgets: Sequence[float]) -> Floats:
     """Check that budgets ascend and return them as an array."""
     array = np.asarray(budgets, dtype=np.float64)
     if array.ndim != 1 or array.size == 0 or np.any(np.diff(array) <= 0):
-        raise InputError(f"budgets must be given once each, in ascending order, got {list(budgets)}")
+        raise InputError(f"budgets must be distinct and ascending, got {list(budgets)}")
     return array
 
 
@@ -211,9 +211,9 @@ def check_budget(budget: float) -> float:
 def check_pays(budget: float, least: float, order: Order, costs: Floats, what: str) -> None:
     """Raise BudgetError if a budget is below the least valid one.
 
-    ``what`` describes, for the message, the most expensive of ``costs`` (n_queries,).
+    ``what`` names, in the message, the unit with the largest of ``costs`` (n_queries,).
     """
     if check_budget(budget) * (1 + ROUNDING) < least:
         query, dearest = repr(order.pool.query_texts[int(np.argmax(costs))]), float(costs.max(initial=0.0))
-        text = f"budget {budget:g} is below what {what}, {dearest:g} for {query}"
-        raise BudgetError(text, budget=budget, needed=least, what=f"what {what} ({{}} at most)")
+        text = f"budget {budget:g} is below the cost of {what}, {dearest:g} for {query}"
+        raise BudgetError(text, budget=budget, needed=least, what=f"{what} ({{}} at most)")

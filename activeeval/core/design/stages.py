@@ -268,7 +268,7 @@ class Items:
 
     def reading(self, target: Target, order: Order, beliefs: GradeProbs, known: Ints) -> Reading:
         """Build the reading of a target on an order; raises as `WholeQueries.reading` does."""
-        self._check(target, "; name the question when the sample is drawn: it is then one of depths")
+        self._check(target, "; name this measure when the sample is drawn, which then judges lists to depths")
         check_reaches(target, order, known, as_prefix=False)
         gains = target.terms(beliefs.max_grade + 1).values
         owners, by_node = order.place_queries, (beliefs.nodes @ gains)[:, order.items]

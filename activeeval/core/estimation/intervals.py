@@ -87,7 +87,7 @@ class Student:
     """The default interval: R̂ ± t se for a difference; see `activeeval.core.interval_ends` for the rule."""
 
     name: ClassVar[str] = "t"
-    when: ClassVar[str] = "the default: one look, planned beforehand"
+    when: ClassVar[str] = "the default: one analysis, planned beforehand"
 
     def interval(self, looks: Sequence[InterimLook], confidence: float) -> Interval:
         """Compute the interval at the last analysis."""
@@ -176,7 +176,7 @@ class GroupSequential:
     """
 
     name: ClassVar[str] = "group-sequential"
-    when: ClassVar[str] = "stop at the end of one of a few blocks that were planned beforehand"
+    when: ClassVar[str] = "stop at the end of any of a few blocks that are planned beforehand"
     spending: str = "obrien-fleming"
 
     def __post_init__(self) -> None:
@@ -194,8 +194,8 @@ class GroupSequential:
         strict_share(confidence, "confidence")
         if looks[-1].share > 1 + _ROUNDING:
             raise InputError(
-                f"group-sequential looks end with the budget they were planned for, this sample has "
-                f"{looks[-1].share:.3g} times as much: plan the larger budget's blocks beforehand, or take one look (t)"
+                f"group-sequential analyses end with their planned budget, this sample has "
+                f"{looks[-1].share:.3g} times as much: plan its blocks beforehand, or use one analysis (interval t)"
             )
         last = looks[-1].evaluated
         if last.variance == 0:
@@ -232,7 +232,7 @@ in 17; logit intervals were the default without `activeeval.core.interval_ends.S
 def find_interval(name: str) -> type[IntervalKind]:
     """Return an interval kind by its name, or raise InputError with the known names."""
     if name in RETIRED:
-        raise InputError(f"interval {name!r} is gone: t, the default, is the one to use")
+        raise InputError(f"interval {name!r} was removed: use t, the default")
     if name not in INTERVALS:
         raise InputError(f"unknown interval {name!r}; {did_you_mean(name, INTERVALS)}known: {', '.join(INTERVALS)}")
     return INTERVALS[name]

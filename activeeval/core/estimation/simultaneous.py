@@ -217,5 +217,5 @@ def rank_ranges(is_better: Bools) -> list[tuple[int, int]]:
     """
     n = len(is_better)
     if is_better.shape != (n, n):
-        raise InputError(f"who is better than whom must be a square of systems, got shape {is_better.shape}")
+        raise InputError(f"is_better must be a square matrix, got shape {is_better.shape}")
     return [(1 + int(is_better[:, k].sum()), n - int(is_better[k].sum())) for k in range(n)]

@@ -154,7 +154,7 @@ def replicate_with(
     scope, expected, n_jobs = options.get("scope", "pool"), options.get("expected", False), options.get("n_jobs", 1)
     if scope != "pool" and design.pool.draw is not None:
         raise InputError(
-            "repetitions are of the pool: the draw of its queries from a log is not replayed", field="scope"
+            "repetitions are for the scope pool only: the draw of its queries from a log is not repeated", field="scope"
         )
     design.with_budget(float(budgets[0]), (), expected=expected)
     digest = known_digest(pool_hashes(design.pool)[1], design.known)
@@ -197,7 +197,7 @@ class _ReplicationTask:
 @singledispatch
 def _runner(scheme: Scheme, task: _ReplicationTask) -> tuple[Run, int]:
     """Return the function that runs the repetitions of given keys, and the largest number of keys per call."""
-    raise TypeError(f"nobody has said how samples of {scheme!r} are drawn again and again")
+    raise TypeError(f"no simulation is implemented for scheme {scheme!r}")
 
 
 @_runner.register
@@ -252,7 +252,7 @@ def _with_replacement(scheme: Replacement, task: _ReplicationTask) -> tuple[Run,
     """Build the function that repeats draws with replacement."""
     order, budgets, expected = task.design.order, task.budgets, task.expected
     if not task.is_plain:
-        raise InputError(f"draws with replacement are replayed for t intervals of the pool, not for {task.kind.name!r}")
+        raise InputError(f"draws with replacement support only t intervals of the pool, not {task.kind.name!r}")
     everything = whole(order, np.arange(order.n_queries), 0.0)
     draws, values = scheme.draws_of(order), task.reading.judge(task.labels).totals(everything).totals[:, 0].copy()
     by_hash, costs = draws.queries, draws.costs

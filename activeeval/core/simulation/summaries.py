@@ -196,7 +196,7 @@ def simulate(
     """
     check_names(options, SimulationOptions)
     if "passive" not in designs:
-        raise InputError("simulate compares with passive: designs must hold a design named 'passive'")
+        raise InputError("designs must contain 'passive', the reference of all comparisons")
     scaled = ascending(budgets) * unit
     seeds = repetition_seeds(rng, repetitions)
     if isinstance(interval, str):
