@@ -1,7 +1,7 @@
-"""From a number to a verdict: the one place where an estimate with its interval becomes better, worse or undecided.
+"""Verdicts: the only place where an estimate with its interval becomes better, worse or undecided.
 
-`compare`, `estimate`, `score`, campaigns, the judging page, reports and watches make an `Answer` here, and print it.
-What should decide an answer that is open is found by `activeeval.core.campaign.more_needed`.
+`compare`, `estimate`, `score`, campaigns, the judging page, reports and watches build an `Answer` here and print it.
+`activeeval.core.campaign.more_needed` computes the judgments that should decide an undecided answer.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ FINE, WORSE, OPEN = 0, 10, 11
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoreNeeded:
-    """What should decide an open answer, if it stays near what it is.
+    """Further judgments or queries that should decide an undecided answer, if it stays near its present value.
 
     Attributes
     ----------
     budget : float or None
-        Judgments, or mean items, beyond those that the sample has, for a top-up; 0 where judging the items that
-        wait should do. None where no number of judgments of these queries should.
+        Size of a top-up, in judgments or mean items beyond the present sample; 0 if judging the waiting items should
+        be enough. None if no number of judgments of these queries should be.
     low, high : float or None
         The 80 % range of ``budget``.
     chance : float or None
-        The probability that a top-up of ``budget`` decides, if the true value is the estimate.
+        Probability that a top-up of ``budget`` decides, if the true value is the estimate.
     queries : int or None
-        Where judging these queries cannot decide: how many more queries like them, all judged, should.
+        If judging these queries cannot decide: number of further queries like them, all judged, that should.
     half_width_left : float or None
-        The half-width to expect once everything is judged, where that does not decide.
+        Expected half-width once everything is judged, if that does not decide.
     waiting : int
         Items that wait for a judgment now.
     unit : str
         Unit of ``budget``; see `QueryPool.cost_unit`.
     can_grow : bool
-        Whether the sample can be topped up; draws with replacement cannot, the budget is then of a new one.
+        True if the sample can be topped up; False for draws with replacement, whose ``budget`` is that of a new sample.
     """
 
     budget: float | None = None
@@ -55,47 +55,47 @@ class MoreNeeded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The value of a system, or its difference from another, with its interval and what follows from it.
+    """The value of a system, or its difference from another, with its interval and verdict.
 
     Attributes
     ----------
     system, versus : str
         The system, and the one whose value is subtracted; ``versus`` is empty for the value of one system.
     measure : str
-        As it is shown.
+        Display name.
     value, low, high : float
-        Estimate and interval, in the unit of the measure; the interval has room for items that cannot be judged.
+        Estimate and interval, in the unit of the measure; the interval allows for items that cannot be judged.
     n_queries : int
         Judged queries.
     n_items : int or None
-        Items that have a grade; None where whole queries were judged by comparisons.
+        Items with a grade; None if whole queries were judged by comparisons.
     p_value : float or None
-        Of a difference.
+        P value of a difference.
     segment : str or None
-        The queries that it is about, where these are not all.
+        Segment of queries, if not all.
     half_width_at_end : float or None
-        The half-width to expect once all of the sample is judged, where something waits.
-    needed : Needed or None
-        What should decide a difference that is open.
+        Expected half-width once all of the sample is judged, if items wait.
+    needed : MoreNeeded or None
+        Judgments or queries that should decide an undecided difference.
     n_cannot : int
         Items that cannot be judged.
     margin : float
         The largest difference that does not matter, in the unit of the measure.
     is_supported : bool
-        Whether the judgments support the interval; else it is not to be used.
+        True if the judgments support the interval; otherwise it must not be used.
     is_constant : bool
-        Whether all queries have one value, and the interval of no width says nothing of other queries.
+        True if all queries have the same value: the interval of zero width does not apply to other queries.
     same_lists : bool
-        Whether the lists are the same in all queries as far as the measure reads them, so that no label can change
-        the difference.
+        True if the lists are equal in all queries down to the depth of the measure, so that no label can change the
+        difference.
     scope : {"pool", "population"}
-        Whether it is about these queries or about the queries that they are a sample of.
+        These queries, or the population of which they are a sample.
     effective_queries : float or None
-        How many queries of equal influence the estimate rests on, where that is few; see `Estimate.effective_queries`.
+        Effective number of queries of equal influence, if it is small; see `Estimate.effective_queries`.
     largest_share : float or None
-        The share of the variance that one query has, where it is large; see `Estimate.largest_share`.
+        Share of the variance due to one query, if it is large; see `Estimate.largest_share`.
     other : Answer or None
-        The same question for the other scope, where it differs.
+        The answer for the other scope, if it differs.
 
     Examples
     --------
@@ -129,9 +129,9 @@ class Answer:
 
     @classmethod
     def of(cls, estimate: Estimate, interval: Interval, **names: Any) -> Self:
-        """Make the answer that an estimate gives with an interval of it; ``names`` are the other attributes.
+        """Build an answer from an estimate and its interval; ``names`` are the other attributes.
 
-        A value that lies beyond what the measure can be, as by chance an estimate may, is moved to the nearest end.
+        An estimate outside its bounds, which can happen by chance, is moved to the nearest end.
         """
         low, high = estimate.bounds(interval)
         attributes: dict[str, Any] = {
@@ -146,17 +146,17 @@ class Answer:
             "effective_queries": estimate.effective_queries,
             "largest_share": estimate.largest_share,
         }
-        made = cls(**(attributes | names))
-        return replace(made, value=min(max(made.value, made.low), made.high))
+        answer = cls(**(attributes | names))
+        return replace(answer, value=min(max(answer.value, answer.low), answer.high))
 
     @property
     def is_bounded(self) -> bool:
-        """Whether the interval may be used, and is finite on both sides."""
+        """True if the interval may be used and is finite on both sides."""
         return self.is_supported and math.isfinite(self.high - self.low)
 
     @property
     def verdict(self) -> str:
-        """The verdict on a difference by `verdict_of`; empty for the value of one system."""
+        """Verdict on a difference by `verdict_of`; empty for the value of one system."""
         if not self.versus:
             return ""
         if not self.is_supported:
@@ -164,7 +164,7 @@ class Answer:
         return verdict_of(self.value, self.low, self.high, self.margin, same_lists=self.same_lists, scope=self.scope)
 
     def fields(self) -> dict[str, float | str | None]:
-        """Tabulate the verdict on a difference, and what the other scope says of it; nothing of one system's value."""
+        """Tabulate the verdict on a difference and the other scope's interval and verdict; empty for one system."""
         other = self.other
         if not self.versus:
             return {}
@@ -177,9 +177,9 @@ class Answer:
         }
 
     def with_other(self, other: Answer) -> Self:
-        """Add the answer for the other scope, where it has another interval; that of these queries may be one point."""
+        """Attach the answer for the other scope if its interval differs; only a pool's interval may be one point."""
         differs = (other.low, other.high) != (self.low, self.high)
-        is_known = other.low < other.high or other.scope == "pool"  # other queries are never exactly known
+        is_known = other.low < other.high or other.scope == "pool"  # a population is never known exactly
         return replace(self, other=other if differs and is_known else None)
 
 
@@ -197,10 +197,10 @@ def verdict_of(
     | margin > 0 and −margin ≤ low | not worse |
     | else | undecided |
 
-    Where all queries of a pool tie with different lists, other queries of the population may still differ.
+    If all queries of a pool tie with different lists, other queries of the population may still differ.
 
-    An alarm is certain (high < 0) and as large as matters (value ≤ −margin); where no value differs from 0 it is given
-    as often as the interval misses 0 from below.
+    "worse" requires a certain difference (high < 0) that is large enough to matter (value ≤ −margin); if the true
+    difference is 0, it occurs as often as the interval misses 0 from below.
 
     Examples
     --------
@@ -219,7 +219,7 @@ def verdict_of(
 
 
 def wanted_half_width(value: float, margin: float = 0.0) -> float:
-    """Return the half-width of an interval around ``value`` at which the verdict is no longer undecided.
+    """Compute the half-width of an interval around ``value`` at which the verdict is no longer undecided.
 
     With margin 0 it is |value|. With a margin the verdict is decided as better once low > 0 or not worse once
     low ≥ −margin, that is at value + margin where this is positive; as worse at −value where value ≤ −margin.
@@ -235,7 +235,7 @@ def wanted_half_width(value: float, margin: float = 0.0) -> float:
 
 
 def about(amount: float) -> int:
-    """Return a number in its first two figures, rounded up.
+    """Round a number up to two significant digits.
 
     Examples
     --------
@@ -247,7 +247,7 @@ def about(amount: float) -> int:
 
 
 def exit_code(answers: Iterable[Answer]) -> int:
-    """Return `WORSE` where a verdict is worse, else `OPEN` where one is undecided, else `FINE`.
+    """Return `WORSE` if any verdict is worse, else `OPEN` if any is undecided, else `FINE`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Checks of single values and plain arrays: each returns what was given in one form, or says what is wrong with it."""
+"""Checks of single values and plain arrays: each returns its argument in one form, or raises InputError."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from activeeval.core.errors import InputError, did_you_mean
 from activeeval.core.types import Floats
 
 LARGEST_GRADE = 1000
-"""Of a scale: tables of every grade stay small, and an id or a year in the grade's place is told."""
+"""Largest grade of a scale: keeps tables by grade small, and detects an id or a year in the grade's column."""
 _LONGEST = 60
-"""Letters of a value in a message."""
+"""Most characters of a value in a message."""
 
 LARGEST_SEED = 2**63 - 1
-"""That a file of a sample and a column of a database keep."""
+"""Largest seed that a sample file and a database column can store."""
 
 
 def whole_number(value: Any, what: str, least: int, most: float = np.inf) -> int:
-    """Return a whole number of any type as an int, or say what it should have been."""
+    """Check that a value is a whole number between ``least`` and ``most`` and return it as an int."""
     is_whole = is_number(value) and (isinstance(value, Integral) or float(value).is_integer())
     if not is_whole or value < least:
         kind = "a positive whole number" if least == 1 else f"a whole number from {least}"
@@ -34,7 +34,7 @@ def whole_number(value: Any, what: str, least: int, most: float = np.inf) -> int
 
 
 def is_number(value: Any) -> bool:
-    """Return whether a value is one real number of Python or of NumPy: no truth value, and none beyond a float."""
+    """True if a value is one real number of Python or NumPy within the range of a float; bools are not."""
     if not isinstance(value, Real) or isinstance(value, bool):
         return False
     try:
@@ -45,7 +45,7 @@ def is_number(value: Any) -> bool:
 
 
 def brief(value: Any) -> str:
-    """Return what a message shows of a value: one line, shortened where it is long.
+    """Format a value for a message: one line, shortened if it is long.
 
     Examples
     --------
@@ -55,14 +55,14 @@ def brief(value: Any) -> str:
     plain = value.item() if isinstance(value, np.generic) else value
     try:
         text = repr(plain)
-    except ValueError:  # Python writes no whole number of more than 4,300 digits
+    except ValueError:  # Python refuses to format integers of more than 4,300 digits
         text = f"a whole number of {type(plain).__name__} that is too long to show"
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 
 
 def number(value: Any, what: str) -> float:
-    """Return a number as Python has it, or say that it is none."""
+    """Check that a value is a number and return it as a Python number."""
     if not is_number(value):
         raise InputError(f"{what} must be a number, got {brief(value)}", field=what.strip("`"))
     plain: float = value.item() if isinstance(value, np.generic) else value
@@ -70,21 +70,21 @@ def number(value: Any, what: str) -> float:
 
 
 def flag(value: Any, what: str) -> bool:
-    """Return a truth value, or say that it is none."""
+    """Check that a value is a truth value and return it as a bool."""
     if not isinstance(value, (bool, np.bool_)):
         raise InputError(f"{what} must be True or False, got {brief(value)}", field=what.strip("`"))
     return bool(value)
 
 
 def text(value: Any, what: str) -> str:
-    """Return a text, or say that it is none."""
+    """Check that a value is a text and return it."""
     if not isinstance(value, str):
         raise InputError(f"{what} must be a text, got {brief(value)}", field=what.strip("`"))
     return str(value)
 
 
 def texts(value: Any, what: str) -> tuple[str, ...]:
-    """Return one text or several as a tuple, or say what is none.
+    """Check that a value is one text or several and return them as a tuple.
 
     Examples
     --------
@@ -100,19 +100,19 @@ def texts(value: Any, what: str) -> tuple[str, ...]:
 
 
 def file_name(value: Any, what: str) -> str:
-    """Return the name of a file as text, or say that it is none."""
+    """Check that a value is a file name and return it as text."""
     if not isinstance(value, (str, os.PathLike)):
         raise InputError(f"{what} must be the name of a file, got {brief(value)}", field=what.strip("`"))
     return os.fsdecode(value)
 
 
 def one_of(value: Any, words: Iterable[str], what: str, *, error: type[InputError] = InputError) -> str:
-    """Return a word that must be one of some, or name the one that is closest.
+    """Check that a value is one of the allowed words and return it; the error suggests the closest one.
 
     Parameters
     ----------
     what : str
-        How messages name it; in backticks an option, `field` of the error.
+        Name of the value in messages; in backticks for an option, which becomes `field` of the error.
 
     Examples
     --------
@@ -131,28 +131,28 @@ def one_of(value: Any, words: Iterable[str], what: str, *, error: type[InputErro
 
 
 def positive(value: Any, what: str) -> float:
-    """Return a parameter that must be a positive finite number."""
+    """Check that a value is positive and finite and return it as a float."""
     if not (is_number(value) and 0 < float(value) < np.inf):
         raise InputError(f"{what} must be positive and finite, got {brief(value)}")
     return float(value)
 
 
 def closed_share(value: Any, what: str) -> float:
-    """Return a parameter that must lie in [0, 1]."""
+    """Check that a value lies in [0, 1] and return it as a float."""
     if not (is_number(value) and 0 <= float(value) <= 1):
         raise InputError(f"{what} must lie in [0, 1], got {brief(value)}")
     return float(value)
 
 
 def strict_share(value: Any, what: str) -> float:
-    """Return a parameter that must lie strictly between 0 and 1, as a confidence or a power does."""
+    """Check that a value, such as a confidence, lies strictly between 0 and 1 and return it as a float."""
     if not (is_number(value) and 0 < float(value) < 1):
         raise InputError(f"{what} must lie strictly between 0 and 1, got {brief(value)}")
     return float(value)
 
 
 def generator(rng: Any, what: str = "rng") -> np.random.Generator:
-    """Return what draws: a generator as it is, or a new one of a seed; None takes the system's randomness."""
+    """Return a generator: the given one, or a new one from a seed; None takes the system's randomness."""
     try:
         return np.random.default_rng(rng)
     except (TypeError, ValueError):
@@ -168,11 +168,11 @@ RENAMED = {
     "judging": "the measure alone, as 'kNDCG(k=5)@10', which says how it is judged",
     **dict.fromkeys(("price_per_judgment", "seconds_per_item", "hourly_rate", "currency"), "price='0.40EUR'"),
 }
-"""Keyword arguments that are spelled otherwise now."""
+"""Removed keyword arguments, with their replacements."""
 
 
 def check_names(options: Mapping[str, object], known: type) -> None:
-    """Raise TypeError where a keyword argument is none of a TypedDict's, and list these."""
+    """Raise TypeError if a keyword argument is not a key of the TypedDict ``known``."""
     if unknown := options.keys() - known.__annotations__.keys():
         name = min(unknown)
         if name in RENAMED:
@@ -181,7 +181,7 @@ def check_names(options: Mapping[str, object], known: type) -> None:
 
 
 def floats(values: ArrayLike, what: str) -> Floats:
-    """Return numbers as an array, or say that they are none."""
+    """Convert values to an array of floats; raise InputError if they are not numbers."""
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as problem:
@@ -189,7 +189,7 @@ def floats(values: ArrayLike, what: str) -> Floats:
 
 
 def numbers(values: ArrayLike, what: str, shape: tuple[int, ...]) -> Floats:
-    """Return numbers as an array of a shape, or say what it should have been."""
+    """Convert values to an array of floats of a given shape; raise InputError otherwise."""
     array = floats(values, what)
     if array.shape != shape:
         raise InputError(f"{what} must have shape {shape}, got {array.shape}")
@@ -197,5 +197,5 @@ def numbers(values: ArrayLike, what: str, shape: tuple[int, ...]) -> Floats:
 
 
 def first_above(values: NDArray[Any], most: int) -> int:
-    """Return the first place of a value above the most, or -1."""
+    """Return the index of the first value above a limit, or -1."""
     return int(np.argmax(values > most)) if values.size and values.max() > most else -1

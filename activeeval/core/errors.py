@@ -1,4 +1,4 @@
-"""What can go wrong, each with the numbers or the place that a caller needs to act on it."""
+"""Errors, each with the numbers or the place that a caller needs to act on it."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 
 _UNSEEN = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _LONGEST = 1000
-"""Letters of what a message says of a file."""
+"""Most characters of a file's problem in a message."""
 _MOST_PLACES = 20
 
 
 def shown(text: str) -> str:
-    """Quote a text for a message, shortened where it is long."""
+    """Quote a text for a message, shortened to 60 characters."""
     return repr(text if len(text) <= 60 else text[:59] + "…")
 
 
 def visible(text: str) -> str:
-    r"""Return a text as a terminal or a page may show it: what would move the cursor or turn the writing is spelt out.
+    r"""Escape characters that would move the cursor or change the writing direction on a terminal or page.
 
-    These are the control characters of C0 but a tab, of C1, DEL, and what sets the direction of the letters behind it.
+    These are the control characters of C0 except the tab, of C1, DEL, and the bidirectional controls.
 
     Examples
     --------
@@ -32,21 +32,21 @@ def visible(text: str) -> str:
 
 
 class ActiveEvalError(Exception):
-    """Base of every error that activeeval raises on purpose; its text is one line.
+    """Base class of all errors that activeeval raises on purpose; the text is one line.
 
     Parameters
     ----------
     problem : str
-        What is wrong. Parameters in it stand in backticks, or at its beginning, by the names that the library has for
-        them: a command line puts its options in their place.
+        Description of the problem. It names parameters by their library names, in backticks or at its beginning; the
+        command line replaces them by its options.
     field : str, optional
-        The parameter that is to be given otherwise.
+        The parameter to change.
 
     Attributes
     ----------
     field : str or None
     is_passing : bool
-        Whether a database could not be used just now, so that the same call may well succeed later.
+        True if a database is temporarily unavailable, so that the same call may succeed later.
 
     Examples
     --------
@@ -60,11 +60,12 @@ class ActiveEvalError(Exception):
         self.is_passing = False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # an error that is raised in another process must come back as it was
+        # an error raised in another process must be restored with its attributes
         return _restored, (type(self), self.args, self.__dict__)
 
 
 def _restored(kind: type[ActiveEvalError], args: tuple[Any, ...], state: dict[str, Any]) -> ActiveEvalError:
+    """Rebuild a pickled error without calling its constructor."""
     error = kind.__new__(kind, *args)
     error.args = args
     error.__dict__.update(state)
@@ -72,7 +73,7 @@ def _restored(kind: type[ActiveEvalError], args: tuple[Any, ...], state: dict[st
 
 
 class InputError(ActiveEvalError, ValueError):
-    """An argument or a table is wrong; the text names the place and what was expected.
+    """An argument or a table is wrong; the text names the place and the expected value.
 
     Examples
     --------
@@ -86,7 +87,7 @@ class InputError(ActiveEvalError, ValueError):
 
 
 class ChoiceError(InputError):
-    """Choices contradict each other, or one is missing; nothing has been read yet, or nothing that helps."""
+    """Options contradict each other, or one is missing; usually raised before any input is read."""
 
 
 class FormatError(InputError):
@@ -97,7 +98,7 @@ class FormatError(InputError):
     path : str
         The file as the caller named it.
     line : int or None
-        1-based line number; None where the file as a whole is meant.
+        1-based line number; None for the file as a whole.
 
     Examples
     --------
@@ -117,19 +118,19 @@ class FormatError(InputError):
         self.path = str(path)
         self.line = line
         place = self.path if line is None else f"{self.path}:{line}"
-        # a header may be as long as a line of its file
+        # shorten: a problem may quote a header as long as a line of the file
         super().__init__(f"{place}: {problem if len(problem) <= _LONGEST else problem[:_LONGEST] + '…'}", field=field)
 
 
 class CellsError(FormatError):
-    """Several places of files are wrong: the text names up to twenty, and says how many more there are.
+    """Several places of files are wrong: the text names up to twenty and the number of the others.
 
     Attributes
     ----------
     all : tuple of FormatError
-        What is wrong at each place.
+        The error at each place.
     lines : tuple of str
-        What the text says, place by place.
+        The text, place by place.
     """
 
     def __init__(self, problems: Sequence[FormatError], advice: str = "", *, field: str | None = None) -> None:
@@ -142,7 +143,7 @@ class CellsError(FormatError):
 
 
 def raise_all(problems: Sequence[FormatError], advice: str = "", *, field: str | None = None) -> None:
-    """Raise what is wrong at some places as one error, with what to do about it; nothing where nothing is wrong.
+    """Raise several errors as one, with advice appended; do nothing if there are none.
 
     Parameters
     ----------
@@ -157,18 +158,18 @@ def raise_all(problems: Sequence[FormatError], advice: str = "", *, field: str |
         raise CellsError(problems, advice, field=field)
 
 
-AT_ONCE = "what may have to be judged at once ({} at most)"
+AT_ONCE = "the most expensive unit ({} at most)"
 
 
 class BudgetError(ActiveEvalError, ValueError):
-    """The budget cannot pay for what must be possible.
+    """The budget is below the least valid budget of a design.
 
     Attributes
     ----------
     budget, needed : float
-        What was given and the least that works, in the unit of the item costs.
+        The given and the least valid budget, in the unit of the item costs.
     what : str
-        What is not paid for, with a place for the least that works.
+        Description of the expense that exceeds the budget, with a placeholder for the least valid budget.
 
     Examples
     --------
@@ -192,7 +193,7 @@ class BudgetError(ActiveEvalError, ValueError):
 
 
 class StateError(ActiveEvalError, RuntimeError):
-    """A step was asked for out of turn, as an estimate while judgments are awaited.
+    """A step is not possible in the current state, such as an estimate while judgments are missing.
 
     Examples
     --------
@@ -204,21 +205,21 @@ class StateError(ActiveEvalError, RuntimeError):
     ...     campaign.estimate()
     ... except StateError as error:
     ...     print(error)
-    the first block is not complete, so there is nothing that may be read: of its 1 units 1 were not asked for
+    the first block is not complete, so no estimate is possible yet: of its 1 units 1 were not requested
     """
 
 
 class UndrawnError(StateError):
-    """Nothing may be read before what the labels so far lead to is drawn."""
+    """Nothing may be read until the next batch, which the labels so far determine, is drawn."""
 
 
 class SolverError(ActiveEvalError, RuntimeError):
-    """A solver gave up; there is no answer in its place.
+    """A solver failed; there is no fallback result.
 
     Attributes
     ----------
     status : str
-        What the solver says of itself.
+        Status message of the solver.
 
     Examples
     --------
@@ -235,13 +236,13 @@ class SolverError(ActiveEvalError, RuntimeError):
 
 
 class EngineError(ActiveEvalError, RuntimeError):
-    """Workers cannot be reached or are lost, or do not run what runs here; nothing is half written."""
+    """Workers are unreachable, lost, or run a different version; no result was partly written."""
 
 
 class CautionWarning(UserWarning):
-    """A result has a caution of level warning or severe warning; the text is the caution's sentence.
+    """A result has a warning or a severe warning; the text is its sentence.
 
-    Filters take it by its category, as ``warnings.simplefilter("error", CautionWarning)`` does.
+    Filter it by category, as with ``warnings.simplefilter("error", CautionWarning)``.
 
     Examples
     --------
@@ -255,23 +256,23 @@ class CautionWarning(UserWarning):
 
 
 def did_you_mean(word: str, known: Iterable[str], written: Callable[[str], str] = str, *, likeness: float = 0.6) -> str:
-    """Return ``"did you mean …? "`` for the known word that is closest to a given one, "" where none is close.
+    """Suggest the closest known word as ``"did you mean …? "``; "" if none is close.
 
     Parameters
     ----------
     known : iterable of str
-        Of words that differ in case alone the first is meant.
+        Of words that differ only in case the first is used.
     written : callable
-        How the word found is to be written.
+        Formats the suggested word.
     likeness : float
-        How much of both words must agree, between 0 and 1; difflib's own by default.
+        Least similarity of both words by difflib, between 0 and 1.
 
     Examples
     --------
     >>> did_you_mean("ndgc", ["nDCG", "DCG", "ERR"]), did_you_mean("foo", ["nDCG"])
     ('did you mean nDCG? ', '')
     """
-    from difflib import get_close_matches  # what is asked only where something is wrong need not be loaded before
+    from difflib import get_close_matches  # imported here: needed only after an error
 
     by_case = {candidate.lower(): candidate for candidate in reversed(list(known))}
     near = get_close_matches(word.lower(), by_case, n=1, cutoff=likeness)
@@ -279,27 +280,27 @@ def did_you_mean(word: str, known: Iterable[str], written: Callable[[str], str] 
 
 
 def unseen_difference(ids: Iterable[str], others: Iterable[str]) -> str:
-    """Return the end of a message: the first two ids that look the same and are not, "" where there are none.
+    """Describe, as the end of a message, the first two different ids that look the same; "" if there are none.
 
-    They differ in their Unicode form, or in blanks that nobody sees.
+    They differ in their Unicode form, or in invisible blanks.
 
     Examples
     --------
     >>> print(unseen_difference(["caf\u00e9"], ["tea", "cafe\u0301"]))
-    ; 'caf\\xe9' and 'cafe\\u0301' look the same and are not: make their Unicode form and their blanks alike
+    ; 'caf\\xe9' and 'cafe\\u0301' look the same but differ: use the same Unicode form and the same blanks
     """
-    alike = {_as_seen(other): other for other in others}
+    by_form = {_as_seen(other_id): other_id for other_id in others}
     for known_id in ids:
-        other = alike.get(_as_seen(known_id), known_id)
-        if other != known_id:
-            differ = "look the same and are not: make their Unicode form and their blanks alike"
-            return f"; {known_id!a:.200} and {other!a:.200} {differ}"
+        other_id = by_form.get(_as_seen(known_id), known_id)
+        if other_id != known_id:
+            differ = "look the same but differ: use the same Unicode form and the same blanks"
+            return f"; {known_id!a:.200} and {other_id!a:.200} {differ}"
     return ""
 
 
 def _as_seen(text: str) -> str:
-    """Return a text in one Unicode form, without what takes no room, with blanks of one kind and none at its ends."""
-    import unicodedata  # what is asked only where something is wrong need not be loaded before
+    """Normalize a text to its visible form: NFC, no zero-width characters, uniform and trimmed blanks."""
+    import unicodedata  # imported here: needed only after an error
 
     kinds = ((letter, unicodedata.category(letter)) for letter in unicodedata.normalize("NFC", text))
     return " ".join("".join(" " if kind == "Zs" else letter for letter, kind in kinds if kind != "Cf").split())

@@ -1,23 +1,23 @@
-"""Ends of the default interval of a mean, and the p value that agrees with it: the one place where they are made.
+"""Ends of the default interval of a mean, and the p value that agrees with it: the only place that computes them.
 
-*Differences*: t, R̂ ± t se. *One ranking* by a measure with two limits: t on the scale ln((R − lowest) / (highest − R)),
-whose ends are turned back, and the upper side longer by 1 / degrees of freedom. A ranking's value is skewed and its
-variance grows with it, so that t misses on one side. Of n = 10, 20, 30, 50, 100 queries drawn from OHSUMED's, Robust's
-and LightGBM's t covers .932, .940, .944, .947, .945 with a larger tail of .045 to .031; this scale, at .97 to 1.00 of
-the width, .951, .956, .955, .954, .948 with .032, .022, .022, .024, .026. A skewness correction (Johnson 1978) does as
-well and needs third moments; the arcsine lies between the two.
+*Differences*: t, R̂ ± t se. *One ranking* by a measure with two limits: t on the scale ln((R − lowest) / (highest −
+R)), whose ends are transformed back, with the upper side longer by 1 / degrees of freedom. A ranking's value is skewed
+and its variance grows with it, so that t misses on one side. For n = 10, 20, 30, 50, 100 queries drawn from OHSUMED's,
+Robust's and LightGBM's, t covers .932, .940, .944, .947, .945 with a larger tail of .045 to .031; this scale, at .97 to
+1.00 of the width, .951, .956, .955, .954, .948 with .032, .022, .022, .024, .026. A skewness correction (Johnson 1978)
+does as well and needs third moments; the arcsine lies between the two.
 
-*Few values differ*: where most of n values are the same, c, and few are another, t misses on one side:
-with 40 queries of which truly 2 % change it covers .56, and where none differs it has no width. The shares of values
+*Few different values*: if most of n values are equal to c, and few differ, t misses on one side:
+with 40 queries of which truly 2 % change it covers .56, and if none differs it has zero width. The shares of values
 below and above c, p̂₋ and p̂₊, have Wilson's limits l and u, and their mean distances from c are s₋ and s₊; with one
-value more at the end of what the measure can be they are s̄₋ and s̄₊. By the method of variance estimates recovery
+additional value at the limit of the measure they are s̄₋ and s̄₊. By the method of variance estimates recovery
 (Zou, Donner 2008)
 
     low  = d̄ − sqrt(((p̂₊ − l₊) s₊)² + ((u₋ − p̂₋) s̄₋)² + E²),
     high = d̄ + sqrt(((u₊ − p̂₊) s̄₊)² + ((p̂₋ − l₋) s₋)² + E²),    E² = z² ((p̂₋ se(s₋))² + (p̂₊ se(s₊))²).
 
-Without E, what sizes vary by, reciprocal ranks of which 10 % of 200 fall miss on one side in .054. The interval has the
-farther end of both on each side, and lies inside what the measure can be.
+Without E, the variation of sizes, reciprocal ranks of which 10 % of 200 fall miss on one side in .054. On each side the
+interval takes the farther end of both, and lies inside the limits of the measure.
 """
 
 from __future__ import annotations
@@ -33,30 +33,30 @@ from activeeval.core.errors import InputError
 from activeeval.core.types import Floats
 
 UNLIMITED = (-math.inf, math.inf)
-"""Limits of what has none."""
+"""Limits of an unbounded value."""
 ROUNDING = 1e-12
 """Values that differ by less than this share of the largest one are the same."""
 STRETCH = 1.0
-"""Over the degrees of freedom: by how much the upper side of one ranking's interval is longer. Where few queries decide
-a low R̂ comes with a low V̂. Of 0, .5, 1 and 1.5 the least with which at most one in twenty cells of 30 to 50 queries
-covers below .92 (168 cells of benchmarks/coverage_cells.py, one ranking, forest and uniform, 200 repetitions: 7.7, 6.0,
-4.8 and 2.4 %; upper ends lie below the truth in .025, .021, .018 and .015)."""
+"""Relative extension of the upper side of one ranking's interval, divided by the degrees of freedom, because with few
+dominant queries a low R̂ comes with a low V̂. Of 0, .5, 1 and 1.5 the least with which at most one in twenty cells of 30
+to 50 queries covers below .92 (168 cells of benchmarks/coverage_cells.py, one ranking, forest and uniform, 200
+repetitions: 7.7, 6.0, 4.8 and 2.4 %; upper ends lie below the true value in .025, .021, .018 and .015)."""
 _FARTHEST_EXPONENT = 500.0
-"""Beyond it an end is the lowest or highest value in all digits."""
+"""Exponent beyond which an end equals the lowest or highest value in all digits."""
 _FARTHEST = 38.0
-"""Standard normal quantile beyond which floating point has no probability left."""
+"""Standard normal quantile beyond which tail probabilities underflow."""
 
 
 def t_quantile(confidence: float, degrees_of_freedom: float | Floats) -> Floats:
     """Compute the two-sided Student-t quantile for a confidence, as an array of floats."""
-    from scipy.special import stdtrit  # here, as scores need no SciPy
+    from scipy.special import stdtrit  # imported here because scores do not need SciPy
 
     strict_share(confidence, "confidence")
     return np.asarray(stdtrit(degrees_of_freedom, 0.5 + confidence / 2), dtype=np.float64)
 
 
 def wilson_limits(share: float, n: float, z: float) -> tuple[float, float]:
-    """Compute Wilson's limits of a share seen in n draws, z the two-sided normal quantile.
+    """Compute Wilson's limits of a share observed in n draws, z the two-sided normal quantile.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def wilson_limits(share: float, n: float, z: float) -> tuple[float, float]:
 def half_widths(variances: Floats, degrees: Floats, confidence: float) -> Floats:
     """Compute t half-widths of estimates with their degrees of freedom.
 
-    Infinite where a variance is, or no degree of freedom is left; 0 where the variance is.
+    Infinite if a variance is, or no degree of freedom is left; 0 if the variance is.
 
     Examples
     --------
@@ -89,14 +89,14 @@ def half_widths(variances: Floats, degrees: Floats, confidence: float) -> Floats
 def default_ends(
     values: Floats, variances: Floats, degrees: Floats, confidence: float, limits: tuple[float, float]
 ) -> tuple[Floats, Floats]:
-    """Compute both ends of default intervals: the module's rule but for few values that differ.
+    """Compute both ends of default intervals: the module's rule except for few different values.
 
     Parameters
     ----------
     values, variances, degrees : ndarray
         Of one shape; the variances as in `half_widths`.
     limits : (float, float)
-        Lowest and highest of what a value can be; an estimate beyond has the interval of the nearest of these.
+        Lowest and highest possible value; an estimate beyond them gets the interval of the nearest limit.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def default_ends(
     half, values = half_widths(variances, degrees, confidence), inside(values, limits)
     lows, highs = values - half, values + half
     least, most = limits
-    if math.isfinite(most - least) and least != -most:  # of a difference both signs are alike
+    if math.isfinite(most - least) and least != -most:  # symmetric limits mean a difference: plain t
         scaled = (values > least) & (values < most) & (half > 0) & np.isfinite(half)
         below, above = np.where(scaled, values - least, 1.0), np.where(scaled, most - values, 1.0)
         steps = np.where(scaled, half, 0.0) * (1 / below + 1 / above)
@@ -120,7 +120,7 @@ def default_ends(
 
 
 def _mean(sizes: Floats, weights: Floats) -> tuple[float, float]:
-    """Compute a weighted mean and its standard error; of nothing 0, and an error of 0 where one value does not tell."""
+    """Compute a weighted mean and its standard error; (0, 0) of no values, and an error of 0 for a single value."""
     if not sizes.size:
         return 0.0, 0.0
     mean, n = float(np.average(sizes, weights=weights)), float(weights.sum() ** 2 / (weights**2).sum())
@@ -130,7 +130,7 @@ def _mean(sizes: Floats, weights: Floats) -> tuple[float, float]:
 
 
 def inside(ends: Floats, limits: tuple[float, float]) -> Floats:
-    """Move ends to the nearest limit, where they are beyond by more than rounding."""
+    """Move ends that exceed the limits by more than rounding to the nearest limit."""
     rounding = ROUNDING * np.where(np.isfinite(ends), np.maximum(np.abs(ends), 1.0), 0.0)
     lifted = np.where(ends < limits[0] - rounding, limits[0], ends)
     return np.asarray(np.where(lifted > limits[1] + rounding, limits[1], lifted))
@@ -139,7 +139,7 @@ def inside(ends: Floats, limits: tuple[float, float]) -> Floats:
 def _central(frequent: Floats, values: Floats, digits: float) -> float:
     """Choose the mode nearest to the median; of several the one nearest to 0, then the one on the side of the mean.
 
-    So the values with their signs turned have the mode with its sign turned.
+    Negating all values thus negates the mode.
     """
     off = np.abs(frequent - np.median(values))
     nearest = frequent[off <= off.min() + digits]
@@ -149,22 +149,22 @@ def _central(frequent: Floats, values: Floats, digits: float) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shares:
-    """How many values lie below and above the one that most have, and how far.
+    """Shares of values below and above the most frequent one, with their mean distances from it.
 
     Attributes
     ----------
     n : float
-        Number of values; where they do not weigh alike how many that do are as good, (Σ w)² / Σ w².
+        Number of values; with unequal weights the effective number (Σ w)² / Σ w².
     mode : float
         The most frequent value, by weight; of several the one nearest to the median.
     below, above : float
-        Shares of the values that lie on either side.
+        Shares of the values on either side.
     size_below, size_above : float
-        Their mean distances from the mode; 0 where there is none.
+        Their mean distances from the mode; 0 without such values.
     error_below, error_above : float
         Standard errors of these; 0 of a single one.
     largest : float
-        Share of the values' variance that one of them has.
+        Largest share of the values' variance due to a single value.
 
     Examples
     --------
@@ -185,22 +185,22 @@ class Shares:
 
     @classmethod
     def of(cls, values: Floats, weights: Floats | None = None) -> Self:
-        """Count the values on either side of their mode; those that differ by rounding alone are the same.
+        """Count the values on either side of their mode; values that differ only by rounding are the same.
 
         Parameters
         ----------
         weights : ndarray, optional
-            Positive, in any unit; alike by default.
+            Positive, in any unit; equal by default.
 
         Raises
         ------
         InputError
-            Where there is no value.
+            If there are no values.
         """
         if not values.size:
-            raise InputError("shares are of values that were judged, got none: judge a query first")
+            raise InputError("shares need at least one judged value: judge a query first")
         if weights is None or np.ptp(weights) <= ROUNDING * weights.max():
-            weights = np.ones(values.size)  # counts, to the last bit
+            weights = np.ones(values.size)  # equal weights become exact counts
         digits = ROUNDING * max(float(np.abs(values).max()), np.finfo(float).tiny)
         whole = np.round(values / digits) if np.ptp(values) > digits else np.zeros(values.size)
         _, first, which = np.unique(whole, return_index=True, return_inverse=True)
@@ -210,7 +210,7 @@ class Shares:
         beyond = values - mode
         is_below, is_above = beyond < -digits, beyond > digits
         squares = weights**2 * (values - np.average(values, weights=weights)) ** 2
-        # where most queries change by the same, what the others add to the variance decides nothing
+        # if most queries change by the same amount, the variance of the others is irrelevant
         n_beyond = np.count_nonzero(is_below | is_above)
         has_spread = n_beyond > 0 and (abs(mode) <= digits or 2 * n_beyond >= values.size)
         size_below, error_below = _mean(-beyond[is_below], weights[is_below])
@@ -228,7 +228,7 @@ class Shares:
         )
 
     def reaches(self, limits: tuple[float, float], z: float) -> tuple[float, float]:
-        """Compute how far the interval reaches below and above the mean, z the two-sided normal quantile."""
+        """Compute the lengths of the interval below and above the mean, z the two-sided normal quantile."""
         (least_below, most_below), (least_above, most_above) = (
             wilson_limits(share, self.n, z) for share in (self.below, self.above)
         )
@@ -241,7 +241,7 @@ class Shares:
         return down, up
 
     def p_value(self, value: float, limits: tuple[float, float]) -> float:
-        """Find the smallest α whose interval leaves 0 out, by bisection of the normal quantile."""
+        """Find the smallest α whose interval excludes 0, by bisection of the normal quantile."""
         from scipy.special import ndtr
 
         side, low, high = (0 if value > 0 else 1), 0.0, _FARTHEST
@@ -255,24 +255,23 @@ class Shares:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntervalBasis:
-    """What the default interval of a mean rests on.
+    """Inputs of the default interval of a mean.
 
     Attributes
     ----------
     value, std_error, degrees_of_freedom : float
-        The standard error is infinite where nothing tells it.
+        The standard error is infinite if unknown.
     limits : tuple of float
-        Lowest and highest of what the value can be.
+        Lowest and highest possible value.
     shares : Shares or None
-        Of the values, where they are known.
-    inner : Basis or None
-        Of what is part of the question, as the pool is of the population that it comes from: its interval lies within
-        this one on each side.
+        Shares of the values, if they are known.
+    inner : IntervalBasis or None
+        Basis of a narrower scope, as the pool is of its population: its interval lies within this one on each side.
 
     Examples
     --------
     >>> all_lost = IntervalBasis(value=-1.0, std_error=0.0, degrees_of_freedom=39, limits=(-1.0, 1.0),
-    ...                  shares=Shares.of(np.full(40, -1.0)))
+    ...                          shares=Shares.of(np.full(40, -1.0)))
     >>> low, high = all_lost.ends(0.95)
     >>> low, round(high, 2), all_lost.p_value < 1e-9
     (-1.0, -0.82, True)
@@ -287,17 +286,17 @@ class IntervalBasis:
 
     @property
     def largest(self) -> float:
-        """Share of the variance that one value has, where values are known; else 0."""
+        """Largest share of the variance due to one value, if values are known; else 0."""
         return 0.0 if self.shares is None else self.shares.largest
 
     @property
     def _nearest(self) -> float:
-        """The value, or the limit that it lies beyond."""
+        """The value, or the limit that it exceeds."""
         return float(inside(np.array(self.value), self.limits))
 
     @property
     def _few(self) -> Shares | None:
-        """The shares, where the measure is bounded."""
+        """The shares, if the measure is bounded; else None."""
         return self.shares if all(map(math.isfinite, self.limits)) else None
 
     def ends(self, confidence: float) -> tuple[float, float]:
@@ -318,7 +317,7 @@ class IntervalBasis:
 
     @property
     def p_value(self) -> float:
-        """The smallest α whose interval leaves 0 out."""
+        """Smallest α whose interval excludes 0."""
         p = self._t_value
         if self._few is not None:
             p = max(p, self._few.p_value(self._nearest, self.limits))
@@ -326,6 +325,7 @@ class IntervalBasis:
 
     @property
     def _t_value(self) -> float:
+        """Two-sided p value of the t test of 0."""
         if self.std_error == 0:
             return 0.0 if self.value != 0 else 1.0
         if not math.isfinite(self.std_error) or self.degrees_of_freedom <= 0:

@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first used."""
+"""Lazy import of the public names of a package at their first use."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from typing import Any
 
 
 def attached(package: str, homes: Mapping[str, Sequence[str]]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` of a package whose names live in modules.
+    """Build ``__getattr__`` and ``__dir__`` of a package whose names are defined in submodules.
 
     Parameters
     ----------
     package : str
-        Its ``__name__``.
+        The ``__name__`` of the package.
     homes : mapping of str to sequence of str
-        The names by the module that has them.
+        Names by the module that defines them.
 
     Returns
     -------
     (callable, callable)
-        The second returns the public names alone, the package's ``__all__``.
+        The second returns only the public names, the package's ``__all__``.
 
     Examples
     --------
@@ -34,6 +34,7 @@ def attached(package: str, homes: Mapping[str, Sequence[str]]) -> tuple[Callable
     home = {name: module for module, names in homes.items() for name in names}
 
     def get(name: str) -> Any:
+        """Import a name from its module and cache it in the package."""
         if name not in home:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = getattr(import_module(home[name]), name)
@@ -44,12 +45,12 @@ def attached(package: str, homes: Mapping[str, Sequence[str]]) -> tuple[Callable
 
 
 def homes_of(front: str) -> dict[str, list[str]]:
-    """Read which names a package has of which module: the imports of the stub beside its ``__init__.py``.
+    """Read the names of a package by module from the imports of the stub next to its ``__init__.py``.
 
     Parameters
     ----------
     front : str
-        The package's ``__file__``.
+        The ``__file__`` of the package.
     """
     stub = ast.parse(Path(front).with_suffix(".pyi").read_text("utf-8"))
     imports = (node for node in stub.body if isinstance(node, ast.ImportFrom))

@@ -1,4 +1,4 @@
-"""Addresses of databases in messages: what may be a password is masked."""
+"""Database addresses in messages, with possible passwords masked."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ PLAIN_OPTIONS = {
     "sslmode",
     "user",
 }
-"""Options of a connection that are no secrets; of all others, mistyped ones too, only the name is said."""
+"""Connection options that are not secret; the values of all others, mistyped ones included, are masked."""
 _FILE = re.compile(r"sqlite(?:\+pysqlite)?:///(?!.*//)", re.S)
 _SCHEME = r"^((?:[^:/@?]*:?/+|(?![^:/@?]*:?/))"
-# what stands between the first : behind a user and the last @; a user may have an @ of his own
+# the text between the first : after the user and the last @; a user name may contain an @
 _PASSWORD = re.compile(_SCHEME + r"[^:/?]*:).*(?=@)", re.S)
-# a password without a host behind it stands where a port is
+# a password without a host after it is in the position of a port
 _PORT = re.compile(_SCHEME + r"(?:[^:/?]*@)?(?:\[[^]/]*\]|[^:/?[]*):)(?!\d{0,5}(?:/|$))[^/@]*(?![^/@]*@)")
 _KEYWORD = re.compile(r"(pass\w*\s*=\s*)(?:'[^']*'|\S+)", re.I)
 
 
 def masked(address: str) -> str:
-    """Return an address, or what was meant to be one, without what may be secret in it.
+    """Mask everything that may be secret in an address, or in an attempt at one.
 
     Examples
     --------
@@ -37,14 +37,15 @@ def masked(address: str) -> str:
     ('postgres//team:***@db/judging', 'postgresql://team:***')
     """
     head, mark, options = address.partition("?")
-    if "@" in options and "@" not in head:  # the ? is one of a password
+    if "@" in options and "@" not in head:  # the ? belongs to a password
         head, mark, options = address, "", ""
-    if not _FILE.match(head):  # the name of a file may have any sign
+    if not _FILE.match(head):  # a file name may contain any character
         head = _KEYWORD.sub(r"\1***", _PORT.sub(r"\1***", _PASSWORD.sub(r"\1***", head)))
     return head + mark + "&".join(_masked_option(option) for option in options.split("&") if mark)
 
 
 def _masked_option(option: str) -> str:
+    """Mask the value of an option unless it is known to be harmless."""
     name, mark, _ = option.partition("=")
     if not mark:
         return "***" if name else ""

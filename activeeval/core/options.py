@@ -1,4 +1,4 @@
-"""Options declared once, as fields of a dataclass: the command line, arguments and tables of docs follow."""
+"""Options declared once, as dataclass fields, from which the command line, arguments and docs tables are generated."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ KINDS = (
     "text", "file", "flag", "number", "positive", "share", "closed share", "count", "several", "scale", "seed",
     "budget", "named number",
 )  # fmt: skip
-"""Of values: a number is finite and not negative, a share lies between 0 and 1; a count is a whole number from 1,
-several from 2."""
+"""Kinds of values. A number is finite and not negative, a share lies between 0 and 1; a count is a whole number from 1,
+"several" one from 2."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """What a field means and how it is written.
+    """Declaration of an option: name, help, kind and spelling.
 
     Attributes
     ----------
     name : str
-        Of the field.
+        Name of the field.
     help : str
         One or two sentences.
     kind : str
         One of `KINDS`.
     choices : tuple of str
-        The texts that are allowed; none where any is.
+        The allowed texts; empty if any is allowed.
     is_many : bool
-        Whether it can be given several times.
+        True if it can be given several times.
     flag : str
-        How the command line writes it.
+        Spelling on the command line.
     metavar : str or None
-        What stands for its value in help.
+        Placeholder of its value in help.
     default : object
     """
 
@@ -48,24 +48,24 @@ class Option:
 
 
 def option(default: Any, text: str, kind: str = "text", **more: Any) -> Any:
-    """Declare a field of a dataclass that is an option.
+    """Declare a dataclass field as an option.
 
     Parameters
     ----------
     default : object
     text : str
-        What it means.
+        Its help.
     kind : str
         One of `KINDS`.
     more
-        ``choices``, ``is_many``, ``metavar`` of `Option`; ``flag``, without dashes: by default the field's name,
-        without the s at the end of one that can be given several times.
+        ``choices``, ``is_many``, ``metavar`` of `Option`; ``flag``, without dashes: by default the field's name, in the
+        singular if it can be given several times.
     """
     return field(default=default, metadata={KEY: {"help": text, "kind": kind, **more}})
 
 
 def declared(owner: Any) -> dict[str, Option]:
-    """List the options of a dataclass by the names of their fields, those of its bases too.
+    """List the options of a dataclass and its bases by field name.
 
     Examples
     --------
@@ -79,6 +79,7 @@ def declared(owner: Any) -> dict[str, Option]:
 
 
 def _option_of(each: Any) -> Option:
+    """Build the option that a dataclass field declares."""
     settings = {"choices": (), "is_many": False, "metavar": None, **each.metadata[KEY]}
     name = each.name.removesuffix("s") if settings["is_many"] else each.name
     default = None if each.default is MISSING else each.default

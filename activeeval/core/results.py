@@ -1,4 +1,4 @@
-"""What the computations return: frozen values that know nothing of files, plots or tables."""
+"""Results of computations: frozen values, independent of files, plots and tables."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Moments:
 
 
 def rounded_up(number: float) -> int:
-    """Return the whole number that a budget or a count takes: the next one, but for an error of floating point.
+    """Round a budget or a count up to the next whole number, ignoring floating-point errors.
 
     Examples
     --------
@@ -66,27 +66,27 @@ def rounded_up(number: float) -> int:
 
 
 LEVELS = ("note", "warning", "severe warning")
-"""Of cautions: there is nothing to do; there is something to do; the number is no basis for a decision."""
+"""Levels of cautions: no action needed; action needed; the number is no basis for a decision."""
 FEWEST_QUERIES, LARGEST_SHARE = 10.0, 0.4
-"""Effective queries below which, and share of the variance of one query above which, a sentence says so."""
+"""Effective queries below which, and share of the variance of one query above which, an answer mentions them."""
 MORE_SPREAD = 10.0
-"""V̂ over the planned variance above which the model is of little use: a note on the model."""
+"""Ratio of V̂ to the planned variance above which a note reports that the model is of little use."""
 
 
 Told = float | int | str | None | tuple["Told", ...]
-"""What a note or a caution counts or names."""
+"""Values in notes and cautions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What a caller should know of a step, as data: `activeeval.report.message_lookup` makes the sentence.
+    """A note on a step, as data; `activeeval.report.message_lookup` formats the sentence.
 
     Attributes
     ----------
     code : str
-        What it is about, in a few words; the same whatever the numbers.
+        Topic in a few words, independent of the numbers.
     numbers : mapping of str to number, str or tuple of them
-        What it counts and names.
+        Values in the sentence, by name.
 
     Examples
     --------
@@ -103,15 +103,15 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Caution:
-    """What a reader should be told of an estimate, as data: `activeeval.report.message_lookup` makes the sentence.
+    """A note or warning on an estimate, as data; `activeeval.report.message_lookup` formats the sentence.
 
     Attributes
     ----------
     level : {"note", "warning", "severe warning"}
     code : str
-        What it is about, in one word or two; the same whatever the numbers.
+        Topic in one or two words, independent of the numbers.
     numbers : mapping of str to number, str or tuple of them
-        What it counts and names.
+        Values in the sentence, by name.
 
     Examples
     --------
@@ -128,10 +128,11 @@ class Caution:
 
 
 _LIKELY_MISTAKES = ("rising scores",)
-"""Notes of inputs that are likely to be mistakes."""
+"""Codes of notes on inputs that are likely mistakes."""
 
 
 def _of_input(note: Note | Caution) -> Caution:
+    """Convert a note on the input into a caution."""
     if isinstance(note, Caution):
         return note
     level = "warning" if note.code in _LIKELY_MISTAKES else "note"
@@ -139,15 +140,16 @@ def _of_input(note: Note | Caution) -> Caution:
 
 
 def _listed(numbers: Mapping[str, Told]) -> str:
-    shown = (
+    """Format the values of a note in parentheses."""
+    parts = (
         f"{name} {value:.6g}" if isinstance(value, float) else f"{name} {value}" for name, value in numbers.items()
     )
-    return f" ({', '.join(shown)})" if numbers else ""
+    return f" ({', '.join(parts)})" if numbers else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure and its standard error; NaN where that is not known.
+    """A figure and its standard error; NaN if that is unknown.
 
     Examples
     --------
@@ -168,9 +170,9 @@ class Unjudgeable:
     ----------
     n_items : int
     low, high : float
-        The estimate with each such item at the grade that lowers, and that raises, the target.
+        The estimate with each such item at the grade that minimizes, and that maximizes, the target.
     treated : str
-        What the estimate itself takes them for: ``as predicted`` by the grade model, or ``no gain`` without one.
+        Treatment in the estimate itself: ``as predicted`` by the grade model, or ``as no gain`` without one.
 
     Examples
     --------
@@ -187,57 +189,57 @@ class Unjudgeable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """An estimated performance, or difference of two, with what it cost.
+    """An estimated performance, or difference of two, with its cost.
 
     Attributes
     ----------
     value, std_error : float
         The estimate and its standard error, in the unit of the measure. The standard error is
-        infinite where the sample cannot tell it (too few queries, or none that differs from what was
-        predicted), 0 where nothing was left to chance.
+        infinite if the sample does not determine it (too few queries, or none that differs from its
+        prediction), 0 if nothing was left to chance.
     degrees_of_freedom : float
-        Of the t quantile that `interval` uses: far below the number of open queries where few of them dominate.
+        Of the t quantile that `interval` uses: far below the number of open queries if few of them dominate.
     n_open : int
-        Judged queries that chance chose, draws in all with replacement: what the degrees of freedom come from.
+        Number of judged queries selected by chance (with replacement: of draws), behind the degrees of freedom.
     n_draws, n_queries, n_items : int
-        Draws in all, distinct queries judged, distinct items judged, those that cannot be judged with them.
+        Numbers of draws, of distinct judged queries, and of distinct judged items, unjudgeable ones included.
     cost : float
-        What the judgments cost, in mean items of the pool.
+        Cost of the judgments, in mean items of the pool.
     method : str
-        The method that made the estimate.
+        Name of the method.
     scope : str
-        What the interval is about: the ``pool`` (what would judging all of it give?), or the ``population`` of
-        queries that it is a sample of.
+        Scope of the interval: the ``pool`` (the value if all of it were judged), or the ``population`` of queries of
+        which the pool is a sample.
     log : str
-        The log whose traffic the population is, where the queries were drawn from one.
+        The log whose traffic is the population, if the queries were drawn from one.
     share : float
-        The part of the planned budget that it rests on; below 1 an early reading.
-    cannot : Cannot or None
+        Share of the planned budget judged so far; below 1 for an early reading.
+    cannot : Unjudgeable or None
         Items that could not be judged.
     effective_sample_size : float or None
         n = Ŝ² / V̂, Ŝ² the estimated variance of the value between queries and V̂ that of the estimate for the pool: as
-        precise as n random queries judged whole (`activeeval.core.estimation.effective`). None where nothing was left
-        to chance, and where the sample does not tell.
+        precise as n random queries judged whole (`activeeval.core.estimation.effective`). None if nothing was left
+        to chance, or if the sample does not determine it.
     size_unknown : str
-        Why the sample does not tell it: ``chunks`` where the pool came in them, ``too few`` where the judged queries
-        tell too little of how queries differ; "" where it tells. Told with the cautions.
+        Why n is unknown: ``chunks`` for a pool in chunks, ``too few`` if too few queries were judged to estimate the
+        variance between queries; "" if known. Reported with the cautions.
     observed_error : float or None
-        The standard error for the pool that the sample alone shows; infinite where it shows no spread. `std_error` is
-        more where the design planned for more.
+        The standard error for the pool observed in the sample alone; infinite without any spread. `std_error` is
+        larger if the design planned for more.
     planned_error : float or None
-        What the design planned it to be at the level reached; None where it planned nothing.
+        The standard error that the design planned at the level reached; None without a plan.
     limits : tuple of float
-        Lowest and highest of what the measure can be; by chance the value alone may lie beyond.
+        Lowest and highest possible value of the measure; by chance the estimate itself may exceed them.
     shares : Shares or None
-        How many queries differ from most, where all are judged.
-    inner : Basis or None
-        Of the scope ``population``: what the interval for the pool rests on, which lies within this one on each side.
+        Distribution of the queries' values around the most frequent, if all are judged.
+    inner : IntervalBasis or None
+        For the scope ``population``: basis of the interval for the pool, which lies within this one on each side.
     largest : float
-        Share of the variance that one judged query has.
+        Largest share of the variance due to one judged query.
     notes : tuple of Note
-        What was left out before anything was estimated; told with the cautions.
+        Parts of the input left out before the estimate; reported with the cautions.
     concerns : tuple of Caution
-        What else the sample gives reason for; told with the cautions.
+        Further warnings about the sample; reported with the cautions.
 
     Examples
     --------
@@ -273,12 +275,12 @@ class Estimate:
 
     @property
     def n_judged(self) -> int:
-        """Items that have a grade: those of the sample without those that cannot be judged."""
+        """Number of items with a grade: those of the sample without unjudgeable ones."""
         return self.n_items - (0 if self.cannot is None else self.cannot.n_items)
 
     @property
     def spread_ratio(self) -> float | None:
-        """V̂ over what was planned; None where either is not known."""
+        """Ratio of the observed to the planned variance; None if either is unknown."""
         seen, planned = self.observed_error, self.planned_error
         if seen is None or planned is None or not (math.isfinite(seen) and planned > 0 and self.n_open):
             return None
@@ -286,7 +288,7 @@ class Estimate:
 
     @property
     def cautions(self) -> tuple[Caution, ...]:
-        """What a reader should be told of the estimate: what forbids its use first, what is but to be known last."""
+        """Notes and warnings about the estimate, the most severe first."""
         cautions = [*self._of_spread(), *self.concerns, *map(_of_input, self.notes)]
         if self.share < 1:
             cautions.append(Caution("note", "early", {"share": self.share}))
@@ -298,11 +300,11 @@ class Estimate:
 
     @property
     def is_supported(self) -> bool:
-        """Whether no caution forbids its use."""
+        """True if there is no severe warning."""
         return all(caution.level != "severe warning" for caution in self.cautions)
 
     def _of_spread(self) -> list[Caution]:
-        """Return what the spread that the sample shows, beside the planned one, gives reason for."""
+        """Return the warnings about the observed spread, relative to the planned one."""
         if math.isinf(self.std_error):
             return [Caution("severe warning", "unbounded")]
         if self.observed_error is not None and math.isinf(self.observed_error):
@@ -315,7 +317,7 @@ class Estimate:
 
     @property
     def effective_queries(self) -> float | None:
-        """How many queries of equal influence a sample is as good as: degrees of freedom + 1, where these are few."""
+        """Effective number of queries of equal influence, degrees of freedom + 1, if it is small; else None."""
         if not self.n_open or not 0 < self.std_error < math.inf:
             return None
         effective = max(self.degrees_of_freedom, 1.0) + 1
@@ -323,12 +325,12 @@ class Estimate:
 
     @property
     def largest_share(self) -> float | None:
-        """The share of the variance that one query has, where it is large."""
+        """Largest share of the variance due to one query, if it is large; else None."""
         return self.largest if self.largest > LARGEST_SHARE and self.n_queries > 1 else None
 
     @property
     def basis(self) -> IntervalBasis:
-        """What its interval rests on."""
+        """Basis of the estimate's interval."""
         return IntervalBasis(
             value=self.value,
             std_error=self.std_error,
@@ -340,11 +342,11 @@ class Estimate:
 
     @property
     def p_value(self) -> float:
-        """The smallest α whose `interval` leaves 0 out."""
+        """Smallest α whose `interval` excludes 0."""
         return self.basis.p_value
 
     def bounds(self, interval: Interval) -> tuple[float, float]:
-        """Return the ends of an interval, with room for what the items that could not be judged may be worth."""
+        """Widen an interval by the possible effect of items that could not be judged, within the limits."""
         if self.cannot is None:
             return interval.low, interval.high
         below, above = max(self.value - self.cannot.low, 0.0), max(self.cannot.high - self.value, 0.0)
@@ -356,6 +358,6 @@ class Estimate:
         Raises
         ------
         InputError
-            Where the confidence does not lie strictly between 0 and 1.
+            If the confidence does not lie strictly between 0 and 1.
         """
         return Interval(*self.basis.ends(confidence), confidence)

@@ -1,4 +1,4 @@
-"""Names of the array types that everything here passes on, and arrays that nobody can write to."""
+"""Names of the array types used throughout the package, and read-only arrays."""
 
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ def sealed(array: ArrayLike, dtype: Any = np.float64) -> NDArray[Any]:
 
 
 def frozen(array: NDArray[Any]) -> Any:
-    """Return a copy that nobody can write to, or the array itself where that is so already."""
+    """Return a read-only copy, or the array itself if nothing can write to it."""
     if array.flags.c_contiguous and _is_frozen(array):
         return array
     return sealed_here(np.array(array, order="C", copy=True))
 
 
 def sealed_here(array: NDArray[Any]) -> Any:
-    """Make an array read-only that nobody else holds, and return it."""
+    """Make an array read-only in place and return it; the caller must hold the only reference."""
     array.setflags(write=False)
     return array
 
 
 def _is_frozen(array: Any) -> bool:
-    # a view is as frozen as all that it is a view of
+    """True if neither an array nor any of its bases is writable."""
+    # a view is read-only only if all its bases are
     while isinstance(array, np.ndarray) and not array.flags.writeable:
         array = array.base
     return array is None

@@ -115,5 +115,5 @@ def test_what_counts_by_default(policy, n_judges, adjudicate, measures, expected
 def test_of_two_judges_a_measure_without_gains_between_grades_takes_a_policy():
     with pytest.raises(InputError, match=r"AP.* knows no gain between .*`policy` majority or median.*`adjudicate`"):
         policy_for(None, 2, False, ("AP",))
-    with pytest.raises(InputError, match="`adjudicate` is for two judges an item, got 3"):
+    with pytest.raises(InputError, match="`adjudicate` requires two judges per item, got 3"):
         Rules(judges_per_item=3, adjudicate=True)

@@ -136,7 +136,7 @@ def test_a_reading_is_of_complete_blocks_as_of_any_event(campaign, oracle):
 def test_another_question_of_the_same_sample(campaign, oracle):
     campaign("judge", "--judge", "ann", "--oracle", oracle)
     assert estimate_row(campaign, "--measure", "P@3")["measure"] == "P@3"
-    assert "out of this sample's reach" in campaign("estimate", "--measure", "DCG@12").err
+    assert "not covered by this sample" in campaign("estimate", "--measure", "DCG@12").err
 
 
 def test_one_item_at_a_time(campaign):

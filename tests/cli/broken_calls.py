@@ -29,8 +29,8 @@ METHODS = "passive, active, active_uniC, active_uniD, random, whole, .*, depth, 
 OPEN = r"is not in the range 0<x<1\."
 
 
-TOO_SMALL = r"DCG, passive: --budget {} does not pay for what one query may take \({} at most\): --budget {}"
-LEVELS_TOO_SMALL = r"--budget 1\.5 does not pay for what may have to be judged at once \(2 at most\): --budget 2"
+TOO_SMALL = r"DCG, passive: --budget {} does not pay for the most expensive query \({} at most\): --budget {}"
+LEVELS_TOO_SMALL = r"--budget 1\.5 does not pay for the most expensive unit \(2 at most\): --budget 2"
 
 PLAN = "plan --run a.run --versus-run b.run --max-grade 3"
 
@@ -104,7 +104,7 @@ PLANS = [
         {},
         "plan --letor a.txt --scores a.score --max-grade 3 --measure ERR@3 --budget 1",
         1,
-        r"--budget 1 does not pay for what may have to be judged at once \(3 at most\): --budget 3",
+        r"--budget 1 does not pay for the most expensive unit \(3 at most\): --budget 3",
     ),
     (
         "a plan of one run twice",
@@ -255,7 +255,7 @@ MEASURES = [
     ("misspelt interval", {}, LETOR + " --interval group-sequental", 1,
      r"unknown interval 'group-sequental'; did you mean group-sequential\? known: t, group-sequential"),
     ("an interval that is gone, of a simulation", {}, LETOR + " --interval skewed", 1,
-     r"interval 'skewed' is gone: t, the default, is the one to use"),
+     r"interval 'skewed' was removed: use t, the default"),
     ("an interval that is gone, of a campaign", {}, "campaign estimate week1 --interval logit", 2,
      r"--interval logit is gone: use --interval t, the default"),
     ("misspelt column", {"x.csv": "qid,docno,relevence\nq1,a,1\n"}, "score x.csv a.run P@2", 1,
@@ -357,7 +357,7 @@ BUDGETS = [
     ("below the dearest query", TINY, "--quiet " + TINY_POOL.replace("--budget 3", "--budget 1.5"), 1,
      TOO_SMALL.format(r"1\.5", 2, 2)),
     ("a share below it", TINY, "--quiet " + TINY_POOL.replace("--budget 3", "--budget 50%"), 1,
-     r"DCG, passive: --budget 50% \(1\.5 judgments\) does not pay for what one query may take \(2 at most\):"
+     r"DCG, passive: --budget 50% \(1\.5 judgments\) does not pay for the most expensive query \(2 at most\):"
      r" --budget 66\.67%"),
     *((f"{method} below the dearest query", TINY,
        f"--quiet sample --run x.run --max-grade 1 --budget 1.5 --out x.sample --sheet x.csv --method {method}", 1,

@@ -128,9 +128,9 @@ CALLS = [
        rf"method '{method}' needs a grade model: give grade_probs; passive and random need none")
       for method in ("whole", "active", "active_uniC")),
     ("budget too small", evaluated(QRELS, RUN, budget=0.25, method="passive"), BudgetError,
-     r"`budget` 0\.25 does not pay for what one query may take \(2 at most\): `budget` 2"),
+     r"`budget` 0\.25 does not pay for the most expensive query \(2 at most\): `budget` 2"),
     ("share too small", evaluated(QRELS, RUN, share=0.0625, method="passive"), BudgetError,
-     r"`budget` 6\.25% \(0\.25 judgments\) does not pay for what one query may take \(2 at most\): `budget` 50%"),
+     r"`budget` 6\.25% \(0\.25 judgments\) does not pay for the most expensive query \(2 at most\): `budget` 50%"),
     ("budget and share", evaluated(QRELS, RUN, budget=2, share=0.5), InputError,
      r"give a budget or a share, got budget=2 and share=0\.5"),
     *((f"share {value}", evaluated(QRELS, RUN, share=value), InputError, rf"the share must lie in \(0, 1\], got {value!r}")
@@ -154,7 +154,7 @@ CALLS = [
     ("a judge of halves", evaluated(lambda q, items: [0.5] * len(items), RUN, max_grade=2), InputError,
      r"the grade of item '\w' of query 'q\d' must be one of .*, got 0\.5"),
     ("a judge above the scale", evaluated(lambda q, items: [3] * len(items), RUN, measure="ERR(max_rel=2)"), InputError,
-     r"the grade of item '\w' of query 'q\d' must be one of 0 … 2, or None where it cannot be judged, got 3"),
+     r"the grade of item '\w' of query 'q\d' must be one of 0 … 2, or None if it cannot be judged, got 3"),
     ("an unknown query ranked", lambda: Rankings(QueryPool(["q"], [0, 1]), [0, 1, 1], [0]), InputError, r".*offsets.*"),
     ("an item ranked twice", lambda: Rankings(QueryPool(["q"], [0, 2], ["a", "b"]), [0, 2], [0, 0]), InputError,
      r"query 'q' ranks item 'a' twice, again at rank 2"),
@@ -165,7 +165,7 @@ CALLS = [
      r"the defensive share must lie in \[0, 1\], got 2"),
     ("a comparison on two pools", lambda: Target(ERR(2), ranking(), ranking("ab")), InputError, r".*pool.*"),
     ("estimate before it is judged", lambda: asked().estimate(), StateError,
-     r"the first block is not complete, so there is nothing that may be read: of its 2 units 1 were not asked for and "
+     r"the first block is not complete, so no estimate is possible yet: of its 2 units 1 were not requested and "
      r"1 wait for grades, the first is unit 1 of query 'q\d'"),
 ]  # fmt: skip
 

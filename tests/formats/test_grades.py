@@ -152,7 +152,7 @@ def test_grades_of_another_collection_are_refused(tmp_path):
     with pytest.raises(InputError, match="none of its 2 grades is of an item of the pool"):
         Grades.read(written(tmp_path, "q1 0 x1 1\nq7 0 d1 2\n")).on(POOL)
     pool = QueryPool(["caf\u00e9"], [0, 1], ["d1"])
-    with pytest.raises(InputError, match="look the same and are not"):
+    with pytest.raises(InputError, match="look the same but differ"):
         Grades.read(written(tmp_path, "cafe\u0301 0 d1 1\n")).on(pool)
     with pytest.raises(InputError, match="all of its 1 replies for items of the pool are missing"):
         Grades.read(written(tmp_path, "q1 0 d1 -1\nq7 0 d1 2\n")).on(POOL)

@@ -340,7 +340,7 @@ def test_a_sample_of_differences_leaves_out_what_it_does_not_reach(folder):
     audited = audit(rounds, ["llm.qrels"])
     assert [row.question for row in audited.rows] == ["difference"]
     assert "audit out of reach" in {note.code for note in audited.notes}
-    with pytest.raises(InputError, match="out of this sample's reach"):
+    with pytest.raises(InputError, match="not covered by this sample"):
         audit(rounds, ["llm.qrels"], questions=["run"])
 
 

@@ -92,7 +92,7 @@ def test_a_campaign_is_audited_and_its_report_has_a_section(judged, folder):
     assert judged("campaign", "create", "week", *create).code == 0
     waiting = judged("campaign", "audit", "week", "--grader", "llm.qrels")
     assert waiting.code == 1
-    assert "nothing that may be read" in waiting.err
+    assert "no estimate is possible yet" in waiting.err
     oracle = ("--oracle", "q.qrels", "--unjudged", "irrelevant")
     assert judged("campaign", "judge", "week", "--judge", "ann", *oracle).code == 0
     of_campaign = judged("campaign", "audit", "week", "--grader", "llm.qrels", "-o", "jsonl").rows

@@ -139,10 +139,15 @@ WRONG = {
         *("a.run", "zeros.qrels", "", "P@1")
     ],
     "answer 4: no label can change DCG@3: the ranking does not differ": ["same.run a.run", "", "", "DCG@3 3"],
-    "answer 5: --budget 20 does not pay for what may have to be judged at once (40 at most): --budget 40, or "
+    "answer 5: --budget 20 does not pay for the most expensive unit (40 at most): --budget 40, or "
     "--pool-depth 10 (20)": ["long.run longer.run", "", "", "nDCG@3 3", "20"],
-    "answer 5: --budget 1% (1.27 judgments) does not pay for what may have to be judged at once (40 at most): "
-    "--budget 31.5%": ["long.run longer.run", "", "", "nDCG@3 3", "1%"],
+    "answer 5: --budget 1% (1.27 judgments) does not pay for the most expensive unit (40 at most): --budget 31.5%": [
+        "long.run longer.run",
+        "",
+        "",
+        "nDCG@3 3",
+        "1%",
+    ],
     "answer 6: a margin is a number from 0 on, in the unit of the measure, as 0.01, got '-1'": [
         *("a.run b.run", "", "", "", "", "-1")
     ],
@@ -172,7 +177,7 @@ def test_a_terminal_asks_again(call, folder, monkeypatch):
     assert "Error: gone.run: no such file" in answer.err
     assert "Error: unknown measure 'foo'" in answer.err
     assert "Error: no judgment tells the largest grade" in answer.err
-    assert "does not pay for what may have to be judged at once" in answer.err
+    assert "does not pay for the most expensive unit" in answer.err
     assert "[DCG@10 3]" in answer.err
     assert all(f"{k}. " in answer.err for k in range(1, QUESTIONS))
     assert "activeeval sample --run a.run --max-grade 3 --measure DCG@5 --budget 10%" in answer.out

@@ -121,7 +121,7 @@ def test_rounds_are_read_together_with_planned_weights(call, rounds, scope):
 def test_rounds_in_no_order_or_with_an_open_one_are_refused(call, rounds):
     for arguments, message in (
         ((*rounds[2:], *rounds[:2]), "round 2 was drawn without the grades of round 1"),
-        ((*rounds[:2], *rounds[:2]), "round 2 was drawn with the numbers of an earlier one"),
+        ((*rounds[:2], *rounds[:2]), "round 2 was drawn with the numbers of an earlier round"),
         ((rounds[0], *rounds[2:]), f"{rounds[0]}: no sheet follows it"),
         ((rounds[1], rounds[0]), f"{rounds[1]}: a sample goes before its sheets, expected as {rounds[0]} {rounds[1]}"),
     ):

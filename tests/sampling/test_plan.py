@@ -264,7 +264,7 @@ def test_what_a_refused_budget_names_works(call, uneven, command, budget, named)
     refused = call("--quiet", command, *uneven, "--budget", budget, *out)
     assert (refused.code, refused.out) == (1, "")
     (line,) = refused.err.splitlines()
-    text = r"activeeval: --budget (\S+).* does not pay for what may have to be judged at once \(40 at most\): "
+    text = r"activeeval: --budget (\S+).* does not pay for the most expensive unit \(40 at most\): "
     told = re.fullmatch(text + r"--budget (\S+?)(?:, or --pool-depth (\d+) \((\S+)\))?", line)
     assert told, line
     assert told[1] == budget

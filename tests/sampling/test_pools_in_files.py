@@ -75,7 +75,7 @@ def test_a_goal_takes_the_budget_whose_half_width_it_is(choices):
     assert needed.half_width <= half_width * 1.001
     with pytest.raises(ActiveEvalError, match="it is planned for its queries"):
         planned(files, "DCG@5", half_width=0.01, scope="population")
-    with pytest.raises(ActiveEvalError, match="does not pay for what may have to be judged at once"):
+    with pytest.raises(ActiveEvalError, match="does not pay for the most expensive unit"):
         planned(files, "ERR@5", budget=[Budget(1)])
     with pytest.raises(ActiveEvalError, match="not draws with replacement"):
         planned(files, "ERR@5", methods=["active"])

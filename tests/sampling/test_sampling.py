@@ -311,7 +311,7 @@ def test_before_its_first_block_is_complete_a_sample_says_nothing(drawn, call, m
     first = rf"1 wait for grades, the first is unit 1 of query '{rows[0]['query_id']}'"
     one_line(
         call("estimate", *both("d.csv")),
-        rf"the first block is not complete, so there is nothing that may be read: of its \d+ units {first}",
+        rf"the first block is not complete, so no estimate is possible yet: of its \d+ units {first}",
     )
 
 
@@ -352,14 +352,14 @@ def test_the_questions_of_a_comparison(drawn, estimated, method):
         assert campaign.estimate(Target(campaign.design.target.measure, ranking)).value == found[name]
 
 
-REACH = r"{} is out of this sample's reach: item 'd\d+' of query 'q\w+' could not be drawn .*"
+REACH = r"{} is not covered by this sample: item 'd\d+' of query 'q\w+' could not be drawn .*"
 
 
 @pytest.mark.parametrize(
     ("options", "asked", "expected"),
     [
         ((), ("--measure", "DCG@6"), REACH.format(r"DCG@6")),
-        ((), ("--measure", "ERR@5"), r"item designs are for additive .*, not for ERR.*@5; name the question when .*"),
+        ((), ("--measure", "ERR@5"), r"item designs are for additive .*, not for ERR.*@5; name this measure when .*"),
         (("--method", "depth"), ("--measure", "nDCG@3"), REACH.format(r"nDCG@3")),
         (("--method", "active"), ("--measure", "RR"), REACH.format(r"RR")),
         (("--versus-run", "b.run"), ("--question", "run", "--measure", "DCG@6"), REACH.format(r"DCG.*@6")),

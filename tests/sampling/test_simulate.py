@@ -525,7 +525,7 @@ def test_a_budget_that_passive_cannot_pay_is_told_as_its_own(call):
     answer = call("--quiet", "simulate", *LETOR, "--budget", "2%", "--method", "items")
     assert answer.code == 1
     assert re.fullmatch(
-        r"activeeval: DCG, passive: --budget 2% .*does not pay for what one query may take.*\n", answer.err
+        r"activeeval: DCG, passive: --budget 2% .*does not pay for the most expensive query.*\n", answer.err
     )
     expected = call("--quiet", "simulate", *LETOR, "--budget", "4%", "--method", "random", "--expected")
     assert re.fullmatch(r"activeeval: DCG, random: --budget 4% .*does not pay for .*\n", expected.err)
@@ -550,4 +550,4 @@ def test_heavy_weights_are_told_with_advice_that_helps(call, share, advice):
 def test_a_budget_that_a_method_cannot_do_with_is_left_out_and_said(call):
     done = call("simulate", *RUNS, "--measure", "DCG", "--budget", 3, "--budget", 60, *BRIEF)
     assert {row["budget"] for row in done.rows} == {60}
-    assert re.search(r"passive: --budget 3 does not pay for what one query may take.*; left out\n", done.err), done.err
+    assert re.search(r"passive: --budget 3 does not pay for the most expensive query.*; left out\n", done.err), done.err

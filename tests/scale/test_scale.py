@@ -372,7 +372,7 @@ def test_a_top_up_within_what_was_gathered_is_the_top_up_of_the_whole_pool():
     judged_by_ids(campaign, design.pool, labels)
     wanted = judged_by_ids(Campaign(design, 60, rng=4), design.pool, labels)
     assert_same_sample(campaign.topped_up(30), wanted.topped_up(30), labels)
-    with pytest.raises(StateError, match=r"^these queries were gathered for a smaller budget than 120: gather for it$"):
+    with pytest.raises(StateError, match=r"^these queries were gathered for a budget below 120: gather them again$"):
         campaign.topped_up(60)
 
 
@@ -392,16 +392,16 @@ def test_a_gathered_sample_is_stored_and_read_like_any_other(method):
 
 def test_a_larger_budget_than_was_gathered_for_is_refused_for_draws_too():
     campaign, _, _ = gathered("active")
-    with pytest.raises(StateError, match="a query came up that was not gathered: gather for a larger budget"):
+    with pytest.raises(StateError, match="the sample needs a query that was not gathered: gather for a larger budget"):
         Campaign(campaign.design.with_budget(150), key=int(campaign.key))
 
 
 @pytest.mark.parametrize("method", ["items", "active"])
 def test_another_key_is_refused(method):
     campaign, _, labels = gathered(method)
-    with pytest.raises(InputError, match=r"gathered for the key \d+: another's are not all here"):
+    with pytest.raises(InputError, match=r"gathered for the key \d+: another key needs further queries"):
         Campaign(campaign.design, rng=5)
-    with pytest.raises(InputError, match="holds what one sample needs of a larger pool"):
+    with pytest.raises(InputError, match="was gathered for one sample of a larger pool"):
         replicate(campaign.design, labels[: campaign.design.pool.n_items], [60], 3)
 
 
@@ -410,14 +410,14 @@ def test_a_question_that_the_chunks_were_not_asked_is_refused(method):
     campaign, design, labels = gathered(method)
     judged_by_ids(campaign, design.pool, labels)
     other = Target(DCG(cutoff=2), campaign.design.target.ranking)
-    with pytest.raises(InputError, match=r"@2 was not asked when these queries were gathered of a larger pool: ask it"):
+    with pytest.raises(InputError, match=r"@2 was no target when these queries were gathered from a larger pool"):
         campaign.estimate(other)
 
 
 def test_levels_of_other_budgets_are_refused():
     order = gathered()[0].design.order
     for what in (order.expected_cost, order.level_for):
-        with pytest.raises(InputError, match="it says nothing of other levels"):
+        with pytest.raises(InputError, match="other levels cannot be computed"):
             what(3.0)
 
 

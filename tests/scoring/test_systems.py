@@ -338,7 +338,7 @@ def test_what_cannot_be_asked_of_many_systems(call):
 def test_what_a_sample_of_many_does_not_reach(call):
     sampled(call, "--measure", "DCG@3", "--budget", "60%")
     judge_file("d.csv")
-    refused(call("estimate", *both("d.csv"), "--measure", "DCG@5"), "is out of this sample's reach")
+    refused(call("estimate", *both("d.csv"), "--measure", "DCG@5"), "is not covered by this sample")
     refused(call("estimate", *both("d.csv"), "--measure", "ERR@3"), "item designs are for additive measures")
     call("sample", "--run", "a.run", "--run", "b.run", "--max-grade", 3, "--budget", 60, *files("t.csv"))
     judge_file("t.csv")

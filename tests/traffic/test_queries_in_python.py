@@ -68,7 +68,7 @@ def test_repetitions_are_of_the_pool(month):
     design = sample.drawn.campaign.design
     grades = np.array([truth[query][doc] for query, doc in design.pool.pairs_of(np.arange(design.pool.n_items))])
     assert ae.replicate(design, grades, [60], 5).values.shape[0] == 5
-    with pytest.raises(ae.InputError, match="the draw of its queries from a log is not replayed"):
+    with pytest.raises(ae.InputError, match="the draw of its queries from a log is not repeated"):
         ae.replicate(design, grades, [60], 5, scope="population")
 
 

@@ -1,7 +1,8 @@
-"""Campaigns: units to judge, what judging them has shown, any question read from it.
+"""Campaigns: units to judge, the log of their judgments, and estimates for any target from them.
 
-`units` are what is judged, `drawing` says which ones there are, `rules` how they are judged, `labels` what that comes
-to, `campaign` conducts, `reading` reads, `sample` keeps a drawn sample on file.
+`units` are what is judged, `requested_units` those requested so far, `judging_rules` the number of judges and the
+aggregation of their grades, `labels` the aggregated labels, `record` the log, `campaign` the ask/tell loop, `reading`
+the estimates.
 """
 
 from activeeval.core.campaign.campaign import Campaign

@@ -1,8 +1,8 @@
-"""The conductor: ask for a unit to judge, tell its grades, read any question, replay.
+"""Campaign: ask for a unit to judge, tell its grades, estimate any target, replay a log.
 
-Which units there are follows from a design and a key; what has become of them is the fold of an append-only log
+The units follow from a design and a key; their state is the fold of an append-only event log
 (`activeeval.core.judgments.state`). A live campaign appends an event and applies it, a replay applies the same events
-again, and one whose log is kept in a store applies what came since it was looked at last.
+again, and a campaign whose log is kept in a store applies the events added since its last update.
 """
 
 from __future__ import annotations
@@ -37,33 +37,34 @@ from activeeval.core.results import Estimate, Interval
 
 Judge = Callable[[str, list[str]], Sequence[int | None]]
 
-_NOTHING = "the first block is not complete, so there is nothing that may be read"
+_NOTHING = "the first block is not complete, so no estimate is possible yet"
 
 
 class Campaign(Record):
-    """A judging campaign: which units to judge, what judging them has shown, what that says of any question.
+    """A judging campaign: hands out units, records their grades and estimates any target from them.
 
     Parameters
     ----------
     design : Design
     budget : float, optional
-        In mean items of the pool; needed where the design brings none. See `Design.with_budget`.
+        In mean items of the pool; required if the design has none. See `Design.with_budget`.
     rng : Generator, SeedSequence, int or None
-        One seed, one sample, whatever the order of rows; None takes the operating system's randomness.
+        A seed determines the sample, independent of the order of rows; None takes the operating system's randomness.
     blocks : sequence of float, optional
         Cumulated budgets at which the sample may be read early; see `Design.with_budget`.
     key : int, optional
         In place of ``rng``: the key of a sample that was drawn before.
     rules : Rules, optional
-        How many judges an item takes and what their grades count as; by default the last judgment is what counts.
+        Number of judges per item and aggregation of their grades; by default the last judgment counts.
     **ways
-        paths, by_batches and surely, of a design whose depths follow labels; see
-        `activeeval.core.campaign.requested_units.RequestedUnits`. By default the lowest place is asked, one at a time.
+        paths, by_batches and surely, for a design with adaptive depth; see
+        `activeeval.core.campaign.requested_units.RequestedUnits`. By default the lowest place is requested, one at a
+        time.
 
     Raises
     ------
     BudgetError
-        Where the budget does not pay for the dearest that may have to be judged at once.
+        If the budget does not pay for the most expensive unit.
 
     Examples
     --------
@@ -98,10 +99,10 @@ class Campaign(Record):
         self._is_strict = False
 
     def in_strict_order(self) -> Self:
-        """Return the same campaign, read up to the lowest unit that waits and not at ends of blocks alone.
+        """Return the same campaign, readable up to the lowest waiting unit instead of only at the ends of blocks.
 
-        Only where units are judged strictly in the order they are asked for: to pass over some of them, and to read
-        below the first that was, would bias the estimate. Of draws with replacement it is the campaign itself.
+        Valid only if units are judged strictly in the order in which they are requested: skipping units and reading
+        below the first skipped one would bias the estimate. With replacement it returns an unchanged copy.
         """
         strict = copy(self)
         strict._is_strict = self.design.scheme.can_be_topped_up
@@ -109,22 +110,22 @@ class Campaign(Record):
 
     @property
     def selection(self) -> Selection:
-        """What an estimate is read from: the highest complete block; raises StateError where none is complete."""
+        """Selection from which estimates are computed: the highest complete block. Raises StateError without one."""
         return self._readable()[0]
 
     @property
     def grade_slope(self) -> GradeSlope | None:
-        """How people's grades rise with what the grade model expected, as far as the sample may be read."""
+        """Slope of human grades on the model's expected grades, over the readable part of the sample."""
         return grade_slope(self.design, self.selection, np.asarray(self.labels.grades))
 
     @property
     def read_budget(self) -> float:
-        """The budget, in mean items, that is read once all is judged; less than there is where depths follow labels."""
+        """Budget, in mean items, read once everything is judged: without the reserve of adaptive depth."""
         return self.drawn_design.blocks[-1]
 
     @property
     def reached_budget(self) -> float:
-        """What more judgments would come beyond: the budget, or what was read of it where nothing more can be asked."""
+        """Budget from which further judgments would continue; the part read so far if nothing more can be requested."""
         if self.design.scheme.goes_on:
             return self.selection.cost
         is_done = self.paths is not None and not self.progress.waiting and not self.goes_on
@@ -132,7 +133,7 @@ class Campaign(Record):
 
     @property
     def n_unread(self) -> int:
-        """How many items are judged and not read where nothing more can be asked: they came above the threshold."""
+        """Number of judged items above the threshold, which are not read, once nothing more can be requested."""
         if self.paths is None or self.progress.waiting or self.goes_on:
             return 0
         read = set(self.design.order.items[self.selection.places].tolist())
@@ -140,40 +141,40 @@ class Campaign(Record):
 
     @property
     def whole_selection(self) -> Selection:
-        """What an estimate is read from once all of the sample is judged."""
+        """Selection once all of the sample is judged."""
         return self.block_selection(len(self.design.blocks) - 1)
 
     @property
     def complete_block(self) -> tuple[int, float]:
-        """The highest block of which nothing waits, from 1, and its threshold level; 0 and 0 where there is none.
+        """Number of the highest complete block, from 1, and its threshold level; 0 and 0 without one.
 
-        Read by level, the threshold is that of the lowest unit that waits.
+        In strict order, the threshold is the level of the lowest waiting unit.
         """
         n = self.n_complete_blocks
         return (0, 0.0) if not n and not self._n_in_order() else (n, self.selection.level)
 
     def run(self, judge: Judge) -> Estimate:
-        """Ask, have ``judge(query_id, item_ids)`` return the grades, tell, until the end; estimate."""
+        """Judge every unit with ``judge(query_id, item_ids)``, which returns the grades, and estimate at the end."""
         while (unit := self.ask()) is not None:
             self.tell(unit, judge(unit.query_id, list(unit.item_ids)))
         return self.estimate()
 
     def estimate(self, target: Target | None = None, *, scope: str = "pool") -> Estimate:
-        """Return what the sample says of a question: from all of it, or from its highest complete block.
+        """Estimate a target from the whole sample, or from its highest complete block.
 
         Parameters
         ----------
         target : Target, optional
-            Any that the sample reaches; by default the first that it was made for.
+            Any target that the sample covers; by default the first one that it was made for.
         scope : {"pool", "population"}
             See `activeeval.core.estimation.evaluate`.
 
         Raises
         ------
         StateError
-            Where no block is complete: to leave out what waits would bias the estimate.
+            If no block is complete: ignoring units that wait for grades would bias the estimate.
         InputError
-            Where an item whose label can change the target's value could not be drawn.
+            If an item whose label can change the target's value could not be drawn.
         """
         selection, share = self._readable()
         return read(self.design, selection, self.labels, self._labels.cannot, target, scope, share)
@@ -181,7 +182,7 @@ class Campaign(Record):
     def interval(
         self, kind: IntervalKind | str, confidence: float = 0.95, target: Target | None = None, *, scope: str = "pool"
     ) -> Interval:
-        """Return the interval of a kind, or the name of one, other than t, which `estimate` has; else as `estimate`."""
+        """Compute an interval of a given kind (class or name); arguments as of `estimate`, whose own interval is t."""
         kind = find_interval(kind)() if isinstance(kind, str) else kind
         selection, share = self._readable()
         n, whole = self.n_complete_blocks, self.design.planned or self.design.blocks[-1]
@@ -196,9 +197,9 @@ class Campaign(Record):
     def half_width_at_end(
         self, confidence: float = 0.95, target: Target | None = None, *, scope: str = "pool"
     ) -> float:
-        """Return what half-width the t interval should have once all of the sample is judged; as `estimate` else.
+        """Predict the half-width of the t interval once all of the sample is judged; arguments as of `estimate`.
 
-        NaN where the sample was gathered of a pool in chunks, which does not tell.
+        NaN if the sample was gathered from a pool in chunks, which does not support a prediction.
         """
         outlook = self.outlook(target, scope=scope)
         if outlook is None:
@@ -206,19 +207,19 @@ class Campaign(Record):
         if self.paths is not None and self._followed.is_spent:
             return outlook.at_selection(self.selection, confidence)
         if self.paths is not None and self.n_complete_blocks < len(self.drawn_design.blocks):
-            return outlook.at_budget(self.read_budget, confidence)  # where it ends is not known yet
+            return outlook.at_budget(self.read_budget, confidence)  # the final selection is not known yet
         return outlook.at_selection(self.whole_selection, confidence)
 
     def outlook(self, target: Target | None = None, *, scope: str = "pool") -> Outlook | None:
-        """Return what to expect of more judgments; None of a pool in chunks, which cannot tell; as `estimate` else."""
+        """Build the forecast of further judgments; None for a pool in chunks. Arguments as of `estimate`."""
         before = self._variances(self.readings[:-1], target, scope)
         return Outlook.of(self.design, self.selection, self.labels, target, scope, before)
 
     @property
     def readings(self) -> list[Selection]:
-        """What was read, the last what is read now: the planned budget and every top-up follow from a reading.
+        """Selections read so far, the current one last: one for the planned budget and one for every top-up.
 
-        A sample that is read before its planned budget is judged has one reading, that of now.
+        A sample read before its planned budget is judged has a single reading, the current one.
         """
         drawn, now = self.drawn_design, self.selection
         planned = (drawn.planned or math.inf) * (1 - ROUNDING)
@@ -226,65 +227,66 @@ class Campaign(Record):
         return [*(whole for whole in map(self.block_selection, ends) if whole.level < now.level), now]
 
     def confidence_now(self, confidence: float, target: Target | None = None, *, scope: str = "pool") -> float:
-        """Return at which confidence an interval is made now such that those of all `readings` hold with another.
+        """Compute the confidence to use now so that the intervals of all `readings` jointly hold with ``confidence``.
 
-        Of the population it is no less than of the pool, whose interval lies within.
+        For the population it is at least that for the pool, whose interval lies within.
         """
         each = [confidence_after(variances, confidence) for variances in self._looks(target, scope)]
         return max(each, default=confidence)
 
     def p_value_now(self, p_value: float, target: Target | None = None, *, scope: str = "pool") -> float:
-        """Compute the p value that belongs to the interval of `confidence_now`, from that of a plain one."""
+        """Compute the p value that belongs to the interval of `confidence_now`, from that of a plain interval."""
         each = [p_value_after(variances, p_value) for variances in self._looks(target, scope)]
         return max(each, default=p_value)
 
     def _looks(self, target: Target | None, scope: str) -> list[list[float]]:
-        """Return the variances at all readings, where there are several, for a scope and the one within it."""
+        """Return the variances at all readings, if there are several, for a scope and the scope within it."""
         readings = self.readings
         scopes = [scope] if scope == "pool" else ["pool", scope]
         return [self._variances(readings, target, each) for each in scopes] if readings[1:] else []
 
     def _variances(self, selections: Sequence[Selection], target: Target | None, scope: str) -> list[float]:
-        """Return the variance of the estimate of a target at each of some selections."""
+        """Return the variance of a target's estimate at each selection."""
         if not selections:
             return []
         looks = looks_at(self.design, selections, [1.0] * len(selections), self.labels, target, scope)
         return [look.evaluated.variance for look in looks]
 
     def topped_up(self, more: float) -> Campaign:
-        """Return the campaign with a larger budget: the same sample, all that is known of it, and one more block."""
+        """Return the campaign with a larger budget: the same sample with all its judgments, and one more block."""
         log = [event for event in self._log if event.kind != "ended"]
         return self._again(self.grown(more), log)
 
     def grown(self, more: float) -> Design:
-        """Return the design that the sample was drawn with, its budget larger: the same sample and one more block."""
+        """Return the design of the sample with a larger budget: the same sample and one more block."""
         grown, before = self.drawn_design.topped_up(more), self.drawn_design
         if self.paths is None or grown.budget is None or before.budget is None:
             return grown
         return replace(grown, blocks=(*before.blocks, grown.budget * before.blocks[-1] / before.budget))
 
     def believing(self, design: Design) -> Self:
-        """Return the campaign with other predictions: of a design of the same order, with all that was judged."""
+        """Return the campaign, with all its judgments, under another design of the same order (other predictions)."""
         return self._again(design, self._log)
 
     @property
     def ways(self) -> dict[str, Any]:
-        """How it goes on where depths follow labels, as the campaign itself takes it."""
+        """Options of adaptive depth, as the constructor takes them."""
         return {"paths": self.paths, "by_batches": self.by_batches, "surely": self.surely}
 
     def unjudged(self, rules: Rules | None = None) -> Campaign:
-        """Return the campaign as it was before any of its units was judged, by rules of its own."""
+        """Return the campaign without any judgments, optionally with other rules."""
         return Campaign(self.drawn_design, key=int(self.key), rules=rules or self.rules, **self.ways)
 
     def following(self) -> tuple[Campaign, bool]:
-        """Return the campaign with the batch that its labels lead to, and whether that is anything.
+        """Return the campaign after drawing the batch that its labels determine, and True if there was one.
 
-        Where it is nothing, the campaign with what labels have led to, which no correction changes.
+        Without a new batch, the campaign keeps the rates fixed so far, which no correction changes.
         """
         following = self.believing(self.drawn_design)
         return following, following.go_on()
 
     def _again(self, design: Design, log: Iterable[Event]) -> Self:
+        """Rebuild the campaign with another design from the same log."""
         ways: dict[str, Any] = {"key": int(self.key), "rules": self.rules, **self.ways}
         if not self._is_kept_elsewhere:
             return self.replay(design, log, **ways)
@@ -303,14 +305,14 @@ class Campaign(Record):
         rules: Rules | None = None,
         **ways: Any,
     ) -> Self:
-        """Return the campaign that a log describes, ready to go on; arguments as of the campaign.
+        """Rebuild a campaign from its log, ready to continue; arguments as of the constructor.
 
         Raises
         ------
         StateError
-            Where its units are not those of the design and the key, or something is said of an item in none of them.
+            If its units are not those of the design and the key, or an event names an item outside them.
         InputError
-            Where it holds what is no event, or a grade off the scale.
+            If the log contains something other than an event, or a grade off the scale.
         """
         campaign = cls(design, rng=rng, key=key, rules=rules, **ways)
         for event in log:
@@ -321,7 +323,7 @@ class Campaign(Record):
         return campaign
 
     def _readable(self) -> tuple[Selection, float]:
-        """Return what may be read, and the part of the planned budget that it is."""
+        """Return the selection that may be read, and its share of the planned budget."""
         blocks, n = self.design.blocks, self.n_complete_blocks
         n_in_order, n_units = self._n_in_order(), len(self.drawing.queries)
         if n_in_order and (n == 0 or self.drawing.block_ends[n - 1] < n_units):
@@ -334,19 +336,19 @@ class Campaign(Record):
         return self.block_selection(max(n, 1) - 1), (blocks[n - 1] / blocks[-1] if n else 0.0)
 
     def _n_in_order(self) -> int:
-        """Return how many units lie below the lowest that waits; 0 where blocks alone may be read."""
+        """Count the units below the lowest waiting one; 0 if only whole blocks may be read."""
         return self._labels.n_below_lowest if self._is_strict and self.paths is None else 0
 
     def _incomplete(self) -> StateError:
-        """Return what to raise where nothing may be read."""
+        """Build the error for a campaign in which nothing may be read yet."""
         if self._is_strict:
-            return StateError("the lowest unit waits for grades, so there is nothing that may be read")
+            return StateError("the lowest unit waits for grades, so no estimate is possible yet")
         if self.paths is not None:
             return self._incomplete_batch()
         end, units = self.drawing.block_ends[0], self._labels.units
         n_asked = min(len(units), end)
         waiting = [unit for unit in units[:end] if self._labels.waits(unit)]
-        parts = [f"{end - n_asked} were not asked for"] if n_asked < end else []
+        parts = [f"{end - n_asked} were not requested"] if n_asked < end else []
         if waiting:
             first = f"unit {waiting[0].number} of query {waiting[0].query_id!r}"
             parts.append(f"{len(waiting)} wait for grades, the first is {first}")
@@ -354,7 +356,8 @@ class Campaign(Record):
         return StateError(f"{_NOTHING}: of its {end} units {left}")
 
     def _incomplete_batch(self) -> StateError:
+        """Build the same error for a campaign with adaptive depth."""
         if not (n := self.progress.waiting + sum(len(unit.items) for unit in self.planned[len(self.units) :])):
-            return UndrawnError(f"{_NOTHING}: what comes next follows from what was judged, and is to be drawn first")
+            return UndrawnError(f"{_NOTHING}: the labels so far determine the next batch: draw it first")
         waiting = next(unit for unit in self.planned if unit.number > len(self.units) or self.n_open(unit))
         return StateError(f"{_NOTHING}: {n} items wait, the first of batch {waiting.block}, query {waiting.query_id!r}")

@@ -1,18 +1,19 @@
-"""What rounds of judging say together of a question.
+"""Joint estimates from several rounds of judging.
 
-What earlier rounds were told is known in the next, which draws fresh numbers (`activeeval.core.pool.key_of`), so that
-its estimate R̂_t is unbiased given all that came before. For weights w_t that no label of round t or later had a say
-in,
+The grades of earlier rounds are known in the next one, which draws new random numbers (`activeeval.core.pool.key_of`),
+so its estimate R̂_t is unbiased given everything before. For weights w_t that depend on no label of round t or later,
 
     R̂ = Σ_t w_t R̂_t,        Σ_t w_t = 1,        E R̂ = R,        Var R̂ = Σ_t w_t² E[Var R̂_t | before],
 
-as Cov(R̂_s, R̂_t) = E[R̂_s (E[R̂_t | before] − R)] = 0 for s < t. Weights from a round's own labels, as 1 / V̂_t, favour
-rounds that saw little: two rounds of 20 queries found .956 for a truth of 1. These are *planned* with the first
-round's design, before anything is judged: with V(Λ) the variance that it expects of a sample of the budget Λ,
+because Cov(R̂_s, R̂_t) = E[R̂_s (E[R̂_t | before] − R)] = 0 for s < t. Weights from a round's own labels, such as 1 /
+V̂_t, favour rounds that happened to see little variance: two rounds of 20 queries then gave .956 for a true value of 1.
+The weights used here are *planned* with the first round's design, before anything is judged: with V(Λ) the variance
+that it expects of a sample of the budget Λ,
 
     w_1 + … + w_t = V(Λ_1 + … + Λ_T) / V(Λ_1 + … + Λ_t),
 
-what each round adds to the information 1 / V of one sample of all budgets. The budgets have to be set beforehand too.
+the increase of the information 1 / V of one sample of all budgets by each round. The budgets have to be fixed
+beforehand too.
 """
 
 from __future__ import annotations
@@ -37,25 +38,25 @@ from activeeval.core.types import Floats
 def read_together(
     campaigns: Sequence[Campaign], targets: Sequence[Target | None], scope: str = "pool", *, is_campaign: bool = False
 ) -> Estimate:
-    """Return what rounds say of a question together.
+    """Estimate a target from several rounds together.
 
     Parameters
     ----------
     campaigns : sequence of Campaign
-        In the order in which they were judged, all but the last to the end.
+        In the order in which they were judged, each judged to its end.
     targets : sequence of Target or None
-        The question to each of them, by default the first that it was made for.
+        The target in each round; by default the first one that the round was made for.
     scope : {"pool", "population"}
     is_campaign : bool
-        Each was drawn with all grades that there were: one that is missing came later, of an item that could not be
-        judged before. Otherwise a missing grade is a mistake of whoever names the rounds.
+        If True, each round was drawn with all grades of its time: a missing grade arrived later, for an item that
+        could not be judged before. If False, a missing grade is an error of the caller.
 
     Raises
     ------
     InputError
-        Where they are not rounds of one pool and question, each with numbers of its own.
+        If they are not rounds of one pool and target, each with its own random numbers.
     StateError
-        Where a round is not judged to its end.
+        If a round is not judged to its end.
     """
     check_rounds(campaigns, targets, knows_all=is_campaign)
     for k, campaign in enumerate(campaigns):
@@ -77,7 +78,7 @@ def read_together(
 
 
 def _degrees_of_choice(of_pool: Estimate, wide: Estimate) -> float:
-    """Return the degrees of freedom of what the choice of the pool adds: `joint_degrees`, solved for them."""
+    """Compute the degrees of freedom of the variance added by the choice of the pool (inverse of `joint_degrees`)."""
     pool, added = of_pool.std_error**2, _difference(wide.std_error, of_pool.std_error)
     if not added > 0 or not math.isfinite(added):
         return wide.degrees_of_freedom
@@ -87,11 +88,11 @@ def _degrees_of_choice(of_pool: Estimate, wide: Estimate) -> float:
 
 
 def round_weights(campaigns: Sequence[Campaign], target: Target | None = None) -> Floats:
-    """Return the weights of rounds: `planned_weights` of their budgets.
+    """Compute the weights of rounds: `planned_weights` of their budgets.
 
-    Where rounds cost differently a mean item of one is not that of another. The budget of a later one then counts as a
-    share: of what judging all that is left costs in it, and so of what is left in the first round's costs. A budget
-    that was given as a share makes weights that neither clocks nor labels have a say in.
+    If rounds have different costs, their mean items differ. A later round's budget then counts as a share: of the cost
+    of judging everything left in that round, and so of the cost left in the first round's units. A budget given as a
+    share makes weights that depend on neither measured times nor labels.
     """
     first = campaigns[0].design
     budgets = [campaign.design.budget or 0.0 for campaign in campaigns]
@@ -108,7 +109,7 @@ def round_weights(campaigns: Sequence[Campaign], target: Target | None = None) -
 
 
 def _costs_the_same(pool: QueryPool, other: QueryPool) -> bool:
-    """Whether all costs of a pool are those of another, up to the unit."""
+    """True if all costs of two pools agree up to the unit."""
     ratio = pool.item_costs.mean() / other.item_costs.mean()
     return np.allclose(pool.item_costs, ratio * other.item_costs) and np.allclose(
         pool.query_costs, ratio * other.query_costs
@@ -116,7 +117,7 @@ def _costs_the_same(pool: QueryPool, other: QueryPool) -> bool:
 
 
 def planned_weights(design: Design, budgets: Sequence[float], target: Target | None = None) -> Floats:
-    """Return the weights of rounds of these budgets, planned with the first round's design; see the module.
+    """Compute the weights of rounds of these budgets, planned with the first round's design; see the module.
 
     Parameters
     ----------
@@ -126,7 +127,7 @@ def planned_weights(design: Design, budgets: Sequence[float], target: Target | N
     Returns
     -------
     ndarray, shape (n_rounds,)
-        From 0 on, with the sum 1.
+        At least 0, with the sum 1.
     """
     if not design.scheme.is_planned:
         raise InputError(f"rounds go by levels: {design.name!r} draws with replacement")
@@ -138,17 +139,17 @@ def planned_weights(design: Design, budgets: Sequence[float], target: Target | N
 
 
 def combined(estimates: Sequence[Estimate], weights: ArrayLike) -> Estimate:
-    """Return Σ w R̂ of rounds, Σ w² V̂ and degrees of freedom by 1/df = Σ (w² V̂)² / df / V̂² (Satterthwaite).
+    """Combine estimates of rounds with given weights into one estimate.
 
-    V* is then that of one sample: V̂ beside the Σ w² V_plan that the rounds planned. A round that shows no spread counts
-    with what stands for it.
+    The value is Σ w R̂, the variance Σ w² V̂, with Satterthwaite's 1/df = Σ (w² V̂)² / df / V̂². V* is computed as for one
+    sample, from V̂ and the planned Σ w² V_plan. A round without observed spread contributes its substitute variance.
 
     Parameters
     ----------
     estimates : sequence of Estimate
-        Of one question, for the pool, each uncorrelated with those before.
+        Of one target, for the pool, each uncorrelated with those before.
     weights : array of float, shape (n_rounds,)
-        That no label of these rounds had a say in; the sum is 1.
+        Independent of the labels of these rounds; the sum is 1.
 
     Examples
     --------
@@ -196,47 +197,48 @@ def combined(estimates: Sequence[Estimate], weights: ArrayLike) -> Estimate:
 
 
 def _seen(estimate: Estimate) -> float:
-    """Return the standard error that a sample shows, or what stands for it where it shows no spread."""
-    shown = estimate.observed_error
-    return estimate.std_error if shown is None or math.isinf(shown) else shown
+    """Return the observed standard error of a sample, or its substitute if the sample shows no spread."""
+    observed = estimate.observed_error
+    return estimate.std_error if observed is None or math.isinf(observed) else observed
 
 
 def check_closed(campaign: Campaign, number: int) -> None:
-    """Raise StateError unless a round is judged to its end: what is left out of it would bias all that follows."""
+    """Raise StateError unless a round is judged to its end: an incomplete round would bias everything that follows."""
     n_waiting, n_more = len(campaign.waiting), len(campaign.planned) - len(campaign.units)
     if n_waiting or n_more:
-        reason = f"{n_waiting} units wait and {n_more} were not asked for"
+        reason = f"{n_waiting} units wait and {n_more} were not requested"
         raise StateError(f"round {number} is not judged to its end: {reason}")
     if campaign.goes_on:
-        raise StateError(f"round {number} is not judged to its end: what comes next follows from its labels")
+        raise StateError(f"round {number} is not judged to its end: its labels determine a next batch")
 
 
 def check_rounds(campaigns: Sequence[Campaign], targets: Sequence[Target | None], *, knows_all: bool = False) -> None:
-    """Raise InputError unless campaigns are rounds of one pool and question, in order, with numbers of their own."""
+    """Raise InputError unless campaigns are rounds of one pool and target, in order, with different random numbers."""
     first = campaigns[0].design
-    asked = [c.design.target if t is None else t for c, t in zip(campaigns, targets, strict=True)]
+    of_rounds = [c.design.target if t is None else t for c, t in zip(campaigns, targets, strict=True)]
     hashes = pool_hashes(first.pool)
     for k, campaign in enumerate(campaigns[1:], 2):
         design, before = campaign.design, campaigns[k - 2]
         is_same = all(map(np.array_equal, pool_hashes(design.pool), hashes))
         if not is_same or not np.allclose(design.pool.query_probs, first.pool.query_probs, rtol=1e-9):
-            raise InputError(f"rounds are of one pool: that of round {k} is another than that of the first")
-        if not _asks_the_same(asked[k - 1], asked[0]):
-            raise InputError(f"rounds answer one question: {asked[k - 1].name} of round {k} asks other rankings")
+            raise InputError(f"all rounds must be of one pool: that of round {k} differs from that of round 1")
+        if not _asks_the_same(of_rounds[k - 1], of_rounds[0]):
+            name = of_rounds[k - 1].name
+            raise InputError(f"all rounds must have one target: {name} of round {k} has another measure or ranking")
         if any(campaign.key == other.key for other in campaigns[: k - 1]):
-            raise InputError(f"round {k} was drawn with the numbers of an earlier one: it says nothing of its own")
+            raise InputError(f"round {k} was drawn with the numbers of an earlier round: draw it with another seed")
         lost = np.flatnonzero((before.grades >= 0) & (design.known < 0))
         if lost.size and not knows_all:
             place = design.pool.place(int(lost[0]))
             raise InputError(
                 f"round {k} was drawn without the grades of round {k - 1} ({place} and {lost.size - 1} more): "
-                "name the rounds in order, and draw each with those before as `judged`",
+                "name the rounds in order, and draw each with the grades of all earlier ones as `judged`",
                 field="judged",
             )
 
 
 def _asks_the_same(target: Target, other: Target) -> bool:
-    """Whether two targets of pools of the same ids ask the same of the same lists."""
+    """True if two targets of pools with the same ids have the same measure and lists."""
     lists = ((target.ranking, other.ranking), (target.versus, other.versus))
     is_same = all(
         (a is None) == (b is None)
@@ -247,12 +249,12 @@ def _asks_the_same(target: Target, other: Target) -> bool:
 
 
 def _difference(of_scope: float, of_pool: float) -> float:
-    """Return what the choice of the pool adds to a variance; nothing is known where that is infinite."""
+    """Compute the variance that the choice of the pool adds; 0 if the pool's variance is infinite (unknown)."""
     return of_scope**2 - of_pool**2 if math.isfinite(of_pool) else 0.0
 
 
 def _cannot(parts: Sequence[tuple[float, Estimate]]) -> Unjudgeable | None:
-    """Return what rounds could not judge, with the estimate at the grades that lower or raise it most."""
+    """Combine the bounds over items that rounds could not judge: estimates at their lowest and highest grades."""
     missing = [estimate.cannot for _, estimate in parts if estimate.cannot is not None]
     if not missing:
         return None

@@ -1,4 +1,4 @@
-"""Rules: how the items of a campaign are judged, and what several judgments of one come to."""
+"""Rules of judging: number of judges per item, aggregation of their grades, leases and order."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from activeeval.core.judgments.policies import POLICIES
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """How a campaign is judged.
+    """Rules by which a campaign is judged.
 
     Attributes
     ----------
     judges_per_item : int
-        An item waits until so many have judged it.
+        Number of judgments that complete an item.
     policy : {"refuse", "majority", "median", "mean-gain"}
-        What their grades count as; see `activeeval.core.judgments.policies`.
+        Aggregation of several grades; see `activeeval.core.judgments.policies`.
     lease_s : int
-        Seconds for which an item belongs to the judge who has it.
+        Seconds for which an item is leased to a judge.
     strict_order : bool
-        Items go out strictly in their order and nobody passes one over, so that the sample may be read at any time,
-        below the lowest that waits; otherwise in any order within a block, and it is read at the ends of blocks.
+        True: items are assigned strictly in order and cannot be skipped, so the sample may be read at any time,
+        below the lowest waiting item. False: any order within a block, and the sample is read at the ends of blocks.
     adjudicate : bool
-        An item on which its two judges differ waits for a third.
+        True if an item on which its two judges disagree waits for a third.
     """
 
     judges_per_item: int = 1
@@ -40,4 +40,4 @@ class Rules:
             whole_number(getattr(self, name), name, 1)
         if self.adjudicate and self.judges_per_item != 2:
             n = self.judges_per_item
-            raise InputError(f"`adjudicate` is for two judges an item, got {n}", field="judges_per_item")
+            raise InputError(f"`adjudicate` requires two judges per item, got {n}", field="judges_per_item")

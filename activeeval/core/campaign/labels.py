@@ -1,4 +1,4 @@
-"""The label of every item of a sample: what the judgments that stand come to by a policy, item by item."""
+"""Label of every item of a sample, aggregated from its current judgments by a policy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from activeeval.core.types import Ints
 
 
 class Progress(NamedTuple):
-    """How many items of a sample have a grade, wait for one, and cannot be judged."""
+    """Numbers of items of a sample that are judged, waiting, and unjudgeable."""
 
     judged: int
     waiting: int
@@ -27,7 +27,7 @@ class Progress(NamedTuple):
 
 
 class Labels:
-    """The label of every item of the units that were drawn, and what waits; kept up item by item.
+    """Labels of the items of all drawn units, and which items wait; updated item by item.
 
     Parameters
     ----------
@@ -48,26 +48,28 @@ class Labels:
         self._n_open_of_block = Counter[int]()
 
     def add(self, unit: Unit) -> None:
-        """Take in a unit that was drawn, of which every item waits."""
+        """Add a drawn unit, all of whose items wait."""
         self._units.append(unit)
         self._unit_of |= dict.fromkeys(unit.items, unit)
         self._n_open[unit.number] = len(unit.items)
         self._n_open_of_block[unit.block] += len(unit.items)
 
     def judge(self, item: int, grades: Mapping[str, int], decided: int | None = None) -> None:
-        """Take in what judges say of an item, `CANNOT` of one who could not; it waits where they are too few.
+        """Update the label of an item from all its grades by judge; `CANNOT` marks a judge who could not judge it.
+
+        The item waits if there are too few grades.
 
         Parameters
         ----------
         decided : int, optional
-            The grade that it counts as whatever they say, once it does not wait.
+            An adjudicated grade, which replaces the aggregation once the item does not wait.
         """
         unit, was_settled = self._unit_of[item], item in self._given
         is_differing = self._rules.adjudicate and needs_third(list(grades.values()))
         is_settled = len(grades) >= self._rules.judges_per_item and not is_differing
         self._grades[item] = -1
-        for held in (self._given, self._differing):
-            held.pop(item, None)
+        for of_items in (self._given, self._differing):
+            of_items.pop(item, None)
         self._cannot.discard(item)
         if is_settled:
             self._given[item] = dict(grades)
@@ -78,6 +80,7 @@ class Labels:
             self._n_open_of_block[unit.block] += more
 
     def _settle(self, item: int, grades: tuple[int, ...]) -> None:
+        """Aggregate the grades of a complete item by the policy."""
         self._grades[item] = one_grade(grades, self._rules.policy)
         if not grades:
             self._cannot.add(item)
@@ -86,40 +89,40 @@ class Labels:
 
     @property
     def units(self) -> list[Unit]:
-        """All units that were drawn, in their order."""
+        """All drawn units, in order."""
         return self._units
 
     def unit_of(self, item: int) -> Unit | None:
-        """Return the unit of an item that was drawn; None of others."""
+        """Return the unit of a drawn item; None for other items."""
         return self._unit_of.get(item)
 
     def n_open(self, unit: Unit) -> int:
-        """Return how many items of a unit that was drawn wait for somebody."""
+        """Count the items of a drawn unit that wait for a judgment."""
         return self._n_open[unit.number]
 
     @property
     def is_open(self) -> bool:
-        """Whether an item of any unit that was drawn waits for somebody."""
+        """True if an item of any drawn unit waits for a judgment."""
         return any(self._n_open_of_block.values())
 
     def waits(self, unit: Unit) -> bool:
-        """Whether an item of a unit that was drawn waits for somebody."""
+        """True if an item of a drawn unit waits for a judgment."""
         return self._n_open[unit.number] > 0
 
     def n_complete(self, n_blocks: int) -> int:
-        """Return how many blocks there are, of so many, before the first of which something waits."""
+        """Count the first blocks, of ``n_blocks``, without waiting items."""
         waits = (k for k in range(n_blocks) if self._n_open_of_block[k + 1])
         return next(waits, n_blocks)
 
     @property
     def n_below_lowest(self) -> int:
-        """How many units lie below the lowest that waits."""
+        """Number of units below the lowest waiting one."""
         waits = (k for k, unit in enumerate(self._units) if self._n_open[unit.number])
         return next(waits, len(self._units))
 
     @property
     def settled(self) -> frozenset[int]:
-        """Positions of the items that are judged, or cannot be."""
+        """Positions of the items that are judged or cannot be judged."""
         return frozenset(self._given)
 
     @property
@@ -129,25 +132,25 @@ class Labels:
 
     @property
     def progress(self) -> Progress:
-        """How many items of the units so far are judged, wait, and cannot be judged."""
+        """Numbers of drawn items that are judged, waiting, and unjudgeable."""
         n_settled, n_cannot = len(self._given), len(self._cannot)
         return Progress(n_settled - n_cannot, len(self._unit_of) - n_settled, n_cannot)
 
     @property
     def agreement(self) -> Agreement:
-        """How many items several judges have judged, and on how many of these they agree."""
+        """Numbers of items judged by several judges and of those on which they agree."""
         return agreement_of(self._given.values())
 
     @property
     def grades(self) -> Ints:
-        """The grade that counts of each item, shape (n_items,), −1 where none does; else as `SoftLabels.grades`."""
+        """Aggregated grade of each item, shape (n_items,), −1 for none; otherwise as `SoftLabels.grades`."""
         return self._grades.copy()
 
     @property
     def soft(self) -> SoftLabels:
-        """The label of each item: where grades count by their mean gain and judges differ, all that they gave."""
+        """Label of each item; under the mean-gain policy, items with disagreement keep all their grades."""
         top = self._design.max_grade
-        if top is None:  # the scale is open: it reaches as far as somebody has seen
+        if top is None:  # open scale: use the largest grade seen so far
             seen = (grade for grades in self._given.values() for grade in grades.values())
             top = max(int(self._design.known.max(initial=1)), *seen) if self._differing else 0
         return SoftLabels.of_judges(self.grades, self._differing, top + 1)
@@ -156,7 +159,7 @@ class Labels:
 def grades_of_place(
     unit: Unit, doc: str, judgments: Mapping[str, Event], judging: Judging
 ) -> Iterator[tuple[int, dict[str, int]]]:
-    """Yield each item of a unit that judgments of a document are about, with the grade that each judge gives it."""
+    """Yield each item that judgments of a document refer to, with its grades by judge."""
     items = dict(zip(unit.item_ids, unit.items, strict=True))
     for item_id, grades in judging.grades(doc, unit.item_ids, judgments).items():
         yield items[item_id], grades

@@ -1,19 +1,19 @@
-"""What should decide an open difference: more of its sample, what waits of it, or more queries like these.
+"""Advice on an open difference: how large a top-up, how many waiting items or how many more queries should decide it.
 
-Only this module makes an answer's `activeeval.core.answers.MoreNeeded`. The half-width that decides is
-that of `activeeval.core.answers.wanted_half_width`. A top-up that follows from this is a further look, whose interval
-is wider than a plain one (`activeeval.core.estimation.confidence_after`): it is that one which is to come below it.
-More labels of a watch come with the next night, whose error is its own: there it is the interval of tonight's
-confidence.
+Only this module computes an answer's `activeeval.core.answers.MoreNeeded`. The deciding half-width is that of
+`activeeval.core.answers.wanted_half_width`. A top-up based on this advice is a further interim analysis, whose interval
+is wider than a plain one (`activeeval.core.estimation.confidence_after`): the wider one has to reach the deciding
+half-width. In a watch, more labels are judged in the next run, which has its own error: the interval then has the
+confidence of the current run.
 
-The top-up is the smallest whose expected half-width does, by the sample's own variance, which falls as planned
-(`activeeval.core.campaign.outlook`): to rehearse it on labels that are drawn takes longer than a reader waits. What a
-sample leads to expect of the variance is off by a factor; its range is that of the top-ups that bring the half-width
-there where that factor is as low, or as high, as it is in one of ten samples.
+The advised top-up is the smallest whose expected half-width is small enough, based on the sample's own variance, which
+falls as planned (`activeeval.core.campaign.outlook`); a rehearsal on simulated labels would take longer than a reader
+waits. The variance expected from a sample is off by a factor; the range of the advice covers the top-ups needed if that
+factor is as low, or as high, as in one sample of ten.
 
-The later estimate is about N(d, V₂ (1 − V₂/V₁)) where the earlier one is d, of variance V₁, and so is the true value;
-that of a new sample, which draws with replacement need, is N(d, V₂).
-An estimate that is open is more often below the true value than above it: that is what `LEAN` stands for.
+The later estimate is distributed about N(d, V₂ (1 − V₂/V₁)) if the earlier one is d with variance V₁, and so is the
+true value; that of a new sample, which draws with replacement need, is N(d, V₂).
+An undecided estimate is more often below the true value than above it: `LEAN` accounts for that.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from activeeval.core.measures import Target
 from activeeval.core.results import Estimate, Interval
 
 LEAN = 1.2
-"""By how many standard errors of the later estimate a difference that is all but decided is taken to lie below the true
-one; others by the square of the share of the half-width that they are: what is near 0 may well be 0. Fitted to true
-differences of a half, three quarters and one half-width of the first reading, of which .65, .76 and .85 were decided by
-one advised top-up where .71, .72 and .75 were so expected (benchmarks/results/advice.json)."""
+"""Assumed downward bias of a nearly decided difference, in standard errors of the later estimate; smaller differences
+get it times their squared share of the half-width, because a difference near 0 may well be 0. Fitted to true
+differences of a half, three quarters and one half-width of the first reading: .65, .76 and .85 of them were decided by
+one advised top-up, .71, .72 and .75 were expected to be (benchmarks/results/advice.json)."""
 OFF = 0.1
-"""Standard deviation of the logarithm of the factor by which the variance of a top-up is off, beside what its own
-degrees of freedom make of it: .04 to .15 of the top-ups at the low ends of ranges were enough, .96 to .99 of those at
-the high ends; with .3 none to .03, and all."""
+"""Standard deviation of the log error of a top-up's predicted variance, in addition to that from its own degrees of
+freedom: .04 to .15 of the top-ups at the low ends of ranges were enough, .96 to .99 of those at the high ends; with .3
+none to .03, and all."""
 _NORMAL = NormalDist()
 _TENTH = _NORMAL.inv_cdf(0.9)
 _MOST_QUERIES, _CLOSE = 2.0**40, 1.0001
@@ -45,13 +45,13 @@ _MOST_QUERIES, _CLOSE = 2.0**40, 1.0001
 def needed_of_sample(
     campaign: Campaign, target: Target, estimate: Estimate, interval: Interval, margin: float = 0.0
 ) -> MoreNeeded | None:
-    """Return what should decide a difference that a judged sample leaves open; None where nothing is known to.
+    """Estimate the judgments needed to decide a difference that a judged sample leaves open; None if unknown.
 
     Parameters
     ----------
     interval : Interval
-        The one that decides, without room for what cannot be judged: where it is this alone that leaves the difference
-        open no judgments decide it.
+        The deciding interval, without allowance for unjudgeable items: if these alone leave the difference open, no
+        judgments can decide it.
     margin : float
         The largest difference that does not matter, in the unit of the measure.
     """
@@ -62,7 +62,7 @@ def needed_of_sample(
     if outlook is None or not math.isfinite(outlook.variance):
         return None
     if outlook.order.cost <= campaign.reached_budget and campaign.progress.waiting == 0:
-        return needed_of_queries(estimate, interval, margin)  # by the end that decides, which need not be t's
+        return needed_of_queries(estimate, interval, margin)  # the deciding interval need not be a t interval
     design, unit = campaign.drawn_design, campaign.design.pool.cost_unit
     waiting = sum(len(unit.items) for unit in campaign.planned) - sum(campaign.progress) + campaign.progress.waiting
     if waiting or campaign.goes_on:
@@ -70,10 +70,10 @@ def needed_of_sample(
         if at_end <= wanted:
             return MoreNeeded(budget=0.0, waiting=waiting, unit=unit, can_grow=outlook.has_looks)
     budget, read = campaign.reached_budget, campaign.read_budget
-    # where depths follow labels a part of the budget is kept for what labels lead to
-    kept = (design.budget or read) / read
-    least = design.scheme.least(design.order) * kept if outlook.can_grow else 0.0
-    return needed_of_outlook(outlook, wanted, confidence, budget=budget, least=least, kept=kept, waiting=waiting)
+    # with adaptive depth a part of the budget is a reserve, which is not read
+    scale = (design.budget or read) / read
+    least = design.scheme.least(design.order) * scale if outlook.can_grow else 0.0
+    return needed_of_outlook(outlook, wanted, confidence, budget=budget, least=least, scale=scale, waiting=waiting)
 
 
 def needed_of_outlook(
@@ -83,19 +83,21 @@ def needed_of_outlook(
     *,
     budget: float,
     least: float = 0.0,
-    kept: float = 1.0,
+    scale: float = 1.0,
     waiting: int = 0,
 ) -> MoreNeeded | None:
-    """Return what should bring the interval of a further look to a half-width.
+    """Estimate the judgments that bring the interval of a further interim analysis to a half-width.
 
     Parameters
     ----------
+    wanted : float
+        The half-width.
     budget : float
-        What is read of the sample, in mean items.
+        Cost of the part of the sample read so far, in mean items.
     least : float
-        The smallest top-up that adds something for sure: what may have to be judged at once.
-    kept : float
-        How many times what is read of a budget it is itself.
+        Smallest top-up that surely adds a unit: the cost of the most expensive one.
+    scale : float
+        Ratio of a budget to the part of it that is read; above 1 with a reserve.
     """
     left = max(outlook.order.cost - budget, 0.0)
     total = outlook.budget_for(wanted, confidence)
@@ -103,7 +105,8 @@ def needed_of_outlook(
         return _of_more_queries(outlook, wanted, confidence, left, waiting)
 
     def rounded(whole: float) -> float:
-        return float(min(about(max((whole - budget) * kept, least)), math.ceil(left)))
+        """Convert a whole budget into a top-up, rounded up to two digits."""
+        return float(min(about(max((whole - budget) * scale, least)), math.ceil(left)))
 
     more = rounded(total)
     spread = _TENTH * math.sqrt(OFF**2 + 2 / max(outlook.degrees_of_freedom, 1.0))
@@ -116,7 +119,7 @@ def needed_of_outlook(
         budget=more,
         low=min(low, more) if is_range else None,
         high=max(high, more) if is_range else None,
-        chance=_chance(outlook, budget + more / kept, wanted, confidence),
+        chance=_chance(outlook, budget + more / scale, wanted, confidence),
         waiting=waiting,
         unit=outlook.reading.order.pool.cost_unit,
         can_grow=outlook.has_looks,
@@ -124,7 +127,7 @@ def needed_of_outlook(
 
 
 def needed_of_queries(estimate: Estimate, interval: Interval, margin: float = 0.0) -> MoreNeeded | None:
-    """Return how many more queries like these should decide a difference that all judgments of these leave open.
+    """Estimate how many more queries like these decide a difference that stays open with all items judged.
 
     Parameters
     ----------
@@ -138,7 +141,7 @@ def needed_of_queries(estimate: Estimate, interval: Interval, margin: float = 0.
 
 
 def more_queries(half: float, wanted: float, n: float, confidence: float) -> MoreNeeded | None:
-    """Return how many more queries bring a half-width of n to a smaller one; None where nothing is known to.
+    """Compute how many queries reduce a half-width from n queries to ``wanted``; None if not computable.
 
     Examples
     --------
@@ -163,9 +166,10 @@ def more_queries(half: float, wanted: float, n: float, confidence: float) -> Mor
 def _of_more_queries(
     outlook: Outlook, wanted: float, confidence: float, left: float, waiting: int
 ) -> MoreNeeded | None:
-    """Return how many more queries should decide it, and what all that is left of these leaves open.
+    """Advise more queries, with the half-width left once everything in the present ones is judged.
 
-    Draws with replacement that do not decide it: a new sample that pays for everything draws nothing twice, and does.
+    With replacement, if a new sample that pays for everything decides the difference, advise that instead: it draws
+    nothing twice.
     """
     half = outlook.topped_up(math.inf, confidence)[1]
     if half <= wanted and left > 0 and not outlook.can_grow:
@@ -183,7 +187,7 @@ def _of_more_queries(
 
 
 def _chance(outlook: Outlook, budget: float, wanted: float, confidence: float) -> float:
-    """Return the chance that a top-up to a budget decides."""
+    """Compute the probability that a top-up to a budget decides the difference."""
     later, half = outlook.topped_up(budget, confidence)
     moves = later * max(1 - later / outlook.variance, 0.0) if outlook.can_grow else later
     if moves <= 0:
@@ -193,7 +197,7 @@ def _chance(outlook: Outlook, budget: float, wanted: float, confidence: float) -
 
 
 def _wanted(estimate: Estimate, interval: Interval, margin: float) -> float:
-    """Return the half-width that decides, whatever items are worth that cannot be judged; 0 where none would."""
+    """Compute the half-width that decides despite unjudgeable items; 0 if none does or the difference is decided."""
     is_finite = math.isfinite(interval.high - interval.low) and estimate.is_supported
     ends = (interval.low, interval.high)
     if not is_finite or verdict_of(estimate.value, *ends, margin, scope=estimate.scope) != "undecided":
@@ -206,5 +210,5 @@ def _wanted(estimate: Estimate, interval: Interval, margin: float) -> float:
 
 
 def _is_below(value: float, margin: float) -> bool:
-    """Return whether it is the lower end of the interval that decides."""
+    """True if the lower end of the interval decides."""
     return value > -margin

@@ -1,9 +1,9 @@
-"""What a judged sample leads to expect of more judgments: half-widths at other levels, budgets for a half-width.
+"""Forecast from a judged sample: half-widths at other levels, and budgets for a half-width.
 
-A top-up that follows from a reading is a look: its interval is that of `activeeval.core.estimation.confidence_after`.
-The next night of a watch has an error of its own; its new labels are taken to raise all probabilities of this one
-alike: of 60 and 200 labels more medians of half-widths were .91 to 1.19 times what came, of 600 .87 to 1.28 (8 watches,
-MQ2008).
+A top-up based on a reading is an interim analysis: its interval is that of
+`activeeval.core.estimation.confidence_after`. The next run of a watch has its own error; its new labels are assumed to
+raise all probabilities of the current run equally: for 60 and 200 further labels the medians of predicted half-widths
+were .91 to 1.19 times the actual ones, for 600 .87 to 1.28 (8 watches, MQ2008).
 """
 
 from __future__ import annotations
@@ -23,41 +23,42 @@ from activeeval.core.estimation import confidence_after, evaluate, evidence_of, 
 from activeeval.core.measures import LabelsLike, Target
 
 _CLOSE, _LEAST = 1.0005, 1e-6
-"""How closely a level is searched for, and the least one as a share of that at which everything is judged."""
+"""Relative precision of a level search, and the lowest level as a share of the one at which everything is judged."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Outlook:
     """The variance of an estimate, and how it falls as more of the sample's order is judged.
 
-    The pool's part falls as planned for the two levels, degrees of freedom grow with the queries. After a quarter of a
-    budget medians of half-widths at its end were .85 to 1.3 times what came (five methods, one ranking or two, MQ2008).
+    The pool's part falls as planned between the two levels; degrees of freedom grow with the queries. After a quarter
+    of a budget, the medians of predicted half-widths at its end were .85 to 1.3 times the actual ones (five methods,
+    one ranking or two, MQ2008).
 
     Attributes
     ----------
     reading : Reading
     order : Order
-        What is planned: where depths follow labels as these have it on average, as the model draws them.
+        The planned order; with adaptive depth, its average over labels drawn from the model.
     now : Selection
-        What has been judged of the target's queries.
+        The judged places of the target's queries.
     spent : float
-        What all that has been judged cost, in mean items.
+        Cost of everything judged, in mean items.
     of_pool, of_scope : float
-        The variance that chance leaves in the pool, and what the choice of the pool adds.
+        Variance from sampling within the pool, and variance added by the choice of the pool.
     degrees_of_freedom, of_census : float
-        Of the estimate now, and once everything is judged.
+        Degrees of freedom of the estimate now, and once everything is judged.
     pool_size : float
-        1 / Σ p², the number of queries where all are equally frequent.
+        1 / Σ p², the number of queries if all are equally frequent.
     matters : array of bool
-        Of the order's items, whether one's label can change the value.
+        True for places of the order whose label can change the value.
     planned : float
-        The pool's variance planned for the level of now.
+        The pool's variance planned at the current level.
     can_grow : bool
-        Whether a larger sample holds this one.
+        True if a larger sample contains this one.
     has_looks : bool
-        Whether that is a further look, which shares what may miss with this one.
+        True if a larger sample is a further interim analysis, which shares the error probability with this one.
     before : tuple of float
-        The variance at each reading before this one that a top-up followed.
+        The variance at each earlier reading that was followed by a top-up.
     """
 
     reading: Reading
@@ -85,14 +86,14 @@ class Outlook:
         scope: str,
         before: Sequence[float] = (),
     ) -> Self | None:
-        """Return the outlook of a judged selection; None of a pool that came in chunks, which does not tell."""
+        """Build the forecast of a judged selection; None for a pool in chunks, which does not support it."""
         if design.order.larger_pool is not None:
             return None
         reading = design.reading(target)
         judged = of_target(reading, now)
         sample = evidence_of(design, reading, reading.judge(labels), judged)
         evaluated, of_pool = evaluate(sample, scope), evaluate(sample)
-        # without spread a sample does not tell how queries differ, though its interval may be finite
+        # without spread the variance between queries is unknown, though the interval may be finite
         of_scope = evaluated.variance - of_pool.variance if math.isfinite(of_pool.observed) else math.inf
         matters = reading.target.matters[reading.order.items]
         order = reading.order if design.unseen is None else design.planned_order
@@ -115,41 +116,42 @@ class Outlook:
 
     @property
     def variance(self) -> float:
-        """The variance of the estimate now."""
+        """Variance of the current estimate."""
         return self.of_pool + self.of_scope
 
     @property
     def n_queries(self) -> int:
-        """How many of the target's queries have been judged; at least 1."""
+        """Number of the target's queries judged so far; at least 1."""
         return max(int(np.count_nonzero(self.now.counts)), 1)
 
     def at_selection(self, end: Selection, confidence: float) -> float:
-        """Return the half-width of the t interval to expect once a larger selection of the same sample is judged."""
+        """Predict the half-width of the t interval once a larger selection of the same sample is judged."""
         whole = of_target(self.reading, end)
         share = max(int(np.count_nonzero(whole.counts)), 1) / self.n_queries
         variance = self._left_of(self._falls_to(whole.level))
         return self._half_width(variance, self.degrees_of_freedom * share, confidence, self.before)
 
     def at_budget(self, budget: float, confidence: float) -> float:
-        """Return the half-width of the t interval to expect of this sample at a budget in mean items."""
+        """Predict the half-width of the t interval of this sample at a budget in mean items."""
         return self._half_width(*self._at(budget), confidence, self.before)
 
     def topped_up(self, budget: float, confidence: float) -> tuple[float, float]:
-        """Return variance and half-width to expect once a top-up to a budget, in mean items, is read: a further look.
+        """Predict variance and half-width after a top-up to a budget in mean items, as a further interim analysis.
 
-        Of draws with replacement, which cannot grow, it is a new sample and the first look at it.
+        Draws with replacement cannot grow: for them it is a new sample and its first analysis.
         """
         return self._looked(self._at(budget), confidence)
 
     def budget_for(self, half_width: float, confidence: float, factor: float = 1.0) -> float:
-        """Return the budget in mean items at which a top-up should bring the t interval to a half-width.
+        """Compute the budget, in mean items, at which a top-up should bring the t interval to a half-width.
 
-        Infinite where judging all of the pool would not, or as many draws with replacement as judging all of it costs.
+        Infinite if judging the whole pool is not enough; with replacement, if draws at the cost of the whole pool are
+        not.
 
         Parameters
         ----------
         factor : float
-            How many times what the sample leads to expect the pool's part of the variance is.
+            Ratio of the pool's part of the variance to its prediction.
         """
         at = self._at_level if self.can_grow else self._at_draws
         lowest, highest = self.now.level, self._highest
@@ -166,52 +168,54 @@ class Outlook:
         return max(self.order.expected_cost(highest) + self._beyond, self.spent) if self.can_grow else highest
 
     def queries_for(self, half_width: float, confidence: float) -> float:
-        """Return how many queries like these, all of them judged, should bring the t interval to a half-width."""
+        """Compute how many queries like these, all of them judged, should bring the t interval to a half-width."""
         return self.pool_size * (self.topped_up(math.inf, confidence)[1] / half_width) ** 2
 
     def _at(self, budget: float) -> tuple[float, float]:
-        """Return the variance and the degrees of freedom to expect at a budget in mean items; infinite: of all."""
+        """Predict variance and degrees of freedom at a budget in mean items; infinite: once everything is judged."""
         if math.isinf(budget) or (self.can_grow and budget >= self.order.cost):
             return self.of_scope, self.of_census
         return self._at_level(self.order.level_for(budget - self._beyond)) if self.can_grow else self._at_draws(budget)
 
     def _at_level(self, amount: float, factor: float = 1.0) -> tuple[float, float]:
+        """Predict variance and degrees of freedom at a level."""
         n = max(float(self.order.inclusion_probs(amount)[0].sum()), 1.0)
         freedom = self.degrees_of_freedom * max(n / self.n_queries, 1.0)
         return self._left_of(factor * self._falls_to(amount)), freedom
 
     def _at_draws(self, amount: float, factor: float = 1.0) -> tuple[float, float]:
-        """Return the same of draws with replacement, whose variance falls with their number."""
+        """Predict variance and degrees of freedom of draws with replacement, whose variance falls with their number."""
         share = self.spent / max(amount, 1.0)
         return self._left_of(factor * share), self.degrees_of_freedom / share
 
     @cached_property
     def _beyond(self) -> float:
-        """What was spent beyond the average of its level where that is fixed beforehand, and the cost is not."""
+        """Cost spent above the mean cost of the level, for schemes with a fixed level and a random cost; else 0."""
         return 0.0 if self.has_looks else self.spent - self.order.expected_cost(self.now.level)
 
     @cached_property
     def _highest(self) -> float:
-        """The level at which everything is judged."""
+        """Level at which everything is judged."""
         rates = np.concatenate((self.order.place_rates, self.order.query_rates))
         return float(1 / rates[rates > 0].min())
 
     def _looked(self, at: tuple[float, float], confidence: float) -> tuple[float, float]:
-        """Return variance and half-width of a further look."""
-        now = (self.variance,) if self.of_pool > 0 else ()  # where nothing is left to judge no look follows
+        """Return variance and half-width of a further interim analysis."""
+        now = (self.variance,) if self.of_pool > 0 else ()  # no analysis follows if everything is judged
         looks = (*self.before, *now) if self.has_looks else ()
         return at[0], self._half_width(*at, confidence, looks)
 
     def _falls_to(self, at: float) -> float:
-        """Return the share of the pool's variance that is left at a level."""
+        """Compute the share of the pool's variance left at a level."""
         if self.planned <= 0:
             return 1.0
         return max(self.order.planned_variance(at, self.matters) / self.planned, 0.0)
 
     def _left_of(self, share: float) -> float:
-        """Return the variance where a share of the pool's part is left."""
+        """Compute the variance if a share of the pool's part is left."""
         return (self.of_pool * share if share > 0 else 0.0) + self.of_scope
 
     def _half_width(self, variance: float, freedom: float, confidence: float, looks: Sequence[float]) -> float:
+        """Compute the t half-width that is valid after earlier analyses."""
         each = confidence_after((*looks, variance), confidence)
         return float(half_widths(np.array(variance), np.array(freedom), each))

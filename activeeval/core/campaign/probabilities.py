@@ -1,4 +1,4 @@
-"""With which probability each item of the pool came into a sample."""
+"""Inclusion probabilities of the items of a campaign's sample."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from activeeval.core.campaign.campaign import Campaign
 
 
 def item_probabilities(campaign: Campaign, level: float | None = None) -> NDArray[np.float64]:
-    """Return the probability with which each item of the pool is in the sample, shape (n_items,); 1 where it is known.
+    """Compute the probability that each item of the pool is in the sample, shape (n_items,); 1 for known grades.
 
-    Where depths follow labels it is that at the rates that are known, and 0 of what is not.
+    With adaptive depth, it uses the rates known so far, and is 0 for places whose rates are not known.
 
     Parameters
     ----------
     level : float, optional
-        The threshold; by default that of the whole sample, where depths follow labels as far as it is known.
+        The threshold; by default that of the whole sample (with adaptive depth, as known so far).
     """
     design = campaign.design
     probabilities = np.zeros(design.pool.n_items)

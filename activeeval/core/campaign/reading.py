@@ -1,4 +1,4 @@
-"""Reading a judged sample for a question: its estimate, what cannot be judged bounded, the looks so far."""
+"""Estimates from a judged sample: value and variance, bounds for unjudgeable items, interim analyses."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from activeeval.core.results import Caution, Estimate, Unjudgeable
 from activeeval.core.types import Floats, Ints
 
 MOST_OF_ONE = 0.25
-"""Of what chance leaves out. On 40 queries of very unequal traffic and costs intervals of 95 % held the truth in 84 %
-of the runs where one query had a fifth, in 70 % where it had a third and in 43 % where it had four fifths; on the
-judged collections no query has more than .18, of 20 queries or more."""
+"""Share of the sampling variance above which one query triggers a warning. With 40 queries of very unequal traffic and
+costs, 95 % intervals covered the true value in 84 % of the runs if one query had a fifth, in 70 % if it had a third and
+in 43 % if it had four fifths; on the judged collections of 20 queries or more, no query has more than .18."""
 
 
 def read(
@@ -39,16 +39,16 @@ def read(
     scope: str = "pool",
     share: float = 1.0,
 ) -> Estimate:
-    """Return the estimate that a judged selection gives of a target.
+    """Estimate a target from a judged selection.
 
     Parameters
     ----------
     labels : ndarray of int64, shape (n_items,), or SoftLabels
-        Of the selected items; −1 where one cannot be judged.
+        Labels of the selected items; −1 for an item that cannot be judged.
     cannot : sequence of int
         Items that cannot be judged.
     share : float
-        The part of the planned budget that has been judged.
+        Share of the planned budget that has been judged.
     """
     reading = design.reading(target)
     selection = of_target(reading, selection)
@@ -74,7 +74,7 @@ def read(
 
 
 def of_target(reading: Reading, selection: Selection) -> Selection:
-    """Return the part of a selection that is of the queries that a target is about."""
+    """Restrict a selection to the queries of a target's segment."""
     within, order = reading.target.within, reading.order
     if within is None:
         return selection
@@ -84,9 +84,9 @@ def of_target(reading: Reading, selection: Selection) -> Selection:
 
 
 def _dominated(design: Design, reading: Reading, level: float) -> tuple[Caution, ...]:
-    """Return what is to be said where one query holds much of what chance leaves out: the others say little of it.
+    """Return a warning if one query holds much of the sampling variance, because the others then show little of it.
 
-    Nothing is said of a pool that came in chunks, of which only some queries are at hand.
+    Never for a pool in chunks, of which only some queries are loaded.
     """
     left = reading.left_to_chance(level) if design.order.larger_pool is None else np.zeros(1)
     if left.max() <= MOST_OF_ONE * left.sum():
@@ -96,7 +96,7 @@ def _dominated(design: Design, reading: Reading, level: float) -> tuple[Caution,
 
 
 def _largest(design: Design, reading: Reading, selection: Selection, sample: Evidence) -> float:
-    """Return the largest share of the variance that one judged query has; 0 where chance decided nothing."""
+    """Compute the largest share of the variance due to one judged query; 0 if nothing was left to chance."""
     if not sample.values.size or not math.isfinite(evaluate(sample).observed):
         return 0.0
     of_query = _by_query(design, reading, selection, variance_shares(sample))
@@ -105,22 +105,22 @@ def _largest(design: Design, reading: Reading, selection: Selection, sample: Evi
 
 
 def _by_query(design: Design, reading: Reading, selection: Selection, of_rows: Floats) -> Floats:
-    """Return the sums by query, shape (n_queries,), of what the rows of an estimator come to."""
+    """Sum the values of an estimator's rows by query, shape (n_queries,)."""
     rows = design.scheme.rows(reading, selection)
     return np.asarray(np.bincount(rows, of_rows, minlength=design.order.n_queries), dtype=np.float64)
 
 
 class WeightedQueries(NamedTuple):
-    """The queries that an estimate rests on.
+    """The queries behind an estimate, with their weights and labels.
 
     Attributes
     ----------
     queries : ndarray of int64, shape (n,)
-        Ascending; judged, or known before and of a value that is not 0.
+        Ascending; judged, or known before with a nonzero value.
     weights : ndarray, shape (n,)
-        p/π of each, or p where no chance was in its choice; of draws with replacement Σ p/q, summing to 1.
+        p/π of each, or p for queries included with certainty; with replacement Σ p/q, normalized to sum 1.
     labels : SoftLabels
-        Of all items, what was known before beside what was judged.
+        Labels of all items: judgments and grades known before.
     """
 
     queries: Ints
@@ -131,7 +131,7 @@ class WeightedQueries(NamedTuple):
 def judged_queries(
     design: Design, selection: Selection, labels: LabelsLike, target: Target | None = None
 ) -> WeightedQueries:
-    """Return the queries that the estimate of a target rests on, with the weight of each."""
+    """Collect the queries behind the estimate of a target, with the weight of each."""
     reading = design.reading(target)
     selection, order = of_target(reading, selection), reading.order
     sample = evidence_of(design, reading, reading.judge(labels), selection)
@@ -148,14 +148,14 @@ def judged_queries(
 
 
 class QueryEffects(NamedTuple):
-    """What each query of a pool does to an estimate for it; both of shape (n_queries,).
+    """Contributions of each query of a pool to an estimate; both of shape (n_queries,).
 
     Attributes
     ----------
     variances : ndarray
-        What it adds to the estimated variance.
+        Contribution to the estimated variance.
     shifts : ndarray
-        What its judgments add to the estimate beyond what was expected of it.
+        Contribution of its judgments to the estimate, relative to the prediction.
     """
 
     variances: Floats
@@ -163,7 +163,7 @@ class QueryEffects(NamedTuple):
 
 
 def carried(design: Design, selection: Selection, labels: LabelsLike, target: Target | None = None) -> QueryEffects:
-    """Return what each query does to the estimate of a target; zeros where nothing was left to chance."""
+    """Compute each query's contributions to the estimate of a target; zeros if nothing was left to chance."""
     reading = design.reading(target)
     selection = of_target(reading, selection)
     sample = evidence_of(design, reading, reading.judge(labels), selection)
@@ -172,14 +172,14 @@ def carried(design: Design, selection: Selection, labels: LabelsLike, target: Ta
 
 
 class LabelEffect(NamedTuple):
-    """What the label of an item does to an estimate.
+    """Effect of an item's possible grades on an estimate.
 
     Attributes
     ----------
     span : float
-        How far apart the estimates are that its grades lead to.
+        Range of the estimates over the grades.
     narrowest, widest : float
-        Half the width of the t intervals that they lead to, infinite where there is none.
+        Smallest and largest half-width of their t intervals; infinite without an interval.
     """
 
     span: float
@@ -195,12 +195,12 @@ def moved(
     target: Target | None = None,
     confidence: float = 0.95,
 ) -> dict[int, LabelEffect]:
-    """Return by item what its grades lead to, one item at a time.
+    """Compute the effect of possible grades on the estimate of a target, for one item at a time.
 
     Parameters
     ----------
     grades : mapping of int to sequence of int
-        By item what its label might be; items that are not in the selection move nothing.
+        Possible grades by item; items outside the selection have no effect.
     """
     reading = design.reading(target)
     selection = of_target(reading, selection)
@@ -217,7 +217,7 @@ def moved(
 
 
 def _with_grade(labels: SoftLabels, item: int, grade: int) -> SoftLabels:
-    """Return labels of which an item's is a grade."""
+    """Return a copy of the labels with one item's label replaced by a grade."""
     others = labels.items != item
     grades = np.array(labels.grades)
     grades[item] = grade
@@ -225,16 +225,17 @@ def _with_grade(labels: SoftLabels, item: int, grade: int) -> SoftLabels:
 
 
 def _estimate(design: Design, reading: Reading, selection: Selection, labels: SoftLabels, scope: str) -> Estimate:
+    """Estimate a reading's target from a selection under given labels."""
     return estimate(evidence_of(design, reading, reading.judge(labels), selection), design.name, scope)
 
 
 def extreme_labels(
     reading: Reading, selection: Selection, labels: SoftLabels, items: Sequence[int], top: int | None
 ) -> list[SoftLabels]:
-    """Return labels with each of some items at the grade that lowers, and that raises, most what its query brings.
+    """Return labels with the given items at the grades that minimize, and maximize, their query's contribution.
 
-    What a query brings is y, or y − z_1 where there are predictions, times a weight that is not negative. The items of
-    a query are set one after the other, those before at their extremes: exact where the effect of each has one sign.
+    A query's contribution is y, or y − z_1 with predictions, times a weight ≥ 0. The items of a query are set one
+    after the other, with earlier ones at their extremes: exact if the effect of each has one sign.
     """
     places = np.array(items)
     scale = range((labels.largest if top is None else top) + 1)
@@ -265,11 +266,11 @@ def looks_at(
     target: Target | None = None,
     scope: str = "pool",
 ) -> list[InterimLook]:
-    """Return a look for each of the selections that a growing sample had at the ends of its blocks."""
+    """Build an interim analysis for each selection that a growing sample had at the ends of its blocks."""
     reading = design.reading(target)
     judge = reading.judge(labels)
     of_target_only = [of_target(reading, selection) for selection in selections]
     samples = [evidence_of(design, reading, judge, selection) for selection in of_target_only]
-    # of some of the queries an early block may hold nothing: that was no look
+    # an early block may hold no query of a segment: that was no interim analysis
     seen = [k for k, sample in enumerate(samples) if sample.n_queries or sample.is_census or k == len(samples) - 1]
     return looks_of([samples[k] for k in seen], [shares[k] for k in seen] + list(shares[len(samples) :]), scope)

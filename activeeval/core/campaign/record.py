@@ -1,4 +1,4 @@
-"""The record of a campaign: what was asked for, what was judged, in an append-only log, and what that comes to."""
+"""Record of a campaign: requested units and judgments in an append-only event log, and the state that results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from activeeval.core.judgments.state import Place, State
 
 
 class Record(RequestedUnits):
-    """The units of a drawing that were asked for, and what judges said of them; parameters as of `RequestedUnits`."""
+    """Requested units of a drawing with the judgments of their items; parameters as of `RequestedUnits`."""
 
     def __init__(self, design: Design, key: np.uint64, rules: Rules, **ways: Any) -> None:
         super().__init__(design, key, rules, **ways)
@@ -33,24 +33,24 @@ class Record(RequestedUnits):
 
     @property
     def log(self) -> tuple[Event, ...]:
-        """Everything that happened, in order; `replay` makes the same campaign of it."""
+        """All events, in order; `replay` rebuilds the same campaign from them."""
         return tuple(self._log)
 
     @cached_property
     def judging(self) -> Judging:
-        """How it is judged: as the measures of its targets ask for."""
+        """Form of the judgments, as the measures of the targets require."""
         return judging_of(target.measure for target in self.drawn_design.targets)
 
     @property
     def ended(self) -> str:
-        """Why there will be no further unit; empty while there may be one."""
+        """Reason why no further unit follows; empty while more may follow."""
         return self._state.ended
 
     def ask(self) -> Unit | None:
-        """Return the next unit that somebody has to judge, lowest level first; None when there is none left.
+        """Request the next unit to judge, lowest level first; None if no unit is left.
 
-        Several units may be asked for before any is told. Where depths follow labels None may also say that what comes
-        next follows from what waits: nothing has `ended` then.
+        Several units may be requested before any grades arrive. With adaptive depth None may also mean that the next
+        unit depends on missing grades: `ended` is then still empty.
         """
         if self._state.ended:
             return None
@@ -64,7 +64,7 @@ class Record(RequestedUnits):
         return unit
 
     def ask_all(self) -> None:
-        """Ask for all units that there are so far."""
+        """Request all units known so far."""
         for unit in self.planned[len(self._labels.units) :]:
             self._append(self._drawn(unit))
         if self.paths is None:
@@ -78,16 +78,16 @@ class Record(RequestedUnits):
         grades : sequence of int or None
             None for an item that cannot be judged.
         judge : str
-            Who said so.
+            Name of the judge.
         at : int
-            When: UTC, microseconds.
+            Time: UTC, microseconds.
 
         Raises
         ------
         StateError
-            Where the unit does not wait for grades.
+            If the unit does not wait for grades.
         InputError
-            Where the number of grades is wrong or a grade is not one of the scale.
+            If the number of grades is wrong or a grade is off the scale.
         """
         if not isinstance(unit, Unit):
             raise InputError(f"tell takes a unit that ask returned, got {unit!r}")
@@ -105,16 +105,16 @@ class Record(RequestedUnits):
             self.judge(item, grade, judge=judge, at=at)
 
     def judge(self, item: int, grade: int | None, *, judge: str = "", at: int = 0) -> None:
-        """Record the grade of one item, None where it cannot be judged.
+        """Record the grade of one item, None if it cannot be judged.
 
-        It takes the place of what this judge has said of it before and, where one judge is enough, of anybody's.
+        It replaces the earlier judgment of this judge and, if one judge per item is enough, of any judge.
 
         Raises
         ------
         StateError
-            Where the item belongs to no unit drawn so far.
+            If the item belongs to no unit drawn so far.
         InputError
-            Where the grade is not one of the scale.
+            If the grade is off the scale.
         """
         before = self._standing_of(item)
         self._check_grade(item, grade)
@@ -123,23 +123,23 @@ class Record(RequestedUnits):
         self.add(item, grade, judge=judge, at=at, supersedes=None if stands is None else stands.seq)
 
     def add(self, item: int, grade: int | None, *, judge: str = "", at: int = 0, supersedes: int | None = None) -> None:
-        """Record what one of several judges says of an item that was drawn; the grade is one of the scale."""
+        """Record a judgment of a drawn item; the grade must be on the scale."""
         kind = "cannot" if grade is None else "judged"
         value = None if grade is None else int(grade)
         self._append(self._of_item(kind, item, grade=value, judge=judge, at=at, supersedes=supersedes))
 
     def retract(self, item: int, *, judge: str = "", at: int = 0) -> None:
-        """Take back what was said of an item: it waits again; raises as `judge` does."""
+        """Withdraw all judgments of an item, which then waits again; raises as `judge` does."""
         for before in list(self._standing_of(item).values()):
             self._append(self._of_item("retracted", item, judge=judge, at=at, supersedes=before.seq))
 
     def follow(self, log: list[Event], state: State, n_before: int = 0) -> None:
-        """Go by a log that is kept elsewhere, and what it comes to; all units count as asked for.
+        """Attach the campaign to an external log and its state; all units count as requested.
 
         Parameters
         ----------
         n_before : int
-            How many units of earlier rounds the log numbers before these.
+            Number of units of earlier rounds in the log, which precede the units of this one.
         """
         self._log, self._state, self._n_before = log, state, n_before
         self._is_kept_elsewhere = True
@@ -148,7 +148,7 @@ class Record(RequestedUnits):
         self.settle(place for place in state.judgments if place[0] - n_before in range(1, len(self.planned) + 1))
 
     def settle(self, places: Iterable[Place]) -> None:
-        """Take in what stands now of places of these units."""
+        """Update the labels of places from their current judgments."""
         for place in places:
             unit, decided = self.planned[place[0] - self._n_before - 1], self._state.adjudicated.get(place)
             for item, grades in grades_of_place(unit, place[1], self._state.judgments[place], self.judging):
@@ -156,22 +156,24 @@ class Record(RequestedUnits):
         self._forget()
 
     def audit(self) -> None:
-        """Raise StateError where a drawn unit is not the one that this design and key give."""
+        """Raise StateError if a drawn unit differs from the one that this design and key determine."""
         drawn = (event for event in self._log if event.kind == "drawn")
         for k, event in enumerate(drawn):
             self._check_unit(k, event)
 
     def _check_unit(self, k: int, event: Event) -> None:
+        """Raise StateError unless a drawn event is unit k of this design and key."""
         unit = self.planned[k] if k < len(self.planned) else None
         if unit is None or (event.query_id, list(event.body["items"])) != (unit.query_id, list(unit.item_ids)):
             raise StateError(f"the log says {event}, but this design and key give {unit}")
 
     def _check_event(self, event: Event) -> None:
+        """Raise an error unless an event can follow the log so far."""
         if not isinstance(event, Event):
             raise InputError(f"a log holds what happened in a campaign, got {event!r}")
         if event.kind == "drawn":
             if self._state.ended:
-                raise StateError(f"the log goes on after its end: unit {event.unit}")
+                raise StateError(f"the log continues after its end: unit {event.unit}")
             if len(self._labels.units) == len(self.planned):
                 self.go_on()
             self._check_unit(len(self._labels.units), event)
@@ -181,7 +183,7 @@ class Record(RequestedUnits):
                 self._check_grade(item, event.grade)
 
     def _item_of(self, event: Event) -> int:
-        """Return the position of the item that an event is of; raises StateError where it was not drawn."""
+        """Return the position of an event's item; raise StateError if it was not drawn."""
         k = (event.unit or 0) - 1
         unit = self._labels.units[k] if 0 <= k < len(self._labels.units) else None
         if unit is None or event.doc_id not in unit.item_ids:
@@ -189,13 +191,14 @@ class Record(RequestedUnits):
         return unit.items[unit.item_ids.index(event.doc_id)]
 
     def _drawn_unit(self, item: int) -> Unit:
+        """Return the unit of an item; raise StateError if it was not drawn."""
         unit = self._labels.unit_of(int(item)) if isinstance(item, Integral) else None
         if unit is None:
             raise StateError(f"item position {item} belongs to no unit that was drawn")
         return unit
 
     def _check_grade(self, item: int, grade: object) -> None:
-        """Raise InputError where a grade is not one of the scale; None says that the item cannot be judged."""
+        """Raise InputError if a grade is off the scale; None marks an item that cannot be judged."""
         top = self.drawn_design.max_grade
         is_whole = is_number(grade) and float(grade).is_integer()  # type: ignore[arg-type]
         if grade is None or (is_whole and 0 <= float(grade) <= (np.inf if top is None else top)):  # type: ignore[arg-type]
@@ -203,31 +206,35 @@ class Record(RequestedUnits):
         scale = "0, 1, 2 …" if top is None else f"0 … {top}"
         raise InputError(
             f"the grade of {self.drawn_design.pool.place(item)} must be one of {scale}, "
-            f"or None where it cannot be judged, got {brief(grade)}"
+            f"or None if it cannot be judged, got {brief(grade)}"
         )
 
     def _event(self, kind: str, **fields: Any) -> Event:
+        """Build the next event of the log."""
         return Event(seq=len(self._log) + 1, kind=kind, **{"at": 0, **fields})
 
     def _drawn(self, unit: Unit) -> Event:
+        """Build the event that requests a unit."""
         body = {"block": unit.block, "items": list(unit.item_ids)}
         return self._event("drawn", query_id=unit.query_id, unit=unit.number, body=body)
 
     def _place_of(self, item: int) -> tuple[Unit, str]:
-        """Return the unit of an item that was drawn, and the item's id."""
+        """Return the unit of a drawn item, and the item's id."""
         unit = self._drawn_unit(item)
         return unit, unit.item_ids[unit.items.index(item)]
 
     def _standing_of(self, item: int) -> dict[str, Event]:
-        """Return by judge what stands of an item that was drawn."""
+        """Return the current judgments of a drawn item by judge."""
         unit, doc = self._place_of(item)
         return self._state.judgments.get((unit.number, doc), {})
 
     def _of_item(self, kind: str, item: int, **fields: Any) -> Event:
+        """Build the next event about an item."""
         unit, doc = self._place_of(item)
         return self._event(kind, query_id=unit.query_id, doc_id=doc, unit=unit.number, **fields)
 
     def _append(self, event: Event) -> None:
+        """Append an event to the log and update state and labels."""
         self._log.append(event)
         place = self._state.apply(event)
         if event.kind == "drawn":

@@ -1,4 +1,4 @@
-"""The units of a campaign that were asked for, what they are labelled, and which units these labels lead to."""
+"""The units of a campaign requested so far, the labels of their items, and the units that these labels lead to."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ _SHARES = (0.25, 0.5, 0.75, 1.0)
 
 
 class RequestedUnits:
-    """The units of a drawing that were asked for, and the labels of their items.
+    """The units of a drawing requested so far, and the labels of their items.
 
     Parameters
     ----------
     design : Design
         With a budget.
     key : uint64
-        Of the sample.
+        Key of the sample.
     rules : Rules
-    paths : Paths, optional
-        Where depths follow labels: what is known of the paths of queries, and was asked.
+    paths : QueryPaths, optional
+        With adaptive depth: the known part of the paths of queries, and the places requested so far.
     by_batches : bool
-        Where depths follow labels: ask for all at a time that is known to be needed, and not for the lowest place.
+        With adaptive depth: request all places likely to be needed at a time, instead of only the lowest place.
     surely : bool
-        Of batches: see `activeeval.core.campaign.adaptive_batches.AdaptiveBatches.following`.
+        With batches: see `activeeval.core.campaign.adaptive_batches.AdaptiveBatches.following`.
     """
 
     def __init__(
@@ -67,14 +67,14 @@ class RequestedUnits:
 
     @property
     def design(self) -> Design:
-        """Whom to judge and how to read it; where depths follow labels, as these have it now."""
+        """The design; with adaptive depth, under the current labels."""
         return self.drawn_design if self.paths is None else self._followed.design
 
     @cached_property
     def _followed(self) -> AdaptiveBatches:
-        """What is known where depths follow labels; thrown away where one changes.
+        """State of adaptive depth under the current labels; recomputed after a label changes.
 
-        Labels are looked at here, and what follows from them is kept once it is drawn: until then a correction counts.
+        What follows from the labels becomes fixed once it is drawn: until then a correction of a label changes it.
         """
         assert self.paths is not None
         planned, labels = self.drawn_design, self._labels.soft
@@ -84,14 +84,14 @@ class RequestedUnits:
         return AdaptiveBatches(planned, design, paths, settled, self.key)
 
     def go_on(self) -> bool:
-        """Where depths follow labels: draw what these lead to; return whether that is anything.
+        """With adaptive depth: draw the places that the labels lead to; return True if there are any.
 
-        Nothing is where the next place follows from a label that waits, nor where the budget may not pay for it.
+        There are none if the next place depends on a missing label, or if the budget may not pay for it.
         """
         if self.paths is None:
             return False
         following = self._followed.following(surely=self.surely) if self.by_batches else self._followed.lowest()
-        self.paths = following or self._followed.paths  # what labels led to stays, whatever is corrected now
+        self.paths = following or self._followed.paths  # rates fixed by labels stay, whatever is corrected later
         if following is None:
             return False
         self._forget()
@@ -100,32 +100,33 @@ class RequestedUnits:
 
     @property
     def keeps_what_labels_led_to(self) -> bool:
-        """Whether no label has led to more than is kept, so that corrections move no threshold."""
+        """True if all rates determined by labels are fixed, so that corrections move no threshold."""
         return self.paths is None or self._followed.paths is self.paths
 
     def _forget(self) -> None:
-        """Where depths follow labels: make anew what rests on these when it is asked for."""
+        """With adaptive depth: drop cached values that depend on labels."""
         for name in ("_followed", "_of_paths"):
             self.__dict__.pop(name, None)
 
     @cached_property
     def _of_paths(self) -> DrawnUnits:
+        """Units drawn so far with adaptive depth."""
         return self._followed.drawn()
 
     @property
     def goes_on(self) -> bool:
-        """Whether depths follow labels and these lead to something that is not asked so far."""
+        """True if depths follow labels and these lead to places not requested so far."""
         return self.paths is not None and self._followed.following(surely=self.surely) is not None
 
     def keep(self) -> None:
-        """Where depths follow labels: let the rates that these have made be what they are."""
+        """With adaptive depth: fix the rates that the current labels determine."""
         if self.paths is not None:
             self.paths = self._followed.paths
             self._forget()
 
     @property
     def n_complete_blocks(self) -> int:
-        """How many blocks are complete, with all before them."""
+        """Number of complete blocks, counted from the first."""
         if self.paths is not None:
             return self._followed.n_complete
         ends = self.drawing.block_ends
@@ -133,7 +134,7 @@ class RequestedUnits:
         return next((k for k, end in enumerate(ends[:n]) if len(self._labels.units) < end), n)
 
     def block_selection(self, block: int) -> Selection:
-        """Return what comes by the end of a block, from 0."""
+        """Return the selection at the end of a block, from 0."""
         return (
             self.drawing.selection(self.drawing.block_ends[block])
             if self.paths is None
@@ -141,12 +142,12 @@ class RequestedUnits:
         )
 
     def block_of(self, unit: Unit) -> int:
-        """Return the block that a unit belongs to, from 1; one more than there are of one above all thresholds."""
+        """Return the block of a unit, from 1; the number of blocks plus 1 above all thresholds."""
         return unit.block if self.paths is None else self._followed.block_at(unit.level)
 
     @property
     def drawing(self) -> DrawnUnits:
-        """The units that there are so far, and what may be read of them."""
+        """The units known so far, with their selections."""
         return self._planned_drawing if self.paths is None else self._of_paths
 
     @property
@@ -156,54 +157,54 @@ class RequestedUnits:
 
     @cached_property
     def planned(self) -> tuple[Unit, ...]:
-        """All units of the sample, drawn or not; where depths follow labels, all that these lead to so far."""
+        """All units of the sample, drawn or not; with adaptive depth, all that the labels lead to so far."""
         return units_of(self.drawn_design.order, self.drawing)
 
     @property
     def planned_end(self) -> str:
-        """Why the sample ends where it does."""
+        """Reason why the sample ends where it does."""
         return self.drawing.ended
 
     @property
     def waiting(self) -> tuple[Unit, ...]:
-        """Units that were drawn and wait for a grade."""
+        """Drawn units that wait for a grade."""
         return tuple(unit for unit in self._labels.units if self._labels.waits(unit))
 
     @property
     def is_open(self) -> bool:
-        """Whether an item of the units so far waits for a grade."""
+        """True if an item of the units so far waits for a grade."""
         return self._labels.is_open
 
     def n_open(self, unit: Unit) -> int:
-        """Return how many items of a unit that was drawn wait for a grade."""
+        """Count the items of a drawn unit that wait for a grade."""
         return self._labels.n_open(unit)
 
     @property
     def spent(self) -> float:
-        """What the units so far cost, in mean items."""
+        """Cost of the units so far, in mean items."""
         return sum(unit.cost for unit in self._labels.units)
 
     @property
     def grades(self) -> Ints:
-        """Grades that count so far, shape (n_items,); −1 where there is none, as `SoftLabels.grades` for mean gains."""
+        """Aggregated grades so far, shape (n_items,), −1 for none; as `SoftLabels.grades` for mean gains."""
         return self._labels.grades
 
     @property
     def labels(self) -> SoftLabels:
-        """What estimates are made of: `grades`, and distributions where mean gains count and judges differ."""
+        """Labels for estimates: `grades`, or distributions for items with disagreement under the mean-gain policy."""
         return self._labels.soft
 
     @property
     def settled(self) -> frozenset[int]:
-        """Positions of the items that are judged, or cannot be."""
+        """Positions of the items that are judged or cannot be judged."""
         return self._labels.settled
 
     @property
     def progress(self) -> Progress:
-        """How many items of the units so far are judged, wait, and cannot be judged."""
+        """Numbers of items of the units so far that are judged, waiting, and unjudgeable."""
         return self._labels.progress
 
     @property
     def agreement(self) -> Agreement:
-        """How many items several judges have judged, and on how many of these they agree."""
+        """Numbers of items judged by several judges and of those on which they agree."""
         return self._labels.agreement

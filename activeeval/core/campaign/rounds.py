@@ -1,11 +1,11 @@
-"""Rounds of judging: each is drawn with what those before have taught, and all of them answer together.
+"""Rounds of judging: each is drawn with a model learned from earlier rounds, and all are combined in one estimate.
 
-What they say together, and with which weights, is in `activeeval.core.campaign.joint_estimates`.
+The combination and its weights are in `activeeval.core.campaign.joint_estimates`.
 
-*Taught readings.* A round can be read with a better model than it was drawn with, as long as what that says of a query
-does not come from the round's own sample of it: queries are parted into folds by their ids, and those of a fold are
-predicted from all labels but the round's in it. At a fixed level that is exactly unbiased; a hard budget leaves a bias
-of order 1/n, .02 of the standard deviation at 14 queries and .006 at 31.
+*Refitted readings.* A round can be read with a better model than it was drawn with, as long as the prediction for a
+query does not use the round's own labels of it: queries are split into folds by their ids, and those of a fold are
+predicted from all labels except the round's labels in that fold. At a fixed level this is exactly unbiased; a hard
+budget leaves a bias of order 1/n, .02 of the standard deviation at 14 queries and .006 at 31.
 """
 
 from __future__ import annotations
@@ -33,31 +33,31 @@ _MODEL = ("grade_probs", "node_weights", "factor")
 
 
 class Rounds:
-    """Rounds of one campaign of judging.
+    """Rounds of one judging campaign.
 
     Parameters
     ----------
     method : Method
-        One that goes by levels.
+        A method without replacement (by levels).
     targets : Target or sequence of Target
         As of `Method.design`.
     budgets : sequence of float
-        Of each round, in mean items; all are set beforehand.
+        Of each round, in mean items; all are fixed beforehand.
     believe : callable
-        Takes the grades known so far (n_items,), −1 where none is, and returns ``grade_probs`` and what else
-        `Method.design` takes of a grade model; what it says of a query may come from labels of any query, as these are
-        known. Called once a round.
+        Maps the grades known so far (n_items,), −1 for unknown, to ``grade_probs`` and other model arguments of
+        `Method.design`. Its predictions for a query may use labels of any query, because these are known. Called once
+        per round.
     rng : Generator, SeedSequence, int or None
         See `Campaign`.
     judged : array of int, shape (n_items,), optional
-        Grades that are known before the first round.
+        Grades known before the first round.
     max_grade : int, optional
         Largest grade of the scale.
 
     Raises
     ------
     InputError
-        Where there is no budget, or the method draws with replacement.
+        If there is no budget, or the method draws with replacement.
 
     Examples
     --------
@@ -89,26 +89,26 @@ class Rounds:
         self.method, self.targets, self.budgets = method, targets, tuple(budgets)
         self.max_grade = max_grade
         self.campaigns: tuple[Campaign, ...] = ()
-        self._taught: tuple[Campaign, ...] = ()
+        self._refitted: tuple[Campaign, ...] = ()
         self._believe, self._rng = believe, rng
         first = targets if isinstance(targets, Target) else targets[0]
         self._before = known_grades(first.pool, judged, None)
 
     @property
     def known(self) -> Ints:
-        """All grades that are known by now, shape (n_items,); −1 where none is."""
+        """All grades known so far, shape (n_items,); −1 for unknown."""
         known: Ints = np.max([self._before, *(campaign.grades for campaign in self.campaigns)], axis=0)
         return known
 
     def next(self) -> Campaign | None:
-        """Return the campaign of the next round, which is to be judged to its end; None after the last.
+        """Start the next round and return its campaign, which has to be judged to its end; None after the last.
 
         Raises
         ------
         StateError
-            Where the round before is not judged to its end.
+            If the round before is not judged to its end.
         BudgetError
-            Where the round's budget does not pay for the dearest that may have to be judged at once.
+            If the round's budget does not pay for the most expensive unit.
         """
         if self.campaigns:
             check_closed(self.campaigns[-1], len(self.campaigns))
@@ -116,33 +116,31 @@ class Rounds:
             return None
         known = self.known
         if self.campaigns and not (self.campaigns[-1].grades >= 0).any():
-            raise StateError(
-                f"round {len(self.campaigns)} brought no label: there is nothing that the next could go by"
-            )
+            raise StateError(f"round {len(self.campaigns)} has no label: the next round has nothing to learn from")
         arguments: dict[str, Any] = {"judged": known, "max_grade": self.max_grade, **self._believe(known)}
         design = self.method.design(self.targets, **arguments, budget=self.budgets[len(self.campaigns)])
         self.campaigns = (*self.campaigns, Campaign(design, rng=self._rng))
         return self.campaigns[-1]
 
     def estimate(self, target: Target | None = None, *, scope: str = "pool", taught: bool = False) -> Estimate:
-        """Return what all rounds say of a question together; as `Campaign.estimate` else.
+        """Estimate a target from all rounds together; arguments as of `Campaign.estimate`.
 
         Parameters
         ----------
         taught : bool
-            Read each round with the model that its labels and those before teach, out of fold by query; the beliefs
-            are asked for once a round and fold.
+            Read each round with a model refitted to its labels and earlier ones, cross-fitted by query; ``believe`` is
+            called once per round and fold.
         """
         if len(self.campaigns) < len(self.budgets):
             n, all_of_them = len(self.campaigns), len(self.budgets)
             raise StateError(f"{n} of {all_of_them} rounds were drawn: their weights are for all of them")
         if not taught:
             return read_together(self.campaigns, [target] * len(self.campaigns), scope)
-        self._taught = self._taught or tuple(map(self._read_again, self.campaigns))
-        return read_together(self._taught, [target] * len(self._taught), scope)
+        self._refitted = self._refitted or tuple(map(self._read_again, self.campaigns))
+        return read_together(self._refitted, [target] * len(self._refitted), scope)
 
     def _read_again(self, campaign: Campaign) -> Campaign:
-        """Return a judged round with the predictions that labels of other folds teach."""
+        """Return a judged round with predictions refitted to labels of other folds."""
         design, before = campaign.design, campaign.design.known
         pool, after = design.pool, np.maximum(before, campaign.grades)
         folds = (pool_hashes(pool)[0] % np.uint64(N_FOLDS)).astype(np.int64)[pool.item_queries]
@@ -152,9 +150,9 @@ class Rounds:
         nodes = np.empty((prior.size, pool.n_items, believed[0].nodes.shape[2]))
         for fold, fitted in enumerate(believed):
             if fitted.prior.size > 1 and not np.array_equal(fitted.prior, prior):
-                raise InputError("what is believed of the folds has nodes of different weights: give one query factor")
+                raise InputError("the models of the folds have different node weights: use one query factor for all")
             nodes[:, folds == fold] = fitted.nodes[:, folds == fold]
         beliefs = design.stage.model(GradeProbs.of(pool, nodes, prior, known=before))
-        taught = (design.stage.reading(target, design.order, beliefs, before) for target in design.targets)
-        readings = tuple(replace(reading, drawn_with=design.beliefs) for reading in taught)
+        refitted = (design.stage.reading(target, design.order, beliefs, before) for target in design.targets)
+        readings = tuple(replace(reading, drawn_with=design.beliefs) for reading in refitted)
         return campaign.believing(replace(design, beliefs=beliefs, readings=readings))

@@ -26,9 +26,9 @@ class Unit:
         Positions of the items to judge on the flat item axis.
     item_ids : tuple of str
     level : float
-        Where the unit comes in its order; NaN of a draw with replacement.
+        Level of the unit in its order; NaN for a draw with replacement.
     cost : float
-        In mean items: the overhead of a query that is new, and the items.
+        In mean items: the items, plus the overhead of a query that is new.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class Unit:
 
 
 def units_of(order: Order, drawn: DrawnUnits) -> tuple[Unit, ...]:
-    """Return all units that were drawn of an order."""
+    """Build all drawn units of an order."""
     places = [drawn.places_of(unit) for unit in range(drawn.queries.size)]
     items = order.items[np.concatenate((*places, np.empty(0, dtype=np.int64)))]
     ends, positions = np.cumsum([0, *(of_unit.size for of_unit in places)]).tolist(), items.tolist()

@@ -1,10 +1,11 @@
-"""Whom to judge, how much of it, in which order; and what that tells of any question.
+"""Sampling designs: which items to judge, in which order and at which rate, and how to estimate any target from them.
 
-`beliefs` hold the grade model, `stages` say what is judged of a query and turn model and targets into `orders` (places
-with the rates at which they come, by `rates`) and `readings` (targets on an order), `inputs` do so for any part of a
-pool; `schemes` say how an order is gone through, by `levels` or with `replacement`, `selections` are what has been
-taken, `designs` put it together; `label_values` say what an item tells where values are divided by an ideal, `limits`
-how near a design comes to the best that its model and costs allow, `bounds` what the least cost of several bounds is.
+`beliefs` hold the grade model. `stages` define what is judged of a query (items or a prefix of a list) and turn model
+and targets into `orders` (places, that is items with sampling rates computed by `rates`) and `readings` (targets on an
+order); `inputs` do the same for any part of a pool. `schemes` define how an order is traversed: by `levels` or with
+`replacement`. `selections` hold the places taken, `designs` combine everything. `label_values` compute the variance
+that an item's label removes for measures divided by an ideal, `limits` how close a design is to the optimum under its
+model and costs, `bounds` the least cost that meets several variance bounds.
 """
 
 from activeeval.core.lazily import attached, homes_of

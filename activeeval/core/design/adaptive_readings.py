@@ -1,4 +1,4 @@
-"""Readings of orders whose rates have followed the labels of their queries, and what judging them shows."""
+"""Readings of orders whose rates have followed the labels of their queries, and the totals of their judged prefixes."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class AdaptiveReading(PrefixReading):
     Attributes
     ----------
     unseen : PrefixReading
-        The reading of the order as it was planned.
+        The reading of the order as it was planned, before any label.
     living : ndarray of int64, shape (n_queries,)
-        Of how many places of each query labels are asked; those behind are dead.
+        Number of places of each query whose labels are requested; later places are dead (no longer judged).
     tails : ndarray of int64, shape (n_queries,)
-        Behind how many places only the ideal depends on labels.
+        Number of places of each query after which labels can change only the ideal.
     """
 
     unseen: PrefixReading
@@ -40,7 +40,7 @@ class AdaptiveReading(PrefixReading):
 
     @classmethod
     def of(cls, reading: PrefixReading, order: Order, living: Ints, plan: PlannedVariance) -> AdaptiveReading:
-        """Return a reading once its order has followed labels."""
+        """Build the reading of an order that has followed labels from the planned reading."""
         common: dict[str, Any] = {f.name: getattr(reading, f.name) for f in fields(PrefixReading)}
         tails = tails_of(reading.order, reading.target, reading.beliefs)
         followed = {"unseen": reading, "living": living, "tails": tails}
@@ -48,7 +48,7 @@ class AdaptiveReading(PrefixReading):
 
     @cached_property
     def least_rates(self) -> Floats:
-        """The least rate of each query's living places, shape (n_queries,); 0 where not all are known yet."""
+        """Least rate of each query's living places, shape (n_queries,); 0 where some rates are still unknown."""
         order, least = self.order, np.full(self.order.n_queries, np.inf)
         counts = (self.unseen.order.place_rates > 0) & ~np.asarray(order.dead)
         np.minimum.at(least, order.place_queries[counts], order.place_rates[counts])
@@ -56,16 +56,16 @@ class AdaptiveReading(PrefixReading):
 
     @cached_property
     def bounded(self) -> PlannedVariance:
-        """More than any grade model plans, by level; as it was planned."""
+        """Upper bound on the variance that any grade model plans, by level; as it was planned."""
         return self.unseen.bounded
 
     @cached_property
     def planned_blindly(self) -> PlannedVariance | None:
-        """What the design would plan were all grades equally likely, by level; as it was planned."""
+        """Variance, by level, that the design would plan if all grades were equally likely; as it was planned."""
         return self.unseen.planned_blindly
 
     def judge(self, labels: LabelsLike) -> ReadingJudge:
-        """Return what tells of any selection what judging it shows; see `Reading.judge`."""
+        """Build the judge that computes totals of selections under these labels; see `Reading.judge`."""
         order, terms = self.order, self.target.terms(self.beliefs.max_grade + 1)
         merged = self.unseen._all_labels(labels)
         lowest = int(np.argmin(terms.values))
@@ -87,14 +87,15 @@ class AdaptiveReading(PrefixReading):
         return judge if terms.is_exact else AdaptiveJudge(self, judge)
 
     def _tail_drift(self, labels: SoftLabels) -> Floats:
-        """Return how far the steps of the tail's part of h have come at each place.
+        """Compute the value of a control regressor (the tail's part of h) at each place: its accumulated steps so far.
 
-        Σ_{k > H} e_k / G_k − 1[H judged] / G_H Σ_{k > H} e_k, e the steps of f were all after the last place H that
-        moves the numerator of the lowest grade: 0 given the labels, whatever they are, and known from what was judged.
+        Σ_{k > H} e_k / G_k − 1[H judged] / G_H Σ_{k > H} e_k, where H is the last place that moves the numerator and
+        e_k are the steps of f if all items after H had the lowest grade. The mean is 0 given the labels, whatever they
+        are, and the value is known from the judged places.
 
-        Beside it h has what planned depths have, the steps were all grades the lowest. Without these nDCG@10 of one
-        ranking with a uniform model had 1.8 times the squared error of planned depths on LightGBM's excerpt and 2.2
-        times on the generated pool; with them 1.03 times on the former.
+        h also contains what planned depths have: the steps if all grades were the lowest. Without the tail's part,
+        nDCG@10 of one ranking with a uniform model had 1.8 times the squared error of planned depths on LightGBM's
+        excerpt and 2.2 times on the generated pool; with it, 1.03 times on the former.
         """
         order = self.order
         f = expectations_of(self.target, self.beliefs, order.offsets, order.items, labels)[1]
@@ -107,21 +108,21 @@ class AdaptiveReading(PrefixReading):
 
 @dataclass(frozen=True, eq=False)
 class AdaptiveJudge(ReadingJudge):
-    """What judging shows where it also counts which queries were judged beyond the items that move the numerator."""
+    """Totals of judged prefixes that also mark queries judged beyond the items that move the numerator."""
 
     reading: AdaptiveReading
     judge: PrefixJudge | RefittedJudge
 
     def totals(self, selection: Rows) -> JudgedTotals:
-        """Return what a selection shows; see `JudgedTotals`."""
-        shown, tails = self.judge.totals(selection), self.reading.tails[selection.queries]
+        """Compute the totals of a selection; see `JudgedTotals`."""
+        totals, tails = self.judge.totals(selection), self.reading.tails[selection.queries]
         has_tail = wanted_of(self.reading.unseen.order)[selection.queries] > tails
         beyond = has_tail & (tails > 0) & (selection.counts > tails)
-        return replace(shown, beyond=beyond)
+        return replace(totals, beyond=beyond)
 
 
 def _with(labels: SoftLabels, items: Ints, grade: int) -> SoftLabels:
-    """Return labels with a grade in place of those of some items."""
+    """Return a copy of the labels with the grades of some items replaced by one grade."""
     grades = labels.grades.copy()
     grades[items] = grade
     is_kept = ~np.isin(labels.items, items)

@@ -1,4 +1,4 @@
-"""What is believed of the grades of a pool: probabilities at the nodes of a query factor, and grades that are known."""
+"""Grade models of a pool: grade probabilities at the nodes of a query factor, and grades that are already known."""
 
 from __future__ import annotations
 
@@ -27,66 +27,67 @@ from activeeval.core.pool import QueryPool
 from activeeval.core.types import Floats, Ints
 
 SHARE = 0.3
-"""Weight of all shifted nodes: with a uniform model .3 lifted the efficiency of ERR on generated pools from 0.2 to
-3.9, and cost nothing on MQ2008."""
+"""Total weight of the shifted nodes. With a uniform model, .3 raised the efficiency of ERR on generated pools from 0.2
+to 3.9, at no cost on MQ2008."""
 BLIND_SHARE, TURNED_SHARE = 0.5, 0.1
-"""Weights of nodes that know nothing beside a machine's, and of its own turned round, before labels of other queries
-say how good it is.
+"""Weights of the uninformative (uniform) nodes and of the reversed nodes beside the grader's own, before labels of
+other queries show how good the grader is.
 
-ERR@10 of one run and two, passages of 2021 and 2023, 600 to 1,000 repetitions with the same seeds: with (.1, 0),
-(.25, 0), (.5, 0), (.25, .1) and (.5, .1) the efficiency over no model is .95, .95, .96, .95 and .97 (± .02) with dice
-for a grader, .95, .96, .98, 1.00 and 1.02 with one that is turned round, 1.03, 1.04, 1.03, 1.04 and 1.02 on the mean of
-two a collection that are neither. Of four pairs of runs of 2023 turned nodes lift what is turned round from .91 to .96.
-nDCG@10 says little of shares: a good grader has 1.42, 1.32, 1.34 and 1.45 (± .10) of one run of 2021 with (.25, 0),
-(.5, 0), (.25, .1) and (.5, .1), and 1.85, 1.80 (± .3) of two with the first two, 1.67 (± .2) with the last.
+ERR@10 of one run and of two, passages of 2021 and 2023, 600 to 1,000 repetitions with the same seeds: with (.1, 0),
+(.25, 0), (.5, 0), (.25, .1) and (.5, .1) the efficiency relative to no model is .95, .95, .96, .95 and .97 (± .02) for
+a random grader, .95, .96, .98, 1.00 and 1.02 for a reversed one, and 1.03, 1.04, 1.03, 1.04 and 1.02 for the mean of
+two ordinary graders per collection. For four pairs of runs of 2023, reversed nodes raise a reversed grader from .91 to
+.96. nDCG@10 hardly depends on the shares: a good grader reaches 1.42, 1.32, 1.34 and 1.45 (± .10) for one run of 2021
+with (.25, 0), (.5, 0), (.25, .1) and (.5, .1); for two runs 1.85, 1.80 (± .3) with the first two, 1.67 (± .2) with the
+last.
 """
 MACHINE_SHARES = (1 - BLIND_SHARE - TURNED_SHARE, BLIND_SHARE, TURNED_SHARE)
-"""Of the nodes of a machine, of what knows nothing, and of it turned round."""
+"""Weights of the grader's own nodes, of the uninformative nodes and of the reversed nodes."""
 _LEAST_LIKELIHOOD = 1e-12
 
 
 class Refit(Protocol):
-    """How labels of a sample move a model, as `activeeval.core.grade_models.refit.ValueRefit` does.
+    """Interface of a model that learns from the labels of a sample, as `activeeval.core.grade_models.refit.ValueRefit`.
 
     Attributes
     ----------
     folds : ndarray of int64, shape (n_items,)
-        Of each item's query: what is expected of a query rests on labels of other folds alone.
+        Fold of each item's query: predictions for a query use labels of other folds only.
     """
 
     @property
     def folds(self) -> Ints: ...
 
     def after(self, items: Ints, grades: Ints) -> tuple[Floats, Ints]:
-        """Return probabilities once labels of some items are in, and which of their rows is each item's.
+        """Compute grade probabilities after labels of some items, and each item's row among them.
 
-        Shapes (n_rows, n_grades) and (n_items,); of a query by the labels of others alone.
+        Shapes (n_rows, n_grades) and (n_items,). A query's probabilities use labels of other queries only.
         """
 
 
 RefitMaker = Callable[[QueryPool, ArrayLike], Refit]
-"""Makes it of a pool and of the probabilities (n_items, n_grades) of its items."""
+"""Builds a `Refit` from a pool and the grade probabilities (n_items, n_grades) of its items."""
 
 
 class ModelOptions(TypedDict, total=False):
-    """What `Method.design` may be told of grades beside their probabilities.
+    """Options of `Method.design` about grades, besides their probabilities.
 
     Attributes
     ----------
     node_weights : array of float, shape (n_nodes,), optional
         Weights of the nodes of a query factor.
     factor : Factor, optional
-        In place of nodes: makes them of ``grade_probs`` (n_items, n_grades).
+        Alternative to nodes: builds them from ``grade_probs`` (n_items, n_grades).
     extra_probs : sequence of arrays, each of shape (n_items, n_grades)
-        Other grade models: what they predict is a regressor of estimates that are fitted, and nothing else.
+        Other grade models. Their predictions serve only as regressors of fitted estimates.
     refit : callable, optional
-        Makes what predictions learn by from the labels of the sample, as `activeeval.core.grade_models.ValueRefit.of`.
+        Builds the model that learns from the sample's labels, as `activeeval.core.grade_models.ValueRefit.of`.
     max_grade : int, optional
-        Largest grade of the scale, where neither ``grade_probs`` nor the measure says it.
+        Largest grade of the scale, if neither ``grade_probs`` nor the measure defines it.
     judged : array of int, shape (n_items,), optional
-        Grades that are known already, −1 where none is: these items cost nothing and are not asked for again.
+        Grades already known, −1 for unknown: known items cost nothing and are not judged again.
     bias : float
-        A bias b of the model's prediction of L to be guarded against: v + b² takes the place of v. Default: 0.
+        Bias b of the model's prediction of L to guard against: v + b² replaces v. Default: 0.
     """
 
     node_weights: ArrayLike | None
@@ -106,24 +107,23 @@ class GradeProbs:
     ----------
     query_offsets : ndarray of int64, shape (n_queries + 1,)
     grade_probs : ndarray of float32, shape (n_items, n_grades) or (n_nodes, n_items, n_grades)
-        Grade probabilities as they were given; all else is computed from these.
+        Grade probabilities as given; everything else is computed from them.
     node_weights : ndarray, shape (n_nodes,)
-        Weights of the nodes of `grade_probs`; of one where a factor makes them.
+        Weights of the nodes of `grade_probs`; a single weight if a factor builds the nodes.
     factor : Factor or None
         Turns probabilities into nodes.
     known : ndarray of int64, shape (n_items,)
-        Grades that are known beforehand, −1 where there is none.
+        Grades known beforehand, −1 for unknown.
     nodes : ndarray, shape (n_nodes, n_items, n_grades)
-        p(y = k | u) of every item; the row of a known item is certain.
+        p(y = k | u) of every item; the row of a known item puts all probability on its grade.
     prior : ndarray, shape (n_nodes,)
         Weights of the nodes before any grade is known.
     weights : ndarray, shape (n_queries, n_nodes)
-        Weights of the nodes of each query, given what is known.
+        Weights of the nodes of each query, given the known grades.
     extra_probs : ndarray of float32, shape (n_models, n_items, n_grades)
-        What other models say, as it was given: an estimate is fitted to their predictions too, nothing else is made
-        from them.
+        Predictions of other models as given, used only as regressors of fitted estimates.
     refit : Refit or None
-        How what is predicted learns from the labels of a sample, where it does; nothing else is made from that.
+        Updates the predictions from the labels of a sample, if given; not used for anything else.
     """
 
     query_offsets: Ints
@@ -148,29 +148,30 @@ class GradeProbs:
         extra_probs: Sequence[ArrayLike] = (),
         refit: RefitMaker | None = None,
     ) -> GradeProbs:
-        """Return what grade probabilities, and grades that are known, say of a pool, once they are checked.
+        """Check grade probabilities and known grades, and build the grade model of a pool from them.
 
-        They are rounded to 32 bits first: what a sample stores is then what its design was computed from.
+        Probabilities are rounded to 32 bits first, so that a stored sample holds exactly the model of its design.
 
         Parameters
         ----------
         grade_probs : array of float, shape (n_items, n_grades) or (n_nodes, n_items, n_grades)
         node_weights : array of float, shape (n_nodes,), optional
         factor : Factor, optional
-            In place of nodes: makes them of ``grade_probs`` (n_items, n_grades).
+            Alternative to nodes: builds them from ``grade_probs`` (n_items, n_grades).
         known : array of int, shape (n_items,), optional
+            Known grades, −1 for unknown.
         extra_probs : sequence of arrays, each of shape (n_items, n_grades)
-            Of other models; see the attribute.
+            Predictions of other models; see the attribute.
         refit : callable, optional
-            Of a model of one node: makes what predictions learn by from the labels of a sample.
+            For a model with one node: builds the model that learns from the labels of the sample.
 
         Raises
         ------
         InputError
-            Where shapes do not fit the pool, a row is no distribution, or a known grade is off the scale.
+            If shapes do not fit the pool, a row is not a distribution, or a known grade is off the scale.
         """
         if factor is not None and node_weights is not None:
-            raise InputError("give nodes and their weights, or a query factor that makes them: not both")
+            raise InputError("give either nodes with `node_weights` or `factor`, not both")
         try:
             stored = np.asarray(grade_probs, dtype=np.float32)
         except (TypeError, ValueError, OverflowError):
@@ -181,7 +182,7 @@ class GradeProbs:
         grades = known_grades(pool, known, nodes.shape[2] - 1)
         weights = stored_weights if factor is None else factor.node_weights
         if weights.ndim != 1:
-            raise InputError("the nodes of a sample's query factor have one weight each, not one for every query")
+            raise InputError("node_weights of a sample must have shape (n_nodes,): the same for all queries")
         model_nodes = nodes_of(stored, factor)
         return cls(
             query_offsets=pool.query_offsets,
@@ -198,7 +199,7 @@ class GradeProbs:
 
     @property
     def made_of(self) -> dict[str, Any]:
-        """What `of`, and a method's design, make it of again, with other grades known; it learns as it does."""
+        """Arguments with which `of`, or a method's design, rebuilds this model with other known grades."""
         weights = self.node_weights if self.grade_probs.ndim == 3 else None
         learned = self.refit
         refit = None if learned is None else lambda _, __: learned
@@ -207,18 +208,19 @@ class GradeProbs:
 
     @classmethod
     def uniform(cls, pool: QueryPool, max_grade: int, known: ArrayLike | None = None) -> GradeProbs:
-        """Return the beliefs for which all grades are equally likely."""
+        """Build the model in which all grades are equally likely."""
         n_grades = max_grade + 1
         return cls.of(pool, np.full((pool.n_items, n_grades), 1.0 / n_grades), known=known)
 
     def after(self, items: Ints, grades: Ints, model: Callable[[GradeProbs], GradeProbs]) -> GradeProbs:
-        """Return what is believed once labels of some items are in, which `refit` says; it learns no further.
+        """Update the model with labels of some items through `refit`; the result does not learn further.
 
         Parameters
         ----------
         items, grades : ndarray of int64, shape (n,)
         model : callable
-            What a stage makes of beliefs; it is asked of the distinct rows alone, which are far fewer than the items.
+            Transformation that a stage applies to a model. It is called on the distinct rows only, which are far fewer
+            than the items.
         """
         assert self.refit is not None
         rows, row_of_item = self.refit.after(items, grades)
@@ -235,7 +237,7 @@ class GradeProbs:
         return replace(self, nodes=nodes, prior=believed.prior, weights=weights, refit=None)
 
     def blind(self) -> GradeProbs:
-        """Return what would be believed were all grades equally likely, those of a query as alike as they are here."""
+        """Return the model with all grades equally likely and the same dependence between items of a query."""
         even, nodes = self._blindly
         prior = self.model_prior
         weights = informed_weights(self.query_offsets, nodes, prior, self.known)
@@ -243,7 +245,7 @@ class GradeProbs:
 
     @property
     def model_prior(self) -> Floats:
-        """ω of the model's own nodes before any label, shape (n_nodes,)."""
+        """Weights ω of the model's own nodes before any label, shape (n_nodes,)."""
         return self.node_weights if self.factor is None else self.factor.node_weights
 
     @property
@@ -253,12 +255,13 @@ class GradeProbs:
         return even, nodes_of(even, self.factor)
 
     def defended(self) -> GradeProbs:
-        """Return beliefs that are never sure of themselves: a share says that grades are much lower, or higher.
+        """Add nodes with much lower and much higher grades, so that the model is never certain.
 
-        Nodes whose logits of p(y > k) are shifted by `SHIFTS` follow the model's own. The labels of the first items
-        then say whether a query is one of those, and what is expected of the rest follows: a depth design is safe with
-        a model that is wrong about the level of the grades. Of a machine's word parts say nothing of the items, and the
-        opposite of it, in as many nodes each between these two: see `trusting`.
+        The logits of p(y > k) of the added nodes are shifted by `SHIFTS`. The labels of a query's first items reweight
+        its nodes, and the predictions for the rest follow: a depth design is safe with a model that is wrong about the
+        level of the grades. If the probabilities come from a grader (`refit` is set), uninformative nodes and reversed
+        nodes are added as well, with as many nodes each as the model has, between the model's own and the shifted ones;
+        see `trusting`.
         """
         plain = nodes_of(self.grade_probs, self.factor) if (self.known >= 0).any() else self.nodes
         parts: list[Floats] = [plain]
@@ -273,11 +276,12 @@ class GradeProbs:
         return replace(self, nodes=nodes, prior=weights, weights=of_queries)
 
     def trusting(self, items: Ints, grades: Ints) -> GradeProbs:
-        """Return `defended` beliefs that labels of some items have taught how far a machine can be trusted.
+        """Reweight the nodes of a `defended` model by how well the grader predicts the labels of some items.
 
-        The likelihood of the labels of a query is Σ_u ω_u Π_i p(y_i | u) over the machine's nodes, over those that know
-        nothing, or over those of the machine turned round; the odds of these are those of before times the ratios of
-        all queries of other folds. Why an item was chosen has no part in them: what is known of it beforehand says so.
+        The likelihood of a query's labels is Σ_u ω_u Π_i p(y_i | u) over the grader's nodes, the uninformative nodes or
+        the reversed nodes. The posterior odds of these three parts are the prior odds times the likelihood ratios of
+        all queries of other folds. Why an item was selected plays no role: the selection depends only on what is known
+        beforehand.
         """
         assert self.refit is not None
         owners = np.searchsorted(self.query_offsets, items, side="right") - 1
@@ -290,7 +294,8 @@ class GradeProbs:
         folds = self.refit.folds[np.minimum(self.query_offsets[:-1], self.refit.folds.size - 1)]
         evidence = np.zeros((len(parts), int(folds.max()) + 1))
         for part, of_folds in zip(parts, evidence, strict=True):
-            inside = np.where(prior[part].any(axis=0), prior[part], 1.0)  # what known grades rule out is told by labels
+            # known grades can rule out a part for a query; its labels then count with equal weights of the nodes
+            inside = np.where(prior[part].any(axis=0), prior[part], 1.0)
             of_part = logsumexp(likelihoods[part], axis=0, b=inside) - np.log(inside.sum(axis=0))
             of_folds[:] = np.bincount(folds[queries], of_part, minlength=of_folds.size)
         of_others = evidence @ (1.0 - np.eye(evidence.shape[1]))
@@ -301,35 +306,35 @@ class GradeProbs:
         return replace(self, weights=weights / weights.sum(axis=1, keepdims=True))
 
     def unturned(self) -> GradeProbs:
-        """Return `defended` beliefs once labels have said which way a machine's values go: all that is of it is one.
+        """Drop the reversed nodes of a `defended` model and give their weight to the grader's own nodes.
 
-        The nodes of the machine turned round are left out, their weight is that of its own.
+        Used after labels have shown the direction of the grader's values.
         """
         machine, _, turned = self._parts
-        kept = np.delete(np.arange(self.prior.size), turned)
+        is_other = np.delete(np.arange(self.prior.size), turned)
         weights, prior = self.weights.copy(), self.prior.copy()
         weights[:, machine] += weights[:, turned]
         prior[machine] += prior[turned]
-        return replace(self, nodes=self.nodes[kept], prior=prior[kept], weights=weights[:, kept])
+        return replace(self, nodes=self.nodes[is_other], prior=prior[is_other], weights=weights[:, is_other])
 
     @property
     def _parts(self) -> list[slice]:
-        """Where the nodes of a machine are in `defended` beliefs, of what knows nothing, and of it turned round."""
+        """Positions of the grader's own, the uninformative and the reversed nodes in a `defended` model."""
         n = self.model_prior.size
         return [slice(k * n, (k + 1) * n) for k in range(len(MACHINE_SHARES))]
 
     @property
     def extra_models(self) -> Floats:
-        """Grade probabilities of extra models, shape (n_models, n_items, n_grades); known items are certain."""
+        """Grade probabilities of extra models, shape (n_models, n_items, n_grades); rows of known items are certain."""
         probs = np.asarray(self.extra_probs, dtype=np.float64)
         probs = np.asarray(probs / probs.sum(axis=2, keepdims=True), dtype=np.float64)
         known_kernel.settle_known(probs, self.known)
         return probs
 
     def expected_grades(self) -> tuple[Floats, Floats]:
-        """Return mean and variance of every item's grade as the model sees it before the sample is judged.
+        """Compute mean and variance of every item's grade under the model before the sample is judged.
 
-        Of beliefs that hedge the model (`defended`) the model itself.
+        For a `defended` model the original model is used.
 
         Returns
         -------
@@ -344,12 +349,12 @@ class GradeProbs:
 
     @property
     def max_grade(self) -> int:
-        """The largest grade of the model's scale."""
+        """Largest grade of the model's scale."""
         return int(self.nodes.shape[2]) - 1
 
 
 def known_grades(pool: QueryPool, known: ArrayLike | None, max_grade: int | None) -> Ints:
-    """Return known grades, −1 where none is, once they are seen to be of the scale; shape (n_items,)."""
+    """Check that known grades lie on the scale and fill unknown ones with −1; shape (n_items,)."""
     if known is None:
         return np.full(pool.n_items, -1, dtype=np.int64)
     return np.maximum(checked_grades(pool, known, max_grade)[0], -1)

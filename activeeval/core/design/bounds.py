@@ -1,28 +1,28 @@
-"""The least that judging costs where the variances of several targets are to stay below bounds.
+"""Least judging cost at which the variances of several targets stay below given bounds.
 
-With ρ the probability of turning to a query and a ≤ ρ those of judging its places (of lists judged to a depth a never
-rises), targets g and their bounds v_g:
+With ρ the probability of opening a query and a ≤ ρ those of judging its places (a never rises along a list judged to a
+depth), targets g and their bounds v_g:
 
     minimise Σ_x [ λ_0 ρ + Σ_i λ_i a_i ]    such that    V_g = Σ_x p² [ V_g0 (1/ρ − 1) + Σ_i V_gi (1/a_i − 1) ] ≤ v_g.
 
-In 1/ρ and in how much further each 1/a lies every V_g is linear and the cost convex, also where V_g0 is below 0
-(`activeeval.core.design.limits`). So multipliers w_g ≥ 0 tell the best: for given w they are those of the pooled
+In 1/ρ and in the increments of 1/a every V_g is linear and the cost is convex, also where V_g0 is below 0
+(`activeeval.core.design.limits`). So multipliers w_g ≥ 0 determine the optimum: for given w it is that of the pooled
 variance Σ_g w_g V_g, a = min(1, p sqrt(V / λ)) with V / λ pooled as always (`activeeval.core.kernels.rates`), and
 
-    D(w) = cost + Σ_g w_g (V_g − v_g)    is concave, its gradient V_g − v_g, at its top the least cost.
+    D(w) = cost + Σ_g w_g (V_g − v_g)    is concave with gradient V_g − v_g; its maximum is the least cost.
 
-Places that share a rate are a block b, W_gb = Σ p² V_g of it: the second derivatives are −½ W_gb W_hb over
-a_b Σ_g w_g W_gb, summed over blocks with a_b < 1. Newton steps, w kept from falling below 0, are halved until D rises.
-D has continuous first derivatives, so that they end quadratically: within 25 steps in all cases of
-tests/core/design/test_bounds.py, which also has a general optimiser beside. A bound that others imply has w_g = 0.
+Places that share a rate form a block b with W_gb = Σ p² V_g over the block: the second derivatives are −½ W_gb W_hb
+over a_b Σ_g w_g W_gb, summed over blocks with a_b < 1. Newton steps that keep w ≥ 0 are halved until D rises.
+D has continuous first derivatives, so the steps converge quadratically: within 25 steps in all cases of
+tests/core/design/test_bounds.py, which also compares with a general optimiser. A bound implied by others has w_g = 0.
 
-Where earlier samples have taken place i with probability M_i already (`activeeval.core.design.carried_samples`) its
-label costs only what lies above, Σ λ_i (a_i − M_i)⁺, without overheads: convex in a as well, and D is as smooth. Of
-items the best is a = max(M, min(1, p sqrt(V / λ))), of lists judged to depths that of a chain above floors
+If earlier samples have already taken place i with probability M_i (`activeeval.core.design.carried_samples`), its
+label costs only the part above, Σ λ_i (a_i − M_i)⁺, without overheads: this is convex in a as well, and D is as smooth.
+For items the optimum is a = max(M, min(1, p sqrt(V / λ))), for lists judged to depths that of a chain above floors
 (`activeeval.core.kernels.rates`). A block that stays at the M of one of its places does not move with w, and has no
 second derivatives.
 
-As in `limits`, a query none of whose items came is paid for here and costs nothing in a sample.
+As in `limits`, an opened query without any judged item is paid for here and costs nothing in a sample.
 """
 
 from __future__ import annotations
@@ -42,30 +42,31 @@ from activeeval.core.types import Bools, Floats, Ints
 _MOST_STEPS, _MOST_HALVINGS = 100, 60
 _CLOSE = 1e-10
 _DAMPED = 1e-7
-"""Of a multiplier's own scale v/w: where all that counts is judged for sure D is flat, and no second derivative says
-how far to go."""
+"""Damping relative to a multiplier's own scale v/w: where every relevant place is judged with certainty, D is flat and
+second derivatives give no step length."""
 _ROUNDING = 1e-13
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LeastCost:
-    """The probabilities that meet all bounds at the least cost, and how that is known.
+    """Probabilities that meet all bounds at the least cost, with the evidence that they are optimal.
 
     Attributes
     ----------
     weights : ndarray, shape (n_targets,)
-        The multipliers w: what a little more of each bound would save; 0 where a bound is slack. Rates made of targets
-        with these weights are the least ones.
+        The multipliers w: cost saved per unit of each bound; 0 where a bound is slack. Rates computed from targets
+        with these weights are the optimal ones.
     variances : ndarray, shape (n_targets,)
-        V_g reached, at most the bounds but for ``residual``.
+        V_g reached, at most the bounds up to ``residual``.
     turned_to, judged : ndarray, shape (n_queries,) and (n_wanted_places,)
         ρ and a.
     cost : float
-        In the unit of the item costs; of what is not in hand.
+        In the unit of the item costs; labels of earlier samples excluded.
     residual : float
-        By how much, relatively, the conditions of Karush, Kuhn and Tucker are missed: the largest (V_g − v_g) / v_g
-        above 0, or Σ w_g |V_g − v_g| over the cost, if that is more.
+        Relative violation of the Karush–Kuhn–Tucker conditions: the largest (V_g − v_g) / v_g above 0, or
+        Σ w_g |V_g − v_g| over the cost, if that is more.
     n_steps : int
+        Number of Newton steps.
     """
 
     weights: Floats
@@ -78,29 +79,29 @@ class LeastCost:
 
 
 def least_cost(design_input: DesignInput, bounds: Sequence[float] | Floats, floors: Floats | None = None) -> LeastCost:
-    """Return the probabilities with which every target's variance stays below its bound, at the least cost.
+    """Compute the probabilities that keep every target's variance below its bound at the least cost.
 
     Parameters
     ----------
     design_input : DesignInput
-        Of the targets, by a grade model.
+        The targets, under a grade model.
     bounds : sequence of float, shape (n_targets,)
-        v_g, above 0; infinite where a target has none.
+        v_g, above 0; infinite for a target without a bound.
     floors : ndarray, shape (n_wanted_places,), optional
-        M: with which probability each wanted place is in hand, where nothing costs to turn to a query.
+        M: probability with which earlier samples have taken each wanted place; requires zero overheads.
 
     Raises
     ------
     InputError
-        Where a bound is no positive number, or there are floors and overheads.
+        If a bound is not a positive number, or floors are combined with overheads.
     """
-    held = np.asarray(bounds, dtype=np.float64)
+    limits = np.asarray(bounds, dtype=np.float64)
     n = len(design_input.targets)
-    if held.shape != (n,) or not (held > 0).all():
+    if limits.shape != (n,) or not (limits > 0).all():
         raise InputError(f"bounds must be {n} positive numbers, one for each target, got {bounds!r}")
     if floors is not None and design_input.places.overheads.any():
-        raise InputError("what goes on from earlier samples has no overheads", field="overhead")
-    dual = _Dual.of(design_input, held, floors)
+        raise InputError("a sample that continues earlier ones cannot have overheads per query", field="overhead")
+    dual = _Dual.of(design_input, limits, floors)
     point, n_steps = dual.at(dual.start), 0
     while point.residual > _CLOSE and n_steps < _MOST_STEPS:
         higher = dual.climbed(point)
@@ -120,7 +121,7 @@ def least_cost(design_input: DesignInput, bounds: Sequence[float] | Floats, floo
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Point:
-    """What multipliers come to."""
+    """Probabilities, variances and cost at given multipliers."""
 
     weights: Floats
     turned_to: Floats
@@ -131,19 +132,19 @@ class _Point:
 
     @property
     def ascent(self) -> Floats:
-        """The gradient of D, shape (n_targets,)."""
+        """Gradient of the dual function D, shape (n_targets,): variances minus bounds; 0 where unbounded."""
         ascent = np.zeros_like(self.bounds)
         return np.subtract(self.variances, self.bounds, out=ascent, where=np.isfinite(self.bounds))
 
     @property
     def height(self) -> float:
-        """D."""
+        """Value of the dual function D: cost plus weighted excess of the variances over their bounds."""
         bound = self.weights > 0
         return self.cost + float(self.weights[bound] @ self.ascent[bound])
 
     @property
     def residual(self) -> float:
-        """How far the conditions of Karush, Kuhn and Tucker are missed."""
+        """Relative violation of the Karush–Kuhn–Tucker conditions."""
         bounded = np.isfinite(self.bounds)
         above = float((self.ascent[bounded] / self.bounds[bounded]).max(initial=0.0))
         counts = self.weights > 0
@@ -153,7 +154,7 @@ class _Point:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Dual:
-    """D of a pool: what each target's value varies by, as the pooling takes it and as the variance counts it.
+    """Dual function D of the cost minimization, with each target's variance components.
 
     Attributes
     ----------
@@ -162,7 +163,7 @@ class _Dual:
     query_terms, open_terms : ndarray of the same shapes
         p² V_0 and p² V_i.
     floors : ndarray, shape (n_wanted_places,), or None
-        M, where some of it is in hand.
+        M, if earlier samples have taken some places.
     """
 
     design_input: DesignInput
@@ -175,10 +176,11 @@ class _Dual:
 
     @classmethod
     def of(cls, design_input: DesignInput, bounds: Floats, floors: Floats | None) -> _Dual:
+        """Build the dual of a design input with its bounds and floors."""
         places, variances = design_input.places, design_input.target_variances
         p, is_nested = places.pool.query_probs, design_input.stage.is_nested
         terms = [variance_terms(places, each, p, is_nested=is_nested) for each in variances]
-        is_open = np.diff(places.open_offsets) > 0  # what is left of a query that is known is rounding
+        is_open = np.diff(places.open_offsets) > 0  # the variance left of a fully known query is rounding error
         return cls(
             design_input=design_input,
             bounds=bounds,
@@ -190,11 +192,11 @@ class _Dual:
         )
 
     def rates(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Return ρ and a of queries and wanted places, not clipped, where targets have these weights."""
+        """Compute the optimal probabilities, not clipped to 1, of queries and wanted places for weighted targets."""
         return self._fresh(weights) if self.floors is None else self._above(weights, self.floors)
 
     def _above(self, weights: Floats, floors: Floats) -> tuple[Floats, Floats]:
-        """Return the rates of what is in hand already; of queries that of their first place."""
+        """Compute rates above the floors of earlier samples; a nested query gets the rate of its first place."""
         places, terms = self.design_input.places, weights @ self.open_terms
         if not self.design_input.stage.is_nested:
             rates = np.maximum(floors, np.sqrt(np.maximum(terms, 0.0) / places.open_costs))
@@ -206,7 +208,10 @@ class _Dual:
         return of_queries, rates
 
     def _fresh(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Return p sqrt(V / λ), pooled, of queries and wanted places."""
+        """Compute the optimal rates p sqrt(variance / cost), pooled, of queries and wanted places.
+
+        Labels of earlier samples are ignored.
+        """
         places = self.design_input.places
         of_query, of_open = weights @ self.of_query, weights @ self.of_open
         joint = Variances(of_query=of_query, of_open=of_open, least_shares=np.ones_like(of_open))
@@ -214,12 +219,12 @@ class _Dual:
         return p * ratios.of_query, p[places.open_queries] * ratios.of_open
 
     def at(self, weights: Floats) -> _Point:
-        """Return what multipliers come to."""
+        """Evaluate probabilities, variances and cost at given multipliers."""
         places = self.design_input.places
         turned_to, judged = (np.minimum(1.0, rates) for rates in self.rates(weights))
         if not self.design_input.stage.is_nested:
             turned_to = np.where(places.overheads == 0, 1.0, turned_to)
-        with np.errstate(invalid="ignore"):  # a target of which nothing is judged, V_0 below 0
+        with np.errstate(invalid="ignore"):  # inf − inf for a target without any judged place and V_0 below 0
             left = _left(self.query_terms, turned_to) + _left(self.open_terms, judged)
         variances = np.where(np.isnan(left), np.inf, left)
         paid = judged if self.floors is None else np.maximum(judged - self.floors, 0.0)
@@ -230,7 +235,7 @@ class _Dual:
 
     @cached_property
     def start(self) -> Floats:
-        """The multipliers of every bound alone, were no probability clipped or in hand: w = (cost / (v + Σ V))²."""
+        """Multipliers of each bound alone, ignoring clipping and floors: w = (cost / (v + Σ V))²."""
         places, alone = self.design_input.places, []
         whole = self.query_terms.sum(axis=1) + self.open_terms.sum(axis=1)
         for only in np.eye(self.bounds.size):
@@ -239,7 +244,7 @@ class _Dual:
         return np.asarray((np.array(alone) / (self.bounds + whole)) ** 2)
 
     def climbed(self, point: _Point) -> _Point | None:
-        """Return a point where D is higher, or None where rounding shows none."""
+        """Take a damped Newton step to a point with a higher dual value, or return None if rounding allows none."""
         step = _step(point.ascent, self._curvature(point), point.weights)
         for _ in range(_MOST_HALVINGS):
             higher = self.at(np.maximum(point.weights + step, 0.0))
@@ -252,7 +257,7 @@ class _Dual:
         return None
 
     def _curvature(self, point: _Point) -> Floats:
-        """Return the second derivatives of −D, shape (n_targets, n_targets), damped where there are hardly any."""
+        """Compute the negative second derivatives of the dual, shape (n_targets, n_targets), with damping."""
         rates, n = self.rates(point.weights), self.of_query.shape[1]
         of_queries, of_places = self._blocks(*rates)
         n_blocks = n + rates[1].size
@@ -270,13 +275,14 @@ class _Dual:
             is_free &= np.bincount(of_places, rates[1] == self.floors, n_blocks) == 0
         free = weighed[:, is_free]
         curvature = 0.5 * (free / (a * pooled)[is_free]) @ free.T
-        of_weights = np.where(point.weights > 0, point.weights, self.start)  # at 0 none may tell how far to go either
+        # at weight 0 the second derivatives may vanish as well: take the scale of the starting point
+        of_weights = np.where(point.weights > 0, point.weights, self.start)
         scale = np.divide(self.bounds, of_weights, out=np.zeros_like(self.bounds), where=of_weights > 0)
         scale = np.where(np.isfinite(scale), scale, 0.0)
         return np.asarray(curvature + np.diag(_DAMPED * scale))
 
     def _blocks(self, query_rates: Floats, place_rates: Floats) -> tuple[Ints, Ints]:
-        """Return the block of every query's own stage and of every wanted place: what is judged at one rate."""
+        """Number the blocks of equal rate: the block of every query's own stage and of every wanted place."""
         places, n = self.design_input.places, query_rates.size
         owners = places.open_queries
         if not self.design_input.stage.is_nested:
@@ -292,7 +298,7 @@ class _Dual:
 
 
 def _step(ascent: Floats, curvature: Floats, weights: Floats) -> Floats:
-    """Return the Newton step that keeps weights from falling below 0: those that would fall go to 0."""
+    """Compute the Newton step under weights ≥ 0: weights that would fall below 0 go to 0."""
     at_zero = (weights == 0) & (ascent <= 0)
     while True:
         step, free = np.where(at_zero, -weights, 0.0), ~at_zero
@@ -305,7 +311,7 @@ def _step(ascent: Floats, curvature: Floats, weights: Floats) -> Floats:
 
 
 def _left(terms: Floats, chances: Floats) -> Floats:
-    """Return Σ V (1/a − 1) over what varies, of each target (n_targets, n), shape (n_targets,)."""
+    """Compute each target's variance Σ V (1/a − 1) from terms V (n_targets, n) and probabilities a."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        left = terms * (1.0 / chances - 1.0)
-    return np.asarray(np.where(terms != 0, left, 0.0).sum(axis=1))
+        variances = terms * (1.0 / chances - 1.0)
+    return np.asarray(np.where(terms != 0, variances, 0.0).sum(axis=1))

@@ -1,26 +1,26 @@
-"""Samples that go on from earlier ones by the same numbers: every label that was ever drawn goes on counting.
+"""Samples that continue earlier ones with the same random numbers, so that every earlier label keeps counting.
 
-What is chosen by chance has one number u for good: an item where items come on their own, a query where lists are
-judged to depths. A sample takes a place of rate r where u < min(1, T r), its threshold T fixed beforehand. The next
-sample, of other lists, other questions and other rates r', takes it where u < min(1, T' r'); what was taken by either
-lies below the larger of the two. So the probability with which a place is in hand is the largest that it ever had,
+Each sampled unit has one permanent random number u: an item if items are sampled independently, a query if lists are
+judged to depths. A sample takes a place of rate r if u < min(1, T r), its threshold T fixed beforehand. The next
+sample, with other lists, other targets and other rates r', takes it if u < min(1, T' r'); either sample has taken it if
+u lies below the larger of the two. So the probability that a place has been taken is the largest that it ever had,
 
     M ← max(M, min(1, T r)),
 
-its label counts with 1 / M, and new labels are needed only where M ≤ u < T r: T is the threshold at which those come to
-the budget on average, Σ c (T r − M)⁺. (Permanent random numbers: Ohlsson 1995. That nothing is thrown away, as it would
-be were a label to count only below tonight's own threshold, is because M is known of every place, taken or not.)
+its label is weighted by 1 / M, and new labels are needed only where M ≤ u < T r: T is the threshold at which their mean
+cost Σ c (T r − M)⁺ equals the budget. (Permanent random numbers: Ohlsson 1995. No label is discarded, as it would be if
+a label counted only below the current sample's own threshold, because M is known of every place, taken or not.)
 
-Where less is enough than the budget pays for, T is what is enough (`activeeval.core.planning.least_labels` finds it), 0
-where what is in hand is. A place that never could come then comes with a small probability all the same: were it left
-out for good, estimates would be biased.
+If less than the budget is enough, T is the sufficient threshold (found by `activeeval.core.planning.least_labels`), 0
+if the earlier labels are enough. A place that could never be taken so far is then taken with a small probability
+nevertheless: if it were excluded for good, estimates would be biased.
 
-A list that is judged to a depth is read as far as all before is in hand: a_k = min over the places j ≤ k of M_j, one
-number u of its query for all of them, so that {u < a_k} is the event that the first k are.
+A list judged to a depth can be read as far as all earlier places are taken: a_k = min over the places j ≤ k of M_j.
+One number u per query serves all its places, so {u < a_k} is the event that the first k are taken.
 
-Estimates are exactly unbiased for thresholds and rates that are fixed beforehand; rates that a model has learned from
-earlier labels follow those of other queries alone, which leaves what one query does to a sum over all. Under a hard
-budget the number of a unit would change its own price, known ones being free, and shared numbers would be biased.
+Estimates are exactly unbiased if thresholds and rates are fixed beforehand. Rates that a model has learned from
+earlier labels use labels of other queries only, which leaves the influence of one query on a sum over all. Under a hard
+budget a unit's number would change its own price, since known units are free, and shared numbers would cause a bias.
 """
 
 from __future__ import annotations
@@ -44,27 +44,28 @@ from activeeval.core.types import Bools, Floats, Ints, Words
 
 GRADES, IN_HAND, VERSIONS = "carried.grades", "carried.in_hand", "carried.versions"
 LEAST = 0.1
-"""With which a place comes at least that never could. Of .01 and .1 (docs/nights.py, ± 2 and ± 2.5 in two segments, two
-seeds) three nights took 8 and 12 new labels, and what each was more than the one before came to ± .43 and ± .28."""
+"""Least probability of a place that no earlier sample could take. With .01 and .1 (docs/nights.py, ± 2 and ± 2.5 in two
+segments, two seeds) three runs took 8 and 12 new labels, and the half-widths of the change from one run to the next
+were .43 and .28."""
 _UNJUDGED = -1
 _STEPS = 100
-"""Of halving the logarithm of a threshold: from the widest doubles to their last bit."""
+"""Bisection steps on the logarithm of a threshold: from the full range of doubles to their last bit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EarlierLabels:
-    """What earlier samples of the same numbers leave to the next, item by item of its pool.
+    """Labels and inclusion probabilities that earlier samples leave to the next one, by item of its pool.
 
     Attributes
     ----------
     probs : ndarray, shape (n_items,)
-        M, with which each item has come so far; 0 of one that never could.
+        M, probability that any earlier sample has taken each item; 0 if none could.
     is_settled : ndarray of bool, shape (n_items,)
-        Whether it came and was judged, or cannot be.
+        True if the item was taken and then judged or found unjudgeable.
     grades : ndarray of int64, shape (n_items,)
-        −1 where there is none.
+        −1 for unjudged.
     versions : ndarray of uint64, shape (n_items,)
-        0, or what makes another item of one whose text has changed.
+        0, or a hash that makes a new item of one whose text has changed.
     """
 
     probs: Floats
@@ -74,7 +75,7 @@ class EarlierLabels:
 
     @classmethod
     def nothing(cls, n_items: int) -> Self:
-        """Return what there is before the first sample."""
+        """Build the state before the first sample: no labels, all probabilities 0."""
         return cls(
             probs=np.zeros(n_items),
             is_settled=np.zeros(n_items, dtype=np.bool_),
@@ -85,17 +86,18 @@ class EarlierLabels:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CarriedScheme(Scheme):
-    """Places come where their fixed numbers lie below their probabilities; what was judged before is in hand.
+    """Scheme that takes places whose permanent numbers lie below their probabilities and reuses earlier labels.
 
-    The rates of its order are the probabilities themselves, at the level 1.
+    The rates of its order are the probabilities themselves, at level 1.
 
     Attributes
     ----------
     grades : ndarray of int64, shape (n_items,)
-        Of items that earlier samples have judged; −1 elsewhere.
+        Grades of items that earlier samples have judged; −1 elsewhere.
     is_settled : ndarray of bool, shape (n_items,)
-        Items of earlier samples that are judged or cannot be.
+        Items of earlier samples that are judged or cannot be judged.
     versions : ndarray of uint64, shape (n_items,)
+        As in `EarlierLabels`.
     """
 
     grades: Ints
@@ -108,16 +110,16 @@ class CarriedScheme(Scheme):
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]], n_queries: int) -> Self:
-        """Return the scheme that `arrays` made arrays of."""
+        """Rebuild a scheme from the arrays that `arrays` wrote."""
         return cls(grades=arrays[GRADES].astype(np.int64), is_settled=arrays[IN_HAND], versions=arrays[VERSIONS])
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return what is in hand, for a sample's file."""
+        """Return the earlier labels as arrays, for a sample's file."""
         return {GRADES: self.grades.astype(np.int32), IN_HAND: self.is_settled, VERSIONS: self.versions}
 
     @property
     def in_hand(self) -> Ints:
-        """Grades of items that nobody is asked for, −1 elsewhere, shape (n_items,)."""
+        """Grades of items that earlier samples have judged, −1 elsewhere, shape (n_items,)."""
         return self.grades
 
     @property
@@ -126,7 +128,7 @@ class CarriedScheme(Scheme):
         return np.flatnonzero(self.is_settled & (self.grades < 0))
 
     def least(self, order: Order) -> float:
-        """Return the smallest budget that works: nothing."""
+        """Return the smallest valid budget, which is 0."""
         return 0.0
 
     def ends(
@@ -136,37 +138,37 @@ class CarriedScheme(Scheme):
         return (check_budget(budget),)
 
     def inclusion_probs(self, order: Order, budget: float) -> tuple[Floats, Floats]:
-        """Return π of every query and a of every place."""
+        """Return the inclusion probabilities of every query and of every place."""
         return order.inclusion_probs(1.0)
 
     def mean_size(self, query_probs: Floats) -> float:
-        """Return how many queries come on average."""
+        """Return the expected number of sampled queries."""
         return float(query_probs.sum())
 
     def drawn(self, order: Order, key: np.uint64, blocks: Sequence[float], *, expected: bool) -> DrawnUnits:
-        """Return what is to be judged, query by query."""
+        """Draw the sample and list the unjudged places, query by query."""
         numbers = numbers_of(order, key, self.versions)
         has_come = numbers < order.place_rates
-        asked = np.flatnonzero(has_come & ~self.is_settled[order.items])
-        owners = order.place_queries[asked]
+        requested = np.flatnonzero(has_come & ~self.is_settled[order.items])
+        owners = order.place_queries[requested]
         queries, starts = np.unique(owners, return_index=True)
-        ends = np.append(starts, asked.size)
+        ends = np.append(starts, requested.size)
         whole = _selection(order, np.flatnonzero(has_come))
         return DrawnUnits(
             queries=queries,
-            levels=[float(numbers[asked[a:b]].min()) for a, b in pairwise(ends)],
-            costs=np.bincount(owners, order.costs[asked], minlength=order.n_queries)[queries].astype(np.float64),
-            places_of=lambda unit: asked[ends[unit] : ends[unit + 1]],
+            levels=[float(numbers[requested[a:b]].min()) for a, b in pairwise(ends)],
+            costs=np.bincount(owners, order.costs[requested], minlength=order.n_queries)[queries].astype(np.float64),
+            places_of=lambda unit: requested[ends[unit] : ends[unit + 1]],
             selection=lambda n_units: whole,
             block_ends=(queries.size,),
-            ended="all that came is judged",
+            ended="all sampled items are judged",
         )
 
 
 def numbers_of(order: Order, key: np.uint64, versions: Words) -> Floats:
-    """Return u of every place under a key: that of its item, or where places follow each other that of its query.
+    """Compute the permanent random number of every place: its item's own, or in a nested order its query's.
 
-    Of one number for a query an item that has changed makes no other.
+    A query's number does not change when the text of one of its items changes.
     """
     if not order.is_nested:
         return hashed_uniforms(int(key), order.hashes ^ versions[order.items], 1).ravel()
@@ -176,14 +178,14 @@ def numbers_of(order: Order, key: np.uint64, versions: Words) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EarlierPlaces:
-    """The places of tonight's order, with what earlier samples leave of them.
+    """The places of the current sample's order, with the probabilities left by earlier samples.
 
     Attributes
     ----------
     order : Order
-        As if nothing had been drawn before.
+        The order as if no earlier sample existed.
     before, floors : ndarray, shape (n_places,)
-        M, 0 where nobody wants a place; and with which probability a place comes at least tonight.
+        M, 0 for places that are not wanted; and the least probability of each place in the current sample.
     """
 
     order: Order
@@ -192,21 +194,21 @@ class EarlierPlaces:
 
     @classmethod
     def of(cls, order: Order, in_hand: EarlierLabels, most: float | None = None) -> Self:
-        """Return the places of an order.
+        """Combine an order with the labels of earlier samples.
 
         Parameters
         ----------
         most : float, optional
-            In mean items, what those may cost that come although nothing asks for them: places that never could, with
-            the probability `LEAST` or less. None: they come by their rates alone.
+            Largest mean cost, in mean items, of places that no earlier sample could take: each of them gets the
+            probability `LEAST` or less. None: they are taken by their rates alone.
 
         Raises
         ------
         InputError
-            Where turning to a query costs something, as items then share the price of it.
+            If queries have overheads, because items then share the price of their query.
         """
         if order.overheads.any():
-            raise InputError("what goes on from earlier samples has no overheads", field="overhead")
+            raise InputError("a sample that continues earlier ones cannot have overheads per query", field="overhead")
         before = _before(order, in_hand)
         if most is None:
             return cls(order=order, before=before, floors=before)
@@ -216,19 +218,19 @@ class EarlierPlaces:
         return cls(order=order, before=before, floors=np.where(never, least, before))
 
     def at(self, threshold: float) -> Floats:
-        """Return the probability with which each place has come after tonight, shape (n_places,)."""
+        """Compute the probability that this sample at a threshold, or an earlier one, takes each place, (n_places,)."""
         return np.maximum(self.floors, _at(threshold, self.order.place_rates))
 
     def readable(self, threshold: float) -> Floats:
-        """Return the probability with which each place can be read then: of lists judged to depths with all before."""
+        """Compute the probability that each place can be read: in a nested order together with all earlier places."""
         return _in_turn(self.order, self.at(threshold))
 
     def cost(self, threshold: float) -> float:
-        """Return what new labels cost on average, in mean items."""
+        """Compute the expected cost of new labels at a threshold, in mean items."""
         return float((self.order.costs * (self.at(threshold) - self.before)).sum())
 
     def threshold(self, budget: float) -> float:
-        """Return T at which new labels cost the budget on average; infinite where it pays for everything."""
+        """Find the threshold at which new labels cost the budget on average; infinite if it pays for everything."""
         if self.cost(math.inf) <= budget:
             return math.inf
         low, high = -700.0, 700.0
@@ -241,62 +243,62 @@ class EarlierPlaces:
 def going_on(
     design: Design, in_hand: EarlierLabels, budget: float, enough: float | None = None
 ) -> tuple[Design, Floats]:
-    """Return the design of a sample that goes on from earlier ones, and M of every item after it, shape (n_items,).
+    """Build the design of a sample that continues earlier ones, and M of every item after it, shape (n_items,).
 
     Parameters
     ----------
     design : Design
-        Of tonight's targets, as if nothing had been drawn before; without overheads.
-    in_hand : InHand
-        Of what earlier samples of the same key leave.
+        For the current targets, as if no earlier sample existed; without overheads.
+    in_hand : EarlierLabels
+        From earlier samples with the same key.
     budget : float
-        What new labels cost on average, in mean items: at most, where less is enough.
+        Expected cost of new labels, in mean items; an upper limit if ``enough`` is given.
     enough : float, optional
-        The threshold at which nothing more is wanted; see `EarlierPlaces.of` for what comes nevertheless.
+        Threshold at which no further labels are wanted; see `EarlierPlaces.of` for places taken nevertheless.
 
     Raises
     ------
     InputError
-        Where turning to a query costs something, as items then share the price of it.
+        If queries have overheads, because items then share the price of their query.
     """
     order = design.order
     places = EarlierPlaces.of(order, in_hand, None if enough is None else budget)
-    held = places.at(min(places.threshold(budget), math.inf if enough is None else enough))
+    place_probs = places.at(min(places.threshold(budget), math.inf if enough is None else enough))
     probs = in_hand.probs.copy()
-    probs[order.items] = np.maximum(probs[order.items], held)
-    return _carried(design, in_hand, held).with_budget(budget, expected=True), probs
+    probs[order.items] = np.maximum(probs[order.items], place_probs)
+    return _carried(design, in_hand, place_probs).with_budget(budget, expected=True), probs
 
 
 def reread(design: Design, in_hand: EarlierLabels) -> Design:
-    """Return the design of what earlier samples have judged alone, read for other questions: nothing new is drawn.
+    """Build a design that reads the labels of earlier samples for other targets, without drawing new places.
 
     Parameters
     ----------
     design : Design
-        Of these questions, as if nothing had been drawn before.
+        For these targets, as if no earlier sample existed.
 
     Raises
     ------
     InputError
-        Where an item that matters never could come.
+        If an item that matters could not be taken by any earlier sample.
     """
     order, before = design.order, _before(design.order, in_hand)
     never = np.flatnonzero((order.place_rates > 0) & (before == 0))
     if never.size:
         place = order.pool.place(int(order.items[never[0]]))
-        raise InputError(f"{place} could never be drawn ({never.size} such items): it was in the lists of no sample")
-    return _carried(design, in_hand, before).with_budget(max(order.cost, 1.0))  # nothing is bought with it
+        raise InputError(f"{place} could never be drawn ({never.size} such items): no earlier list contains it")
+    return _carried(design, in_hand, before).with_budget(max(order.cost, 1.0))  # any positive budget: none is spent
 
 
 def _before(order: Order, in_hand: EarlierLabels) -> Floats:
-    """Return with which probability each place has come so far; 0 of those that nobody wants."""
+    """Return the probability that earlier samples have taken each place; 0 for places that are not wanted."""
     return np.where(order.place_rates > 0, in_hand.probs[order.items], 0.0)
 
 
-def _carried(design: Design, in_hand: EarlierLabels, held: Floats) -> Design:
-    """Return a design whose places have come with given probabilities."""
+def _carried(design: Design, in_hand: EarlierLabels, place_probs: Floats) -> Design:
+    """Replace the rates of a design's order by given inclusion probabilities and rebuild its readings."""
     order, known = design.order, design.known
-    carried = replace(order, place_rates=_in_turn(order, held), slopes=None, floors=None)
+    carried = replace(order, place_rates=_in_turn(order, place_probs), slopes=None, floors=None)
     if order.is_nested:
         first = carried.offsets[:-1][np.diff(carried.offsets) > 0]
         query_rates = np.zeros(order.n_queries)
@@ -309,22 +311,23 @@ def _carried(design: Design, in_hand: EarlierLabels, held: Floats) -> Design:
 
 
 def _at(threshold: float, rates: Floats) -> Floats:
-    """Return the probability of every place at a threshold, min(1, T r)."""
+    """Compute the inclusion probability of every place at a threshold T: min(1, T rate)."""
     with np.errstate(over="ignore", invalid="ignore"):
         return np.where(rates > 0, np.minimum(1.0, threshold * rates), 0.0)
 
 
-def _in_turn(order: Order, held: Floats) -> Floats:
-    """Return the probability with which every place can be read: where places follow each other, with all before."""
+def _in_turn(order: Order, place_probs: Floats) -> Floats:
+    """Compute the probability that every place can be read: in a nested order the least of all places up to it."""
     if not order.is_nested:
-        return held
-    least = np.empty_like(held)
+        return place_probs
+    least = np.empty_like(place_probs)
     for first, last in pairwise(order.offsets.tolist()):
-        least[first:last] = np.minimum.accumulate(held[first:last])
+        least[first:last] = np.minimum.accumulate(place_probs[first:last])
     return least
 
 
 def _selection(order: Order, places: Ints) -> Selection:
+    """Build the selection of given places at level 1."""
     queries, counts = np.unique(order.place_queries[places], return_counts=True)
     cost = order.cost_of(queries, counts, places)
     return Selection(queries=queries, counts=counts, places=places, level=1.0, cost=cost)

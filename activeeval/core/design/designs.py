@@ -1,4 +1,4 @@
-"""A design is data: an order, how it is gone through, and the readings it was made for."""
+"""Design: an order of places, the scheme that traverses it, and the readings that it was made for."""
 
 from __future__ import annotations
 
@@ -28,41 +28,41 @@ from activeeval.core.types import Bools, Floats, Ints
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Design:
-    """Whom to judge, how much of it, in which order; readable for any target that it reaches.
+    """Sampling plan: the items to judge, their rates and their order; can be read for any target that it covers.
 
     Attributes
     ----------
     name : str
         The method that made it.
     scheme : Scheme
-        How the order is gone through.
+        How the order is traversed.
     stage : Stage
-        What is judged of a query.
+        What is judged of a query: items, or a prefix of the list.
     order : Order
     readings : tuple of Reading
-        Of the targets that it was made for.
+        One for each target that the design was made for.
     beliefs : GradeProbs or None
-        The grade model; None where the method uses none.
+        The grade model; None if the method uses none.
     known : ndarray of int64, shape (n_items,)
-        Grades that were known beforehand, −1 where there is none.
+        Grades known beforehand, −1 for unknown.
     is_fitted : bool
-        Whether the estimator fits its regressors to the sample (GREG), or takes the model at its word.
+        True if the estimator fits its regressors to the sample (GREG), False if it uses the model's predictions.
     scale : int or None
-        Largest grade that a judge may give, where that was said.
+        Largest grade that a judge may give; None if it was not set.
     budget : float or None
         Λ in mean items of the pool; never exceeded, unless it is `expected`.
     blocks : tuple of float
-        Cumulated budgets at which blocks of levels end; the last is the budget.
+        Cumulated budgets at which stages of the sample end; the last is the budget.
     planned : float or None
-        The budget before any top-up: boundaries of several looks are spread over it.
+        The budget before any top-up: boundaries of interim analyses are spread over it.
     expected : bool
-        Of draws with replacement: a budget that n* draws cost on average.
+        For draws with replacement: the budget is the mean cost of n* draws.
     history : History or None
-        Where rates follow the labels of their queries: how.
+        How rates follow the labels of their queries; None if they do not.
     unseen : Design or None
-        The design as it was planned, of one whose rates have followed labels.
+        The planned design, if this one has followed labels.
     segments : dict of int to Reading
-        Of such a design what was read of some queries, by the identity of the target: planning for one takes long.
+        Cache of slow readings of subsets of queries, by the target's id, once the design has followed labels.
 
     Examples
     --------
@@ -96,52 +96,51 @@ class Design:
 
     @property
     def pool(self) -> QueryPool:
-        """The pool that is sampled."""
+        """Pool that is sampled."""
         return self.order.pool
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        """The questions that it was made for."""
+        """Targets that the design was made for."""
         return tuple(reading.target for reading in self.readings)
 
     def __post_init__(self) -> None:
-        """Tell the readings the largest grade."""
+        """Pass the largest grade to the readings."""
         scaled = (each if each.scale == self.scale else replace(each, scale=self.scale) for each in self.readings)
         object.__setattr__(self, "readings", tuple(scaled))
 
     @property
     def target(self) -> Target:
-        """The first question that it was made for."""
+        """First target that the design was made for."""
         return self.readings[0].target
 
     @property
     def looks(self) -> str:
-        """When labels are looked at, of a design whose depths follow them: see
-        `activeeval.core.design.Method.looking`."""
+        """Labels after which an adaptive design plans again: see `activeeval.core.design.Method.looking`."""
         return str(getattr(self.stage, "looks", "off"))
 
     @property
     def planned_order(self) -> Order:
-        """The order as it is planned: where depths follow labels as those that the model draws have it on average."""
+        """Order as planned; with adaptive depth, its average over labels drawn from the model."""
         plan = self if self.unseen is None else self.unseen
         return plan.order if plan.history is None else plan.history.averaged(plan.order)
 
     @property
     def known_order(self) -> Order:
-        """The order as far as it is known before any label: without the places whose rates are to follow some."""
+        """Order as known before any label: rates that depend on labels are 0."""
         if self.history is None:
             return self.order
         return replace(self.order, place_rates=QueryPaths.begun(self.history, self.order).rates)
 
     @property
     def part_sums(self) -> tuple[PoolSums, ...]:
-        """What an estimate of each target needs of this part of a larger pool, with what is planned of it."""
+        """Sums that an estimate of each target needs of this part of a larger pool, with the planned variance."""
         curves = [reading.plan for reading in self.readings] if self.history is None else self.history.curves
         pairs = zip(self.readings, curves, strict=True)
         return tuple(replace(reading, plan=curve).part_sums for reading, curve in pairs)
 
     def gathered(self, larger_pool: LargerPool, sums: Sequence[PoolSums]) -> Design:
-        """Return the design of queries that were gathered of a larger pool, which knows ``sums`` of that."""
+        """Return the design of queries gathered from a larger pool, with ``sums`` over that pool."""
         order, history = replace(self.order, larger_pool=larger_pool), self.history
         readings = zip(self.readings, sums, strict=True)
         known = tuple(replace(reading, order=order, larger_pool_sums=of_pool) for reading, of_pool in readings)
@@ -152,28 +151,27 @@ class Design:
 
     @property
     def cost(self) -> float:
-        """What judging everything that its targets need costs, in mean items."""
+        """Cost of judging every place that the targets need, in mean items."""
         return self.order.cost
 
     @property
     def max_grade(self) -> int | None:
-        """The largest grade that an item can have; None where the scale is open."""
+        """Largest grade that an item can have; None if the scale is open."""
         tops = [self.scale, *(reading.max_grade for reading in self.readings)]
         return min((top for top in tops if top is not None), default=None)
 
     def corrected(self, known: Ints) -> Design:
-        """Return the design read with other grades of the items that were known beforehand.
+        """Return the design read with corrected grades of the items that were known beforehand.
 
-        Who is judged stays as it was chosen with the grades of then; whatever they were, an estimate is as unbiased
-        with those of now.
+        The sample stays as drawn with the earlier grades; the estimate remains unbiased with the new ones.
 
         Raises
         ------
         InputError
-            Where other items are known.
+            If the set of known items differs.
         """
         if not np.array_equal(known >= 0, self.known >= 0):
-            raise InputError("grades that were known beforehand may be corrected; no item may come or go")
+            raise InputError("known grades may be corrected, but the set of known items must stay the same")
         beliefs, drawn_with = None, self.beliefs
         if drawn_with is not None:
             beliefs = self.stage.model(GradeProbs.of(self.pool, known=known, **drawn_with.made_of))
@@ -181,16 +179,16 @@ class Design:
         return replace(self, known=known, beliefs=beliefs, readings=readings)
 
     def followed(self, labels: LabelsLike, depths: Ints | None = None) -> Design:
-        """Return the design as labels have it: its rates are those that the labels of their own queries make them.
+        """Return the design with the rates that the labels of each query determine.
 
-        The design itself where rates do not follow labels.
+        Returns the design itself if its rates do not follow labels.
 
         Parameters
         ----------
         labels : ndarray of int64, shape (n_items,), or SoftLabels
-            −1 where an item cannot be judged; read as deep as ``depths`` go.
+            −1 for an item that cannot be judged; used down to ``depths``.
         depths : ndarray of int64, shape (n_queries,), optional
-            How many places of each query have their labels; by default all that may be judged.
+            Number of places of each query that have labels; by default all that may be judged.
         """
         if self.history is None:
             return self
@@ -200,15 +198,15 @@ class Design:
         return self._along(self.history, place_rates, living)
 
     def looked(self, paths: QueryPaths, labels: LabelsLike, settled: Bools) -> tuple[QueryPaths, Design]:
-        """Return how far paths are known once labels have been looked at, and the design as these have it.
+        """Extend the known paths of queries by new labels, and return them with the design that they determine.
 
-        Rates that are made already stay what they were; read with labels as they are now.
+        Rates that are already fixed stay as they were; values are read with the current labels.
 
         Parameters
         ----------
         labels : ndarray of int64, shape (n_items,), or SoftLabels
         settled : ndarray of bool, shape (n_items,)
-            Items that are judged, or cannot be.
+            Items that are judged or cannot be judged.
         """
         assert self.history is not None
         seen = self._so_far(labels, paths.depths(self.order, settled))
@@ -216,6 +214,7 @@ class Design:
         return extended, self._along(self.history, extended.rates, extended.standing(self.history, seen))
 
     def _so_far(self, labels: LabelsLike, depths: Ints) -> LabelsSoFar:
+        """Collect the labels known down to ``depths`` places of each query, with the grades known beforehand."""
         assert self.beliefs is not None
         return LabelsSoFar(
             order=self.order,
@@ -227,6 +226,7 @@ class Design:
         )
 
     def _along(self, history: History, place_rates: Floats, living: Ints) -> Design:
+        """Return the design with given rates and living places, with adaptive readings."""
         order = along(self.order, place_rates, living)
         readings = tuple(
             AdaptiveReading.of(reading, order, living, plan)
@@ -236,7 +236,7 @@ class Design:
         return replace(self, order=order, readings=readings, history=None, unseen=self)
 
     def with_budget(self, budget: float, blocks: Sequence[float] | None = None, *, expected: bool = False) -> Design:
-        """Return the design for a budget.
+        """Return the design with a budget.
 
         Parameters
         ----------
@@ -244,16 +244,16 @@ class Design:
             In mean items of the pool: without overheads a number of judgments.
         blocks : sequence of float, optional
             Cumulated budgets, ascending, at which the sample may be read early. By default quarters of the
-            budget, as far as they pay for the dearest unit.
+            budget that pay for the most expensive unit.
         expected : bool
-            Of draws with replacement alone: the budget is met on average.
+            For draws with replacement only: the budget is met on average.
 
         Raises
         ------
         BudgetError
-            Where the budget, or the first block's, does not pay for the dearest unit.
+            If the budget, or the first stage's, does not pay for the most expensive unit.
         InputError
-            Where draws with replacement are to have blocks, or others an expected budget.
+            If draws with replacement are to have stages, or other designs an expected budget.
         """
         if self.history is not None and blocks is None:  # read at the ends of batches
             blocks = ()
@@ -261,9 +261,9 @@ class Design:
         return replace(self, budget=float(budget), blocks=ends, planned=float(budget), expected=expected)
 
     def in_blocks(self, ends: Sequence[float]) -> Design:
-        """Return the design with blocks that end at cumulated budgets, the last below its own.
+        """Return the design with stages that end at cumulated budgets, the last below its own budget.
 
-        Those that do not pay for the dearest unit are left out, but for the last.
+        Stages that do not pay for the most expensive unit are left out, except the last.
         """
         dearest = float(self.order.dearest_units.max(initial=0.0))
         paid = [end for end in ends[:-1] if end >= dearest]
@@ -271,35 +271,35 @@ class Design:
         return replace(self, blocks=(*paid, end), planned=end)
 
     def topped_up(self, more: float) -> Design:
-        """Return the design with a larger budget: the same sample and one more block.
+        """Return the design with a larger budget: the same sample plus one more stage.
 
         Raises
         ------
         InputError
-            Where it has no budget yet, or its draws have one planned end.
+            If it has no budget yet, or its draws have one planned end.
         """
         if self.budget is None:
-            raise InputError("there is no budget yet that could be topped up")
+            raise InputError("the design has no budget to top up: set one with with_budget")
         if not self.scheme.can_be_topped_up:
             raise InputError(f"{self.name!r} draws with replacement to one planned end: it cannot be topped up")
         check_budget(more)
         return replace(self.with_budget(self.budget + more, self.blocks), planned=self.planned)
 
     def reading(self, target: Target | None = None) -> Reading:
-        """Return the reading of a target on this order; of the first one that it was made for by default.
+        """Return the reading of a target on this order; by default of the first target that it was made for.
 
         Raises
         ------
         InputError
-            Where an item whose label can change the target's value could not be drawn, the target is of another pool,
-            or the order was gathered of a larger pool, of which nothing is known for another target.
+            If an item whose label can change the target's value could not be drawn, the target is of another pool,
+            or the order was gathered from a larger pool, for which other targets are not available.
         """
         if target is None:
             return self.readings[0]
         if not isinstance(target, Target):
-            raise InputError(f"a question is a Target, got {target!r}")
+            raise InputError(f"the target must be a Target, got {target!r}")
         if not np.array_equal(target.pool.query_probs, self.pool.query_probs):
-            raise InputError(f"{target.name} is of a pool whose queries have other probabilities than the sample's")
+            raise InputError(f"{target.name} is of a pool with other query probabilities than the sample's pool")
         for reading in self.readings:
             if reading.target.is_same(target):
                 return reading
@@ -309,15 +309,15 @@ class Design:
             raise InputError(_not_asked(target))
         if self.order.larger_pool is not None:
             raise InputError(
-                f"{target.name} was not asked when these queries were gathered of a larger pool: ask it then"
+                f"{target.name} was no target when these queries were gathered from a larger pool: name it then"
             )
         check_pool(self.pool, target.ranking)
         return replace(self.stage.reading(target, self.order, self.beliefs, self.known), scale=self.scale)
 
     def _of_segment(self, target: Target, unseen: Design) -> Reading:
-        """Return the reading of a target that asks of some queries what one of the design's asks of all.
+        """Return the reading of a target that is one of the design's targets restricted to some queries.
 
-        Of any other it is not known whether labels that were not asked, as none could change a value, change its own.
+        Other targets are refused: places skipped because they cannot change the design's targets might change these.
         """
         if id(target) in self.segments:
             return self.segments[id(target)]
@@ -335,7 +335,7 @@ class Design:
 
     @property
     def cautions(self) -> tuple[Caution, ...]:
-        """What to be wary of before anything is judged."""
+        """Warnings before anything is judged."""
         if not self.blocks:
             return ()
         whole, early = (self.scheme.caution(self.order, end) for end in (self.blocks[-1], self.blocks[0]))
@@ -345,18 +345,17 @@ class Design:
 
     @property
     def inclusion_probs(self) -> tuple[Floats, Floats]:
-        """Probability of judging each query, and each place, at the budget; with replacement those of one draw.
+        """Inclusion probabilities of each query and each place at the budget, or draw probabilities with replacement.
 
-        π of every query and a of every place as they are on average; q of both with replacement.
+        On average π of every query and a of every place; q with replacement.
         """
         return self.scheme.inclusion_probs(self.order, self.cost if self.budget is None else self.budget)
 
     @property
     def largest_weight(self) -> float:
-        """The largest share of one query in the estimate over its mean share in a plain random sample.
+        """Largest weight of one query in the estimate relative to its mean weight in a simple random sample.
 
-        p/q with replacement, else p/π times Σ π, the number of queries to expect; a draw at a weight of hundreds
-        dominates an estimate when it comes.
+        p/q with replacement, else p/π times Σ π, the expected number of queries. Weights of hundreds are dangerous.
         """
         pi, _ = self.inclusion_probs
         is_drawn = pi > 0
@@ -365,6 +364,7 @@ class Design:
 
 
 def _not_asked(target: Target) -> str:
+    """Format the error for a target that an adaptive sample was not drawn for."""
     of = "the ranking" if target.versus is None else "the difference"
-    asked = f"{target.name} of {of} was not asked when the sample was drawn, whose depths follow labels"
-    return f"{asked}: ask it then, measure and question, or draw with `adaptive_depth` off"
+    problem = f"{target.name} of {of} is not among the targets of this sample, whose depths follow labels"
+    return f"{problem}: name it when the sample is drawn, or draw with `adaptive_depth` off"

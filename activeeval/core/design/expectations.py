@@ -1,4 +1,4 @@
-"""What is expected of a target's values as the labels of a query come in, place by place."""
+"""Expected values of a target as the labels of a query arrive, place by place."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from activeeval.core.measures.terms import Terms
 from activeeval.core.types import Floats, Ints, sealed
 
 NO_DEPTHS = sealed(np.empty(0), np.int64)
-"""All places of a query are walked."""
+"""Placeholder for ``depths``: all places of a query are visited."""
 
 
 def walked(target: Target, terms: Terms, beliefs: GradeProbs, offsets: Ints, items: Ints) -> tuple[Any, ...]:
-    """Return what every walk over the items of a target is given: measure, lists, model and places."""
+    """Collect the arguments common to all kernels that walk over a target's items: measure, lists, model and places."""
     measure = MeasureTerms(terms.numerator, terms.values, terms.discounts, terms.steps, terms.reaches, terms.cumulative)
     lists = Lists(target.ranking.offsets, target.ranking.items, target.other.offsets, target.other.items)
     model = Model(sealed(beliefs.nodes), sealed(beliefs.weights))
@@ -35,12 +35,10 @@ def expectations_of(
     queries: Ints | None = None,
     depths: Ints = NO_DEPTHS,
 ) -> tuple[Floats, Floats]:
-    """Return what is expected of every query at first, and at every place once all items up to it have their labels.
+    """Compute each query's expected value before any label, and after the labels of all items up to each place.
 
-    f_0 of every query and f_k of every place.
-
-    An item without a label stays as the model expects it. Of some ``queries`` alone the rest is 0, and so is what lies
-    below the ``depths`` of these, shape (n_queries,), where they are given.
+    Returns f_0 of every query and f_k of every place. An item without a label keeps the model's expectation. If only
+    some ``queries`` are given, all other entries are 0, and so are places below their ``depths``, shape (n_queries,).
     """
     f, f0 = np.zeros(items.size), np.zeros(offsets.size - 1)
     no_hashes, no_samples = np.empty(0, np.uint64), np.empty(0, np.int64)

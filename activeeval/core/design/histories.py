@@ -1,13 +1,13 @@
-"""Depth that follows a query's own labels: how far the labels seen make a query worth going on with.
+"""Adaptive depth: rates that follow a query's own labels, by how much of its value they leave open.
 
-Rates are planned before any label, r as today's depth has them; with S_k what the first k labels are planned to leave
-open of a value and C_k what they do leave open,
+Rates r are planned before any label, as for a fixed depth. With S_k the variance that the first k labels are planned
+to leave of a value and C_k the variance that they do leave,
 
     ρ_k = clip(C_k / S_k, ¼, 4),      r_{k+1} = min(r_k, max(s_k floor, sqrt(ρ_k b_{k+1}))),
 
-sqrt(b) the planned slope and, of a cascade, s_k the share of users who are expected to come so far. Given the labels of
-its items a query's rates are constants, whatever the model says, so that all that holds of a design whose rates are
-planned holds of this one: with labels at hand it *is* such a design (`Design.followed`).
+sqrt(b) the planned slope and, for a cascade, s_k the expected share of users who come this far. Given the labels of
+its items a query's rates are constants, whatever the model predicts, so everything proved for a design with planned
+rates applies: once labels are known it *is* such a design (`Design.followed`).
 """
 
 from __future__ import annotations
@@ -31,32 +31,34 @@ from activeeval.core.measures.terms import ADDITIVE
 from activeeval.core.types import Bools, Floats, Ints
 
 LOOKS = ("each", "3", "1", "off")
-"""When labels are looked at: after each, after the first, the third and the ranked items, after these alone, never."""
+"""When a query's depth is planned again: after each label; after the first, the third and the ranked items; after the
+ranked items only; never."""
 _EARLY = (1, 3)
 _ARRAYS = ("looks", "planned", "weights", "alive", "expected")
 
 
 def check_looks(looks: str) -> str:
-    """Return when labels are looked at, once it is known to be one of `LOOKS`."""
+    """Check that the schedule of re-planning is one of `LOOKS` and return it."""
     return one_of(looks, LOOKS, "adaptive_depth")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class History:
-    """What rates need to follow the labels of their queries.
+    """Data with which rates follow the labels of their queries.
 
     Attributes
     ----------
     looks : ndarray of bool, shape (n_places,)
-        Whether labels are looked at once the place has its own.
+        True if the depth is planned again once the place has its label.
     planned : ndarray, shape (n_places,)
-        S once it has, all targets together.
+        S once the place has its label, summed over targets.
     weights : ndarray, shape (n_targets, n_queries)
-        Of each target's C and S.
+        Weights of each target's C and S.
     alive, expected : ndarray, shape (n_places,)
-        In which share of the labels that the model draws each place is asked, and its mean rate in these; 0 in none.
-    curves : tuple of Planned
-        The variance that the design plans for each target, by level.
+        Share of the label sets drawn from the model in which each place is judged, and its mean rate in these; 0 if it
+        is never judged.
+    curves : tuple of PlannedVariance
+        The planned variance of each target, by level.
     """
 
     looks: Bools
@@ -76,12 +78,12 @@ class History:
         known: Ints,
         looks: str,
     ) -> History:
-        """Return the history of an order that was planned for some targets.
+        """Plan the history of an order for some targets.
 
         Parameters
         ----------
         weights : sequence of float
-            ω of each target; of one alone it may be empty.
+            ω of each target; may be empty for a single target.
         looks : str
             One of `LOOKS`.
         """
@@ -93,32 +95,32 @@ class History:
         return cls(looks=at_looks, planned=planned, weights=omega, alive=alive, expected=expected, curves=curves)
 
     def averaged(self, order: Order) -> Order:
-        """Return an order as labels that the model draws have it on average: what it costs by level, and judges."""
+        """Average an order over labels drawn from the model: mean rates and expected costs of its places."""
         return replace(order, place_rates=self.expected, costs=order.costs * self.alive)
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> History:
-        """Return the history that `arrays` made arrays of."""
+        """Rebuild a history from the arrays that `arrays` wrote."""
         columns = {name: arrays[f"history.{name}"] for name in _ARRAYS}
         curves = [PlannedVariance.of_array(arrays[f"history.curve{k}"]) for k in range(len(columns["weights"]))]
         return cls(**columns, curves=tuple(curves))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return it as arrays, for a sample's file."""
+        """Return the history as arrays, for a sample's file."""
         curves = {f"history.curve{k}": curve.array() for k, curve in enumerate(self.curves)}
         return {f"history.{name}": getattr(self, name) for name in _ARRAYS} | curves
 
     def curve(self, order: Order, target: Target, beliefs: GradeProbs, known: Ints) -> PlannedVariance:
-        """Return the variance planned for a target that asks of some queries what one of the design's asks of all."""
+        """Compute the planned variance of a target that is one of the design's targets restricted to some queries."""
         return planned_of(order, (target,), _weights_of(target, 1.0)[None], beliefs, known, self.looks)[1][0]
 
     def path(self, seen: LabelsSoFar, kept: Floats | None = None) -> tuple[Floats, Ints]:
-        """Return the rates of places as far as labels have them known, else 0, and of how many labels are asked.
+        """Compute place rates determined by the labels so far (0 for others) and the number of places to judge.
 
         Parameters
         ----------
         kept : ndarray, shape (n_places,), optional
-            Rates that places have already, whatever their labels are by now; 0 where there is none.
+            Rates already fixed, which do not change with labels; 0 for others.
         """
         order = seen.order
         left, shares, stops = self._left(seen)
@@ -130,14 +132,17 @@ class History:
         return rounded(place_rates), living
 
     def stops(self, seen: LabelsSoFar) -> Ints:
-        """Return after how many labels no other can change any value, shape (n_queries,).
+        """Compute the number of labels after which no further label can change a value, shape (n_queries,).
 
-        More than there are where that is not seen.
+        Larger than the number of places if that point is not reached.
         """
         return self._left(seen)[2]
 
     def _left(self, seen: LabelsSoFar) -> tuple[Floats, Floats, Ints]:
-        """Return C by place of all targets, once it has its label, which share of users goes on, and where all stop."""
+        """Compute the variance left after each place, the share of users who continue, and the stop of each query.
+
+        Combined over all targets. The stop is the number of labels after which no value can change.
+        """
         owners = seen.order.place_queries
         left, shares = np.zeros((2, owners.size))
         stops = np.zeros(seen.order.n_queries, dtype=np.int64)
@@ -150,16 +155,16 @@ class History:
 
 
 def along(order: Order, place_rates: Floats, living: Ints) -> Order:
-    """Return an order whose places have rates that follow labels; those behind the ``living`` (n_queries,) are dead."""
+    """Return an order with rates that follow labels; places after the first ``living`` (n_queries,) are dead."""
     is_dead = order.numbers >= living[order.place_queries]
     costs = np.where(is_dead & (order.place_rates > 0), 0.0, order.costs)
     return replace(order, place_rates=place_rates, costs=costs, dead=is_dead)
 
 
 def tails_of(order: Order, target: Target, beliefs: GradeProbs) -> Ints:
-    """Return behind how many places of each query only the ideal depends on labels, shape (n_queries,).
+    """Count the places of each query after which only the ideal depends on labels, shape (n_queries,).
 
-    All of its places where there is no ideal.
+    All of its places if the measure has no ideal.
     """
     wanted = wanted_of(order)
     if target.terms(beliefs.max_grade + 1).is_exact:
@@ -171,7 +176,7 @@ def tails_of(order: Order, target: Target, beliefs: GradeProbs) -> Ints:
 
 
 def moves_numerator(target: Target, beliefs: GradeProbs) -> Bools:
-    """Return which items' labels move the numerator of a value, shape (n_items,)."""
+    """Flag the items whose labels can change the numerator of a value, shape (n_items,)."""
     if target.terms(beliefs.max_grade + 1).numerator == ADDITIVE:
         return np.asarray(target.contrast != 0)
     moves = np.zeros(target.pool.n_items, dtype=np.bool_)
@@ -181,11 +186,12 @@ def moves_numerator(target: Target, beliefs: GradeProbs) -> Bools:
 
 
 def ranked_first(targets: Sequence[Target], beliefs: GradeProbs, items: Ints, worth: Floats) -> Floats:
-    """Return by what items are ordered: those that move a numerator by what they are worth, then by expected gain.
+    """Compute sort keys of items: those that move a numerator first, by their worth, then the others by expected gain.
 
     Parameters
     ----------
     worth : ndarray, shape (items.size,)
+        Variance removed by the label of each item.
     """
     moves = np.any([moves_numerator(target, beliefs)[items] for target in targets], axis=0)
     owners = targets[0].pool.item_queries[items]
@@ -197,7 +203,7 @@ def ranked_first(targets: Sequence[Target], beliefs: GradeProbs, items: Ints, wo
 
 
 def looks_of(looks: str, order: Order, targets: Sequence[Target], beliefs: GradeProbs) -> Bools:
-    """Return after which places labels are looked at, shape (n_places,)."""
+    """Flag the places after whose label a query's depth is planned again, shape (n_places,)."""
     if looks in ("each", "off"):
         return np.full(order.items.size, looks == "each")
     n_labels = order.numbers + 1
@@ -207,7 +213,7 @@ def looks_of(looks: str, order: Order, targets: Sequence[Target], beliefs: Grade
 
 
 def _weights_of(target: Target, weight: float) -> Floats:
-    """Return what a target counts for in each query, shape (n_queries,); nothing where it is not about one."""
+    """Compute the weight of a target in each query, shape (n_queries,); 0 outside the target's segment."""
     p, within = target.pool.query_probs, target.within
     if within is None:
         return np.full(p.size, float(weight))

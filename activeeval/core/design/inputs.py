@@ -1,7 +1,7 @@
-"""A pool, or a part of one, as a method sees it: what can be judged of each query, and what its values vary by.
+"""Inputs of a design: the judgeable places of a pool, or of a part of one, and the variances of its values.
 
-Nothing here depends on another query: a pool in chunks has the same parts, whatever their size. What rates need of
-the whole pool beside is in `activeeval.core.design.rates.RateSums`.
+Nothing here depends on another query: a pool in chunks has the same parts, whatever their size. The sums over the
+whole pool that rates need as well are in `activeeval.core.design.rates.RateSums`.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from activeeval.core.measures import Target
 from activeeval.core.types import Floats, Ints
 
 HEDGE = 0.25
-"""Share of what rates are made of where the model is a grader that is a machine: as if all grades were equally likely.
-Of 0, .25 and .5 (DCG@10 of one run and two, passages of 2021 and 2023, 2,000 repetitions; benchmarks/graders.py) with
-dice for a grader the efficiency over no model is .92 to .97, .94 to .98 and .95 to .99, with one that is turned round
-.91 to 1.02, .96 to 1.03 and .98 to 1.04, with good ones 1.08 to 1.27, 1.07 to 1.26 and 1.06 to 1.24. Nodes of no model
-among those of the beliefs cost more: at .25 good ones are left with 1.06 to 1.22.
+"""Weight of the uniform model's variances in the rates if the grade model is a grader (an LLM or another model).
+Of 0, .25 and .5 (DCG@10 of one run and two, passages of 2021 and 2023, 2,000 repetitions; benchmarks/graders.py) the
+efficiency relative to no model is .92 to .97, .94 to .98 and .95 to .99 with a random grader, .91 to 1.02, .96 to 1.03
+and .98 to 1.04 with a reversed one, and 1.08 to 1.27, 1.07 to 1.26 and 1.06 to 1.24 with good ones. Uniform nodes
+within the grade model cost more: at .25 good graders reach only 1.06 to 1.22.
 """
 _STEPS = 30
-"""Of the search for minimax weights; the worst loss then moves by less than a thousandth a step."""
+"""Steps of the search for minimax weights; the worst loss then changes by less than a thousandth per step."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DesignInput:
-    """A pool or a part of one, before its rates are known.
+    """A pool or a part of one, before its rates are computed.
 
     Attributes
     ----------
@@ -46,9 +46,10 @@ class DesignInput:
     targets : tuple of Target
     beliefs : GradeProbs or None
     known : ndarray of int64, shape (n_items,)
-    places : Places
+        Known grades, −1 for unknown.
+    places : OrderPlaces
     bias : float
-        Of the model's prediction of L, to be guarded against: v + b² takes the place of v.
+        Bias b of the model's prediction of L to guard against: v + b² replaces v.
     """
 
     stage: Stage
@@ -60,14 +61,14 @@ class DesignInput:
 
     @cached_property
     def target_variances(self) -> tuple[Variances, ...]:
-        """What the values of each target vary by, in the queries that it is about."""
+        """Variances of each target's values, in the queries of its segment."""
         return self._all_variances(self.beliefs)
 
     @cached_property
     def hedged_variances(self) -> tuple[Variances, ...]:
-        """What rates are made of: the same, beside a machine's word a share of `HEDGE` as no model would say.
+        """Variances from which rates are computed: with a grader, mixed with a share `HEDGE` of the uniform model's.
 
-        What a nested stage believes is doubted already.
+        A nested stage needs no mixing: its model is already `defended`.
         """
         if self.beliefs is None or self.beliefs.refit is None or self.stage.is_nested:
             return self.target_variances
@@ -78,7 +79,7 @@ class DesignInput:
         )
 
     def _all_variances(self, beliefs: GradeProbs | None) -> tuple[Variances, ...]:
-        """Return what the values of each target vary by; of one question about several segments computed once."""
+        """Compute the variances of each target's values, once for targets that differ only in their segment."""
         of_question: dict[tuple[int, int, int], Variances] = {}
         out = []
         for target in self.targets:
@@ -89,7 +90,7 @@ class DesignInput:
         return tuple(out)
 
     def _within(self, target: Target, variances: Variances) -> Variances:
-        """Return what of variances, which are of all queries, counts for those that a target is about."""
+        """Restrict variances of all queries to the segment of a target."""
         of_query, of_open, least = variances.of_query + self.bias**2, variances.of_open, variances.least_shares
         if target.within is not None:
             # p within the segment is p over that of the segment
@@ -100,9 +101,9 @@ class DesignInput:
 
     @property
     def draw_columns(self) -> tuple[Floats, Floats, Floats]:
-        """Mean and variance of each query's value under the model, NaN without one, and its cost: what draws rest on.
+        """Mean, variance and cost of each query, from which draw probabilities are computed.
 
-        m(x) and Var[L | x] of the first target; what each query costs judged whole.
+        m(x) and Var[L | x] of the first target (NaN without a model) and the cost of judging each query whole.
         """
         places, unknown = self.places, np.full(self.places.pool.n_queries, np.nan)
         of_places = np.bincount(places.open_queries, places.open_costs, minlength=unknown.size)
@@ -113,7 +114,7 @@ class DesignInput:
         return moments.mean, moments.variance, costs
 
     def planned(self, query_probs: Floats) -> Floats:
-        """Return how uncertain each target's own design would leave it, shape (n_targets,).
+        """Compute the uncertainty that each target's own design would leave, shape (n_targets,).
 
         Σ λ p sqrt(V/λ): the square root of its variance at a cost of 1, without clipping.
         """
@@ -121,9 +122,9 @@ class DesignInput:
         return np.array([math.fsum(weighed(self.places, of_target, query_probs)[0].tolist()) for of_target in ratios])
 
     def minimax_weights(self, query_probs: Floats) -> list[float]:
-        """Return the weights of targets for which the largest loss against a target's own design is least.
+        """Compute target weights that minimize the largest loss against a target's own design.
 
-        ω_t ← ω_t V_t / V_t(alone), scaled to sum to 1, from equal losses on (V_t at one and the same cost).
+        ω_t ← ω_t V_t / V_t(alone), scaled to sum to 1, starting from equal losses (V_t at one and the same cost).
         """
         alone = self.planned(query_probs) ** 2
         equal = equal_loss_weights(np.sqrt(alone))
@@ -143,36 +144,36 @@ class DesignInput:
             weights /= max(float(weights.sum()), np.finfo(float).tiny)
         return [float(w) for w in weights]
 
-    def target_weights(self, asked: Sequence[float] | Literal["minimax"] | None) -> Sequence[float]:
-        """Return ω of each target of a pool; none where it is one alone."""
+    def target_weights(self, weights: Sequence[float] | Literal["minimax"] | None) -> Sequence[float]:
+        """Return the weight of each target: as given, equal-loss (None) or "minimax"; empty for a single target."""
         query_probs = self.places.pool.query_probs
         if len(self.targets) == 1:
             return ()
-        if asked is None:
+        if weights is None:
             return equal_loss_weights(self.planned(query_probs))
-        if isinstance(asked, Sequence | np.ndarray) and not isinstance(asked, str):
-            return asked
-        if asked == "minimax":
+        if isinstance(weights, Sequence | np.ndarray) and not isinstance(weights, str):
+            return weights
+        if weights == "minimax":
             return self.minimax_weights(query_probs)
-        raise InputError(f"weights must be a number for each target, or 'minimax', got {asked!r}")
+        raise InputError(f"weights must be a number for each target, or 'minimax', got {weights!r}")
 
     def first(self, n: int) -> DesignInput:
-        """Return what its first targets alone are asked of, on the places of all."""
+        """Return the input for the first n targets only, on the places of all targets."""
         return self if n == len(self.targets) else replace(self, targets=self.targets[:n])
 
     def bare_ratios(self, variances: Variances) -> Ratios:
-        """Return sqrt(variance / cost), pooled, without any least probability: what leaves the least variance."""
+        """Compute pooled sqrt(variance / cost) without least probabilities, which minimizes the variance."""
         if not self.stage.is_nested:
             return pooled(self.places, variances, is_nested=False, least_share=SIGNED)
         return self.stage.pooled(self.places, replace(variances, misplaced=0.0))
 
     def rates(self, weights: Sequence[float], *, alike: bool) -> RelativeRates:
-        """Return how rates compare where targets have these weights; none differs where all are `alike`."""
+        """Compute relative rates for weighted targets; equal rates if `alike`."""
         variances = () if alike else self.hedged_variances
         return relative_rates(self.stage, self.places, variances, weights, alike=alike)
 
     def readings(self, order: Order) -> tuple[Reading, ...]:
-        """Return the reading of each target on an order."""
+        """Build the reading of each target on an order."""
         readings = [self.stage.reading(target, order, self.beliefs, self.known) for target in self.targets]
         if self.beliefs is None:
             return tuple(readings)
@@ -183,18 +184,18 @@ class DesignInput:
 
 
 def checked_targets(targets: Target | Sequence[Target]) -> list[Target]:
-    """Return targets as a list once they are seen to be of one pool."""
-    asked = [targets] if isinstance(targets, Target) else list(targets) if isinstance(targets, Sequence) else []
-    if not asked or not all(isinstance(target, Target) for target in asked):
+    """Check that targets belong to one pool and return them as a list."""
+    listed = [targets] if isinstance(targets, Target) else list(targets) if isinstance(targets, Sequence) else []
+    if not listed or not all(isinstance(target, Target) for target in listed):
         raise InputError(f"a design is for a Target, or a list of them, got {targets!r}")
-    for target in asked[1:]:
-        if target.pool is not asked[0].pool:
+    for target in listed[1:]:
+        if target.pool is not listed[0].pool:
             raise InputError(f"the targets of one sample must be of one pool; {target.name} is of another")
-    return asked
+    return listed
 
 
 def largest_grade(targets: Sequence[Target], max_grade: int | None) -> int | None:
-    """Return the largest grade that all measures know."""
+    """Return the largest grade valid for all measures; ``max_grade`` if no measure has one."""
     if max_grade is not None and (not isinstance(max_grade, Integral) or max_grade < 1):
         raise InputError(f"max_grade must be a whole number from 1 on, got {brief(max_grade)}")
     tops = [t.measure.max_grade for t in targets if t.measure.max_grade is not None]
@@ -204,7 +205,7 @@ def largest_grade(targets: Sequence[Target], max_grade: int | None) -> int | Non
 def relative_rates(
     stage: Stage, places: OrderPlaces, variances: Sequence[Variances], weights: Sequence[float], *, alike: bool
 ) -> RelativeRates:
-    """Return how rates compare where targets that vary so have these weights; none differs where all are `alike`."""
+    """Compute relative rates from the weighted variances of targets; equal rates if `alike`."""
     if alike:
         n = places.open_costs.size
         return RelativeRates(Ratios(np.ones(places.pool.n_queries), np.ones(n)), np.ones(n), weighs_costs=False)
@@ -213,10 +214,10 @@ def relative_rates(
 
 
 def equal_loss_weights(planned: Floats) -> list[float]:
-    """Return the weights by which all targets lose the same share against their own designs.
+    """Compute target weights under which all targets lose the same share against their own designs.
 
     ω_t = 1 over the variance that each target's own design plans at a given cost, (Σ λ sqrt(V/λ))² / Λ without
-    clipping; a target without planned variance gets none. Where none has any, all is known and all count alike.
+    clipping; a target without planned variance gets 0. If no target has any, everything is known and all get 1.
 
     Examples
     --------
@@ -229,29 +230,29 @@ def equal_loss_weights(planned: Floats) -> list[float]:
 
 
 def joint_variances(variances: Sequence[Variances], weights: Sequence[float], places: OrderPlaces) -> Variances:
-    """Return what several targets vary by together, Σ_t ω_t V_t; those of one target are its own.
+    """Combine the variances of several targets, Σ_t ω_t V_t; a single target keeps its own.
 
-    Least shares are the mean of the targets', each as heavy in a query as its ω_t V_t there. The largest of all would
-    hold rates up for ranks that matter to one target of many: of the 28 pairs of MQ2008's rankers, ERR at a tenth of
-    the budget, passive then needs 4.0 times the labels, 10 times with this mean, and the intervals hold as often.
+    Least shares are the mean of the targets', each weighted in a query by its ω_t V_t there. Their maximum would keep
+    rates high for ranks that matter to one target of many: for the 28 pairs of MQ2008's rankers, ERR at a tenth of the
+    budget, passive then needs 4.0 times the labels, with this mean 10 times, and the intervals cover as often.
     """
     if len(variances) == 1:
         return variances[0]
     if len(weights) != len(variances) or not all(0 <= w < math.inf for w in weights) or not any(weights):
         raise InputError(f"weights must be {len(variances)} finite numbers from 0 on, not all 0, got {list(weights)}")
-    together = list(zip(weights, variances, strict=True))
+    weighted = list(zip(weights, variances, strict=True))
     return Variances(
-        of_query=np.sum([w * s.of_query for w, s in together], axis=0),
-        of_open=np.sum([w * s.of_open for w, s in together], axis=0),
+        of_query=np.sum([w * s.of_query for w, s in weighted], axis=0),
+        of_open=np.sum([w * s.of_open for w, s in weighted], axis=0),
         least_shares=np.sum(
-            [shares * s.least_shares for shares, s in zip(_stakes(together, places), variances, strict=True)], axis=0
+            [shares * s.least_shares for shares, s in zip(_stakes(weighted, places), variances, strict=True)], axis=0
         ),
         misplaced=max(s.misplaced for s in variances),
     )
 
 
 def _stakes(weighted: Sequence[tuple[float, Variances]], places: OrderPlaces) -> Floats:
-    """Return each target's share of what varies in the query of every wanted place, shape (n_targets, n_wanted)."""
+    """Compute each target's share of the variance in the query of every wanted place, shape (n_targets, n_wanted)."""
     owners, n = places.open_queries, places.pool.n_queries
     varies = np.array([w * (s.of_query + np.bincount(owners, s.of_open, minlength=n)) for w, s in weighted])
     total = varies.sum(axis=0)

@@ -1,4 +1,4 @@
-"""Readings of additive targets on orders whose items come on their own."""
+"""Readings of additive targets on orders whose items are sampled independently."""
 
 from __future__ import annotations
 
@@ -16,28 +16,29 @@ from activeeval.core.measures import LabelsLike
 from activeeval.core.types import Floats, sealed
 
 FEWEST_FITTED = 30
-"""Queries of a pool from which on what a machine expects is a regressor of its own.
+"""Least number of queries with which a grader's prior expectation is a separate regressor.
 
 A coefficient costs 1/n. DCG@10, 2,000 repetitions: with 25 queries one run loses 4 % by it and two runs gain 3 %; with
-53 one run moves by −2 to +2 %, two runs gain 1 to 4 %, and with a grader that is turned round 13 and 20 %.
+53 one run changes by −2 to +2 %, two runs gain 1 to 4 %, and with a reversed grader 13 and 20 %.
 """
 LEAST_LIKELIHOOD = 1e-12
-"""Of a label at a node: one that no node allows then says nothing, instead of leaving no node at all."""
+"""Least likelihood of a label at a node: a label impossible at all nodes then leaves their weights unchanged."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ItemReading(Reading):
-    """An additive target on an order whose items come on their own.
+    """An additive target on an order whose items are sampled independently.
 
     Attributes
     ----------
     beliefs : GradeProbs
     learns : bool
-        Whether an item is predicted from the labels judged before it; else from what was known before the sample.
+        True if an item is predicted from the labels judged before it, False if only from grades known before the
+        sample.
     gains : ndarray, shape (n_grades,)
-        What each grade is worth.
+        Gain of each grade.
     contrast, means : ndarray, shape (n_places,)
-        c_i (Δc_i in a comparison) and E[g_i] given what is known.
+        c_i (Δc_i in a comparison) and E[g_i] given the known grades.
     """
 
     beliefs: GradeProbs
@@ -49,24 +50,24 @@ class ItemReading(Reading):
 
     @property
     def max_grade(self) -> int | None:
-        """The largest grade that the grade model knows."""
+        """Largest grade of the grade model."""
         return self.beliefs.max_grade
 
     @cached_property
     def open_contrast(self) -> Floats:
-        """What the rank of every place is worth, c_i; 0 where its label is known."""
+        """Weight of every place's rank in the target, c_i; 0 if its label is known."""
         return np.where(self.known[self.order.items] < 0, self.contrast, 0.0)
 
     @cached_property
     def known_values(self) -> Floats:
-        """What the known grades of each query are worth beside what is estimated of it, shape (n_queries,)."""
+        """Contribution of known grades to each query's value, shape (n_queries,)."""
         return self.settled_values
 
     @cached_property
     def regressors(self) -> Floats:
-        """What is known of every query for a regression, shape (n_queries, k).
+        """Regressors of every query, shape (n_queries, k), known before judging.
 
-        Σ c_i and Σ c_i μ_i of unknown items, and the latter by other models.
+        Σ c_i and Σ c_i μ_i of unknown items, and the latter under other models.
         """
         order, c = self.order, self.open_contrast
         columns = (c, c * self.means, *(c * means for means in self.extra_means.T))
@@ -74,10 +75,10 @@ class ItemReading(Reading):
 
     @cached_property
     def extra_means(self) -> Floats:
-        """Expected gain E[g_i] of every place by each of the extra models, shape (n_places, n_models).
+        """Expected gain E[g_i] of every place under each extra model, shape (n_places, n_models).
 
-        Where a grader that is a machine predicts, what it expects before the sample is one of them: `means` that learn
-        within a query say two things at once, how high the query is and how much an item is above its others.
+        If the model is a grader, its expectation before the sample is one of them: `means` that learn within a query
+        mix two signals, the level of the query and the item's position relative to the query's other items.
         """
         of_models = (self.beliefs.extra_models[:, self.order.items] @ self.gains).T
         if self.beliefs.refit is not None and self.order.n_queries >= FEWEST_FITTED:
@@ -97,29 +98,37 @@ class ItemReading(Reading):
         return word
 
     def judge(self, labels: LabelsLike) -> ReadingJudge:
-        """Return what tells of any selection what judging it shows; see `Reading.judge`."""
+        """Build the judge that computes totals of selections under these labels; see `Reading.judge`."""
         merged, items = self._all_labels(labels), self.order.items
-        # an item that cannot be judged brings NaN: the kernel leaves it as the model expects it
+        # an item that cannot be judged has gain NaN: the kernel uses the model's expectation
         gains = merged.values(self.gains)[items]
         if not self.learns:
             return ItemJudge(self, gains, self.word)
         word = self.word.copy()
         likelihoods = self.beliefs.nodes[:, items, np.maximum(merged.grades[items], 0)].T
-        likelihoods[np.isin(items, merged.items)] = 0.0  # where judges differ no node is the likelier
+        likelihoods[np.isin(items, merged.items)] = 0.0  # if judges disagree, nodes keep their relative weights
         word[:, item_kernel.LIKELIHOOD] = np.maximum(likelihoods, LEAST_LIKELIHOOD)
         return ItemJudge(self, gains, word)
 
 
 @dataclass(frozen=True, eq=False)
 class ItemJudge(ReadingJudge):
-    """Judged items: ``gains`` (n_places,) of their labels, and the model's ``word`` on each place and its label."""
+    """Totals of judged items.
+
+    Attributes
+    ----------
+    gains : ndarray, shape (n_places,)
+        Gains of the labels; NaN for an item that cannot be judged.
+    word : ndarray, shape (n_places, 3, n_nodes)
+        The model's expectations and likelihoods by place; see `ItemReading.word`.
+    """
 
     reading: ItemReading
     gains: Floats
     word: Floats
 
     def totals(self, selection: Rows) -> JudgedTotals:
-        """Return what a selection shows; see `JudgedTotals`."""
+        """Compute the totals of a selection; see `JudgedTotals`."""
         reading, order, n = self.reading, self.reading.order, selection.queries.size
         width = 1 + reading.regressors.shape[1]
         totals, within = np.empty((n, width)), np.empty((n, n_products(width)))
@@ -130,9 +139,9 @@ class ItemJudge(ReadingJudge):
         return JudgedTotals(totals=totals, within=within)
 
     def _expect_missing(self, selection: Rows, values: Floats) -> None:
-        """Add what is expected of items that cannot be judged to the values of certain queries, which have no other.
+        """Add the expected gain of items that cannot be judged to the values of queries sampled with certainty.
 
-        Of other queries the population's total brings it.
+        For other queries the population total already includes it.
         """
         if not self._lacks_any:
             return
@@ -145,4 +154,5 @@ class ItemJudge(ReadingJudge):
 
     @cached_property
     def _lacks_any(self) -> bool:
+        """True if an item cannot be judged."""
         return bool(np.isnan(self.gains).any())

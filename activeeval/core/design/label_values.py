@@ -1,12 +1,13 @@
-"""What an item's label tells of a value that is divided by an ideal (nDCG, R, AP): the order in which lists are judged.
+"""Variance that an item's label removes from a value divided by an ideal (nDCG, R, AP); it orders the judging of lists.
 
-With L = N / I, both expected, a label that moves the gain of item i by v moves L by about v (s_i − L d) / I: s_i is
-what the numerator moves by, d the discount of the rank that one more relevant item adds to the ideal. Over the labels
-the square of that is, to first order,
+With L = N / I, both expected, a label that moves the gain of item i by v moves L by about v (s_i − L d) / I, where s_i
+is the change of the numerator and d the discount of the rank that one more relevant item adds to the ideal. Averaged
+over the labels, the square of that is, to first order,
 
     w_i = Var[v_i] ((s_i − m d)² + V d²) / I²,        m = E[N] / I,    V = Σ_j s_j² Var[v_j] / I².
 
-In a comparison m is about 0 and most s_i are: what tells are the items whose ranks differ, then, all alike, the others.
+In a comparison m and most s_i are about 0: the most informative items are those whose ranks differ, then all others
+about equally.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ from activeeval.core.types import Floats, Ints
 
 
 def label_values(target: Target, beliefs: GradeProbs, items: Ints) -> Floats:
-    """Return how much each item's label tells of a target that is divided by an ideal, shape (items.size,): w above.
+    """Compute the variance that each item's label removes from a target with an ideal (w of the module), (items.size,).
 
     Parameters
     ----------
     target : Target
     beliefs : GradeProbs
     items : ndarray of int64
-        All that can matter, in an order that rows have no part in: sums go along it.
+        All items that can matter, in an order independent of the input's rows: sums follow it.
     """
     pool, terms = target.pool, target.terms(beliefs.max_grade + 1)
     owners, n = pool.item_queries[items], pool.n_queries
@@ -47,7 +48,7 @@ def label_values(target: Target, beliefs: GradeProbs, items: Ints) -> Floats:
 
 
 def _moments(beliefs: GradeProbs, owners: Ints, items: Ints, terms: Terms) -> tuple[Floats, Floats, Floats]:
-    """Return E[v], Var[v] and P(v > 0) of items, shape (items.size,) each."""
+    """Compute mean and variance of the items' gains, and their probability to be above 0; shape (items.size,) each."""
     weights, nodes = beliefs.weights[owners], beliefs.nodes[:, items]
     columns = (terms.values, terms.values**2, (terms.values > 0).astype(np.float64))
     mean, square, relevant = (mean_over_nodes(weights, nodes @ column) for column in columns)
@@ -55,23 +56,26 @@ def _moments(beliefs: GradeProbs, owners: Ints, items: Ints, terms: Terms) -> tu
 
 
 def _ideals(owners: Ints, n: int, mean: Floats, relevant: Floats, terms: Terms) -> tuple[Floats, Floats]:
-    """Return the ideal that each query is expected to have, and what one more relevant item adds, a gain of 1 each.
+    """Compute the expected ideal of each query, and its increase by one more relevant item with a gain of 1.
 
-    Queries without a relevant item score 0 whatever is judged: the others are meant.
+    Conditional on at least one relevant item: queries without one score 0 whatever is judged.
     """
     with np.errstate(divide="ignore"):
         any_left = -np.expm1(np.bincount(owners, np.log1p(-np.minimum(relevant, 1.0)), minlength=n))
     count = np.bincount(owners, relevant, minlength=n)
     gain = np.divide(np.bincount(owners, mean, minlength=n), count, out=np.zeros(n), where=count > 0)
     n_relevant = np.divide(count, any_left, out=np.zeros(n), where=any_left > 0)
-    # how far the discounts go hangs on the other queries, how many items a query has does not
+    # clip by the query's own number of items: the length of the discounts depends on other queries
     ranks = np.minimum([n_relevant, n_relevant + 1.0], np.bincount(owners, minlength=n))
     worth = np.interp(ranks, np.arange(terms.cumulative.size), terms.cumulative)
     return gain * worth[0], worth[1] - worth[0]
 
 
 def _precision_slopes(target: Target, items: Ints, mean: Floats, depth: int) -> tuple[Floats, Floats]:
-    """Return ∂N/∂v and E[N] of each item, N = Σ_i (r_i / i)(1 + Σ_{j<i} r_j), of one list or a difference."""
+    """Compute each item's slope and share of the expected numerator of average precision, of one list or a difference.
+
+    ∂N/∂v and E[N] by item, N = Σ_i (r_i / i)(1 + Σ_{j<i} r_j) with relevances r.
+    """
     place, slopes, numerator = np.full(target.pool.n_items, -1), np.zeros(items.size), np.zeros(items.size)
     place[items] = np.arange(items.size)
     for sign, ranking in ((1.0, target.ranking), (-1.0, target.other)):
@@ -88,7 +92,7 @@ def _precision_slopes(target: Target, items: Ints, mean: Floats, depth: int) -> 
 
 
 def _around(ranking: Rankings, counts: NDArray[np.bool_], values: Floats, *, after: bool = False) -> Floats:
-    """Return the sum of the values before, or after, each entry that counts in its list."""
+    """Sum the values before (or after) each counted entry in its list."""
     sums = np.zeros(counts.size)
     sums[counts] = values
     for start, end in zip(ranking.offsets[:-1].tolist(), ranking.offsets[1:].tolist(), strict=True):

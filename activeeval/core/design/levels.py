@@ -1,4 +1,4 @@
-"""Levels: an order gone through unit by unit, the lowest first, until the budget is spent."""
+"""Scheme of levels: every unit has a random level; units are judged by ascending level within the budget."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from activeeval.core.results import Caution
 from activeeval.core.types import Floats, Ints
 
 _ROOM = 1.2
-"""How much more than is expected to come there is room for at first."""
+"""Initial size of output arrays relative to the expected number of places."""
 _AHEAD = 3.0
-"""Standard deviations of the cost, were all queries alike, by which levels are looked up beyond the budget at first."""
+"""Initial margin above the budget, in standard deviations of the cost for equal queries, when levels are computed."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Queue:
-    """The units of an order below a level, lowest first, for one key.
+    """The units of an order below a level for one key, by ascending level.
 
     Attributes
     ----------
     order : Order
     limit : float
-        All units below it are here.
+        All units below this level are in the queue.
     places, place_levels : ndarray
-        Places that have come, query by query, and at which level.
+        Sampled places, query by query, and their levels.
     ranks : ndarray of int64
-        The rank of each place's unit.
+        Rank of each place's unit.
     unit_queries, unit_costs, unit_levels : ndarray, shape (n_units,)
         By level.
     """
@@ -54,19 +54,19 @@ class Queue:
 
     @property
     def cost(self) -> float:
-        """What all units cost."""
+        """Cost of all units."""
         return float(self.spent[-1]) if self.spent.size else 0.0
 
     def paid(self, budgets: Floats) -> Ints:
-        """Return how many units each budget pays for: up to the first that it cannot pay."""
+        """Count the units that each budget pays for, up to the first one that it cannot pay."""
         return np.searchsorted(self.spent, budgets * (1 + ROUNDING), side="right")
 
     def level_after(self, n_units: int) -> float:
-        """Return T once ``n_units`` are taken: the level of the next; infinite where there is none."""
+        """Return the sampling level reached by the first ``n_units``: that of the next unit, or infinite."""
         return float(self.unit_levels[n_units]) if n_units < self.unit_levels.size else math.inf
 
     def selection(self, n_units: int) -> Selection:
-        """Return the selection of the lowest units, with the level of the first that is left out."""
+        """Return the selection of the lowest ``n_units`` units; its level is that of the first excluded unit."""
         level = self.level_after(n_units)
         places = self.places[self.place_levels < level]
         queries, counts = np.unique(self.order.place_queries[places], return_counts=True)
@@ -74,24 +74,25 @@ class Queue:
         return Selection(queries=queries, counts=counts, places=places, level=level, cost=cost)
 
     def places_of(self, unit: int) -> Ints:
-        """Return the places of a unit, by its rank."""
+        """Return the places of the unit with this rank."""
         by_rank, starts = self._by_rank
         return self.places[by_rank[starts[unit] : starts[unit + 1]]]
 
     @cached_property
     def _by_rank(self) -> tuple[Ints, Ints]:
+        """Positions of places sorted by the rank of their unit, and the start of each unit among them."""
         sizes = np.bincount(self.ranks, minlength=self.unit_levels.size)
         return np.argsort(self.ranks, kind="stable"), np.concatenate(([0], np.cumsum(sizes)))
 
     @cached_property
     def spent(self) -> Floats:
-        """What has been spent once each unit is taken."""
+        """Cumulated cost after each unit."""
         return np.cumsum(self.unit_costs)
 
 
 @dataclass(frozen=True, slots=True)
 class Levels(Scheme):
-    """Every unit has a level, independent of the others; units are judged upward until the budget is spent.
+    """Scheme in which every unit has an independent level; units are judged by ascending level within the budget.
 
     Examples
     --------
@@ -104,52 +105,52 @@ class Levels(Scheme):
     """
 
     def least(self, order: Order) -> float:
-        """Return the smallest budget that works, in mean items: it pays for the dearest unit that can occur."""
+        """Return the smallest valid budget, in mean items: it pays for the most expensive possible unit."""
         return min(float(order.dearest_units.max(initial=0.0)), order.cost)
 
     def ends(
         self, name: str, order: Order, budget: float, blocks: Sequence[float] | None, *, expected: bool
     ) -> tuple[float, ...]:
-        """Return where blocks end: by default at quarters of the budget that pay for the dearest unit.
+        """Return the ends of blocks: by default quarters of the budget that pay for the most expensive unit.
 
-        Were a unit that can occur dearer than the first block, the estimate would be biased.
+        If a possible unit cost more than the first block, the estimate would be biased.
         """
         if expected:
-            raise InputError(f"{name!r} keeps its budget: an expected one is for draws with replacement")
+            raise InputError(f"{name!r} has a hard budget: an expected one is for draws with replacement")
         dearest = order.dearest_units
-        check_pays(budget, self.least(order), order, dearest, "may have to be judged at once")
+        check_pays(budget, self.least(order), order, dearest, "the most expensive unit")
         if blocks is None:
             blocks = quarters(budget, float(dearest.max(initial=0.0)))
         ends = tuple(float(end) for end in (*blocks, budget))
         if any(b <= a for a, b in pairwise(ends)):
             raise InputError(f"the budgets of blocks must ascend, got {[*blocks, budget]}")
-        check_pays(ends[0], self.least(order), order, dearest, "may have to be judged at once")
+        check_pays(ends[0], self.least(order), order, dearest, "the most expensive unit")
         return ends
 
     def caution(self, order: Order, budget: float) -> Caution | None:
-        """Return what to be wary of: below the two dearest units the variance of the estimate has no bound."""
+        """Return a warning if the budget is below the two most expensive units: the variance is then unbounded."""
         if order.cost <= budget:
             return None
         two = order.two_dearest
         return None if budget >= two else Caution("warning", "two units", {"budget": budget, "needed": two})
 
     def inclusion_probs(self, order: Order, budget: float) -> tuple[Floats, Floats]:
-        """Return π of every query and a of every place at a budget, on average."""
+        """Return the inclusion probabilities of every query and of every place at a budget, on average."""
         return order.inclusion_probs(order.level_for(budget))
 
     def mean_size(self, query_probs: Floats) -> float:
-        """Return how many queries come on average, Σ π."""
+        """Return the expected number of sampled queries, Σ π."""
         return float(query_probs.sum())
 
     def drawn(self, order: Order, key: np.uint64, blocks: Sequence[float], *, expected: bool) -> DrawnUnits:
-        """Return the units of a key that the budget pays for, the lowest first."""
+        """Return the units of a key that the budget pays for, by ascending level."""
         queue = self.queue(order, key, blocks[-1])
         ends = tuple(queue.paid(np.array(blocks)).tolist())
         n = ends[-1]
         ended = "everything is judged"
         if not math.isinf(queue.level_after(n)):
             name = order.pool.query_texts[queue.unit_queries[n]]
-            ended = f"a unit of query {name!r} came up, which the budget cannot pay for"
+            ended = f"the next unit, of query {name!r}, exceeds the budget"
         return DrawnUnits(
             queries=queue.unit_queries[:n],
             levels=queue.unit_levels[:n].tolist(),
@@ -161,7 +162,7 @@ class Levels(Scheme):
         )
 
     def limit(self, order: Order, budget: float) -> float:
-        """Return the level to look up to for a budget: infinite where it pays for everything."""
+        """Compute the level up to which to search for a budget; infinite if it pays for everything."""
         if order.larger_pool is not None:
             return order.larger_pool.horizon
         if budget * (1 + ROUNDING) >= order.cost:
@@ -170,12 +171,12 @@ class Levels(Scheme):
         return order.level_for(budget * (1 + _AHEAD / math.sqrt(max(n_queries, 1.0))))
 
     def queue(self, order: Order, key: np.uint64, budget: float) -> Queue:
-        """Return the units of a key, all that the budget pays for and the first that it does not.
+        """Compute the units of a key: all that the budget pays for and the first one that it does not.
 
         Raises
         ------
         StateError
-            Where the order was gathered for a smaller budget.
+            If the order was gathered for a smaller budget.
         """
         limit = self.limit(order, budget)
         while True:
@@ -183,27 +184,27 @@ class Levels(Scheme):
             if queue.cost > budget * (1 + ROUNDING) or math.isinf(limit):
                 return queue
             if order.larger_pool is not None:
-                raise StateError(f"these queries were gathered for a smaller budget than {budget:g}: gather for it")
+                raise StateError(f"these queries were gathered for a budget below {budget:g}: gather them again")
             limit = _higher(order, limit, queue.unit_levels.size)
 
     def below(self, order: Order, key: np.uint64, limit: float) -> Queue:
-        """Return the units of a key below a level."""
-        come = _come(order, np.array([key], dtype=np.uint64), limit)
-        queries = np.repeat(come.queries, np.diff(come.row_places))
-        by_level = np.lexsort((queries, come.levels))
-        levels, owners = come.levels[by_level], queries[by_level]
+        """Compute the units of a key below a level."""
+        bundles = _bundles_below(order, np.array([key], dtype=np.uint64), limit)
+        queries = np.repeat(bundles.queries, np.diff(bundles.row_places))
+        by_level = np.lexsort((queries, bundles.levels))
+        levels, owners = bundles.levels[by_level], queries[by_level]
         firsts = (np.diff(levels, prepend=-1.0) > 0) | (np.diff(owners, prepend=-1) != 0)
         ranks = np.empty(by_level.size, np.int64)
         ranks[by_level] = np.cumsum(firsts) - 1
         unit_queries, unit_costs = owners[firsts], np.zeros(np.count_nonzero(firsts))
-        np.add.at(unit_costs, ranks, order.costs[come.places])
+        np.add.at(unit_costs, ranks, order.costs[bundles.places])
         turned_to, first_units = np.unique(unit_queries, return_index=True)
         unit_costs[first_units] += order.overheads[turned_to]
         return Queue(
             order=order,
             limit=limit,
-            places=come.places,
-            place_levels=come.levels,
+            places=bundles.places,
+            place_levels=bundles.levels,
             ranks=ranks,
             unit_queries=unit_queries,
             unit_costs=unit_costs,
@@ -213,7 +214,7 @@ class Levels(Scheme):
     def samples(
         self, order: Order, keys: NDArray[np.uint64], budgets: Floats, limit: float
     ) -> Iterator[tuple[Ints, list[Selections]]]:
-        """Yield which keys, and what every budget pays for under each of them: `Queue.selection` of all keys at once.
+        """Yield groups of keys with the selection that every budget pays for: `Queue.selection` for many keys at once.
 
         Parameters
         ----------
@@ -222,17 +223,17 @@ class Levels(Scheme):
         """
         todo = np.arange(keys.size)
         while todo.size:
-            come = _come(order, keys[todo], limit)
+            bundles = _bundles_below(order, keys[todo], limit)
             levels = np.empty((todo.size, budgets.size))
-            kernel.settle(come, order.kernel_arrays, budgets * (1 + ROUNDING), levels)
+            kernel.settle(bundles, order.kernel_arrays, budgets * (1 + ROUNDING), levels)
             is_done = np.isfinite(levels[:, -1]) | math.isinf(limit)
-            levels[~is_done] = 0.0  # nothing lies below
-            yield todo[is_done], [_selected(come, order, column, is_done) for column in levels.T.copy()]
-            todo, limit = todo[~is_done], _higher(order, limit, come.places.size // todo.size)
+            levels[~is_done] = 0.0  # level 0 selects nothing: these keys are repeated with a higher limit
+            yield todo[is_done], [_selected(bundles, order, column, is_done) for column in levels.T.copy()]
+            todo, limit = todo[~is_done], _higher(order, limit, bundles.places.size // todo.size)
 
 
-def _come(order: Order, keys: NDArray[np.uint64], limit: float) -> BundlesBelow:
-    """Return all that comes below a level under each key."""
+def _bundles_below(order: Order, keys: NDArray[np.uint64], limit: float) -> BundlesBelow:
+    """Compute all places below a level under each key, in arrays that grow until they fit."""
     n_rows, n_places = (int(_ROOM * keys.size * p.sum()) + 16 for p in order.inclusion_probs(limit))
     longest = int(np.diff(order.offsets).max(initial=0))
     while True:
@@ -252,13 +253,14 @@ def _come(order: Order, keys: NDArray[np.uint64], limit: float) -> BundlesBelow:
 
 
 def _higher(order: Order, limit: float, n_units: int) -> float:
-    """Return the level to look up to where a limit, with so many units below it, was too low."""
+    """Return a higher level to search up to, if a limit with ``n_units`` units below it was too low."""
     return 2 * limit if n_units < order.items.size else math.inf
 
 
-def _selected(come: BundlesBelow, order: Order, levels: Floats, is_done: NDArray[np.bool_]) -> Selections:
+def _selected(bundles: BundlesBelow, order: Order, levels: Floats, is_done: NDArray[np.bool_]) -> Selections:
+    """Select each finished key's places below its level, as rows of `Selections`."""
     costs = np.empty(levels.size)
-    owners, taken = kernel.take(come, order.kernel_arrays, levels, costs)
+    owners, taken = kernel.take(bundles, order.kernel_arrays, levels, costs)
     return Selections(
         owners=owners if is_done.all() else (np.cumsum(is_done) - 1)[owners],
         queries=taken.queries,
@@ -271,7 +273,7 @@ def _selected(come: BundlesBelow, order: Order, levels: Floats, is_done: NDArray
 
 
 def quarters(budget: float, dearest: float) -> list[float]:
-    """List where the blocks of a budget end before its own end: at quarters that pay for the dearest unit.
+    """List the ends of a budget's blocks before its own end: quarters that pay for the most expensive unit.
 
     Examples
     --------

@@ -1,17 +1,17 @@
-"""How near a design comes to the best that its model and its costs allow.
+"""Distance of a design from the least variance that its model and its costs allow.
 
-Under the model a query turned to with probability ρ, its places judged with probabilities a ≤ ρ, leaves the variance
+Under the model, opening a query with probability ρ and judging its places with probabilities a ≤ ρ leaves the variance
 
     Σ_x p² [ V_0 (1/ρ − 1) + Σ_i V_i (1/a_i − 1) ]        at a cost of        Σ_x [ λ_0 ρ + Σ_i λ_i a_i ],
 
-V_0 of the query itself, below 0 where its items cancel in a difference, and V_i what judging place i takes away; of
-lists judged to a depth a never rises. The least variance at that cost has ρ and a = min(1, κ p sqrt(V / λ)) with V / λ
-pooled (`activeeval.core.kernels.rates`): what a design does too, but for least probabilities, rounding and a budget
-that is never exceeded.
+V_0 of the query itself, below 0 if its items cancel in a difference, and V_i the variance that judging place i
+removes; a never rises along a list judged to a depth. The least variance at that cost has ρ and
+a = min(1, κ p sqrt(V / λ)) with V / λ pooled (`activeeval.core.kernels.rates`). A design differs from it by least
+probabilities, rounding and a budget that is never exceeded.
 
-Where items come on their own a query none of whose items came costs nothing, so that κ is a little higher. These
-probabilities are then no longer the very best: at an overhead of one item, queries of two to five items, they leave up
-to 10 % more variance, at 0, .1 and 5 items at most .5 % (tests/core/design/test_limits.py).
+If items are sampled independently, an opened query without any sampled item costs nothing, so κ is a little higher.
+These probabilities are then not exactly optimal: at an overhead of one item, queries of two to five items, they leave
+up to 10 % more variance, at 0, .1 and 5 items at most .5 % (tests/core/design/test_limits.py).
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from activeeval.core.types import Floats, Ints
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RatePlan:
-    """What a design's grade model expects of the probabilities with which places are judged, for its first target.
+    """Variance under a design's grade model as a function of its inclusion probabilities, for one target.
 
     Attributes
     ----------
     order : Order
     places : ndarray of int64, shape (n_wanted,)
-        The wanted places on the order's place axis.
+        Wanted places, as positions on the order's place axis.
     offsets : ndarray of int64, shape (n_queries + 1,)
-        Where the wanted places of each query begin.
+        Start of the wanted places of each query.
     of_query, of_open : ndarray, shape (n_queries,) and (n_wanted,)
         p² V_0 and p² V_i.
     query_rates, place_rates : ndarray, shape (n_queries,) and (n_wanted,)
@@ -57,12 +57,12 @@ class RatePlan:
 
     @classmethod
     def of(cls, design: Design) -> RatePlan:
-        """Return the plan of a design that goes by levels and has a grade model.
+        """Build the plan of a design for its first target.
 
         Raises
         ------
         InputError
-            Where it draws with replacement, or has no grade model.
+            If the design draws with replacement or has no grade model.
         """
         if not design.scheme.is_planned or design.beliefs is None:
             raise InputError(f"method {design.name!r} has no plan: it needs levels and a grade model")
@@ -75,7 +75,7 @@ class RatePlan:
 
     @classmethod
     def of_input(cls, design_input: DesignInput, order: Order, which: int = 0) -> RatePlan:
-        """Return the plan for one of the targets of a pool, on the order of all of them."""
+        """Build the plan for one of the targets of a pool, on the order of all of them."""
         stage, places, variances, p = (
             design_input.stage,
             design_input.places,
@@ -95,42 +95,42 @@ class RatePlan:
         )
 
     def variance(self, turned_to: Floats, judged: Floats) -> float:
-        """Return the variance that probabilities of queries, ρ (n_queries,), and of places, a (n_wanted,), leave."""
+        """Compute the variance of the estimate at probabilities of queries (n_queries,) and places (n_wanted,)."""
         return _left(self.of_query, turned_to) + _left(self.of_open, judged)
 
     def chances(self, budget: float) -> tuple[Floats, Floats]:
-        """Return with which probabilities the design turns to queries and judges places at a budget in mean items.
+        """Compute the design's probabilities of opening queries and judging places at a budget in mean items.
 
         ρ (n_queries,) and a (n_wanted,).
         """
         return self._chances(self.order.level_for(budget))
 
     def _chances(self, level: float) -> tuple[Floats, Floats]:
-        """Return ρ and a at a level."""
+        """Compute the probabilities of queries and of wanted places at a level."""
         pi, a = self.order.inclusion_probs(level)
         return pi, a[self.places]
 
     def at_budget(self, budget: float) -> float:
-        """Return the variance that the design's probabilities leave at a budget in mean items."""
+        """Compute the design's variance at a budget in mean items."""
         return self.variance(*self.chances(budget))
 
     def at_level(self, level: float) -> float:
-        """Return the variance that the design's probabilities leave at a level."""
+        """Compute the design's variance at a level."""
         return self.variance(*self._chances(level))
 
     def between(self, budget: float) -> float:
-        """Return the share of that variance which the choice of queries leaves, were all of the chosen judged."""
+        """Compute the share of that variance due to the choice of queries, if chosen queries were judged whole."""
         turned_to, judged = self.chances(budget)
         whole = self.of_query + np.bincount(self._owners, self.of_open, minlength=turned_to.size)
         left = self.variance(turned_to, judged)
         return min(_left(whole, turned_to) / left, 1.0) if left > 0 else 0.0
 
     def is_certain(self, judged: Floats) -> NDArray[np.bool_]:
-        """Return whether each query has no place that chance leaves out, shape (n_queries,)."""
+        """Flag the queries all of whose places are judged with certainty, shape (n_queries,)."""
         return np.asarray(np.bincount(self._owners, judged < 1, minlength=self.offsets.size - 1) == 0)
 
     def without_overhead(self) -> RatePlan:
-        """Return the plan of a pool in which turning to a query is free, of a design that judges parts of queries."""
+        """Return the plan without overhead per query, for a design that judges parts of queries."""
         order, costs = self.order, self.order.costs[self.places]
         free = np.zeros_like(order.overheads)
         ratios, of_query = self.of_open / costs, np.zeros_like(self.of_query)
@@ -149,7 +149,7 @@ class RatePlan:
         )
 
     def least(self, budget: float) -> float:
-        """Return the least variance that any probabilities leave at a budget in mean items."""
+        """Compute the least variance that any probabilities leave at a budget in mean items."""
         order, level = self.order, np.inf
         if budget < order.cost:
             arrays = (self.offsets, self.query_rates, self.place_rates, order.overheads, order.costs[self.places])
@@ -159,7 +159,7 @@ class RatePlan:
         return self.variance(np.nan_to_num(turned_to), np.nan_to_num(judged))
 
     def excess(self, budget: float) -> float:
-        """Return how many times the least variance the design's own is: 1 or more, 1 where nothing is left."""
+        """Compute the ratio of the design's variance to the least one: at least 1, and 1 if no variance is left."""
         least, actual = self.least(budget), self.at_budget(budget)
         if least > 0:
             return max(actual / least, 1.0)
@@ -167,11 +167,11 @@ class RatePlan:
 
     @property
     def _owners(self) -> Ints:
-        """The query of every wanted place."""
+        """Query of every wanted place."""
         return np.repeat(np.arange(self.offsets.size - 1), np.diff(self.offsets))
 
     def turned_to(self, pi: Floats, judged: Floats) -> Floats:
-        """Return the probability that any place of each query is judged: where places come on their own below ρ."""
+        """Compute the probability that any place of each query is judged; below ρ for independent items."""
         if self.order.is_nested:
             return pi
         owners = self._owners
@@ -182,7 +182,7 @@ class RatePlan:
 
 
 def _left(variances: Floats, chances: Floats) -> float:
-    """Return Σ V (1/a − 1) over what varies."""
+    """Compute the variance Σ V (1/a − 1) at probabilities a, over the terms with V ≠ 0."""
     varies = variances != 0
     with np.errstate(divide="ignore"):
         return float((variances[varies] * (1.0 / chances[varies] - 1.0)).sum())

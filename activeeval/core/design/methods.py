@@ -1,10 +1,10 @@
-"""Methods: how to choose what is judged and what to make of the judgments, as data; the registry of those on offer.
+"""Registry of methods. A method combines a sampling design with an estimator, as plain data.
 
 Examples
 --------
 >>> for name in ("random", "depth", "items"):
 ...     print(f"{name}: {METHODS[name].when}")
-random: no model: random queries, none twice, judged whole
+random: no model: random queries without replacement, judged whole
 depth: best for ERR, RR, Success, nDCG, R, AP: lists judged to random depths
 items: best for DCG, RBP, P: items judged where it matters
 """
@@ -37,7 +37,7 @@ from activeeval.core.types import Floats, Ints
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
-    """How to choose what is judged and what to make of the judgments.
+    """A sampling design and its estimator.
 
     Attributes
     ----------
@@ -45,22 +45,21 @@ class Method:
     when : str
         One line on when to use it.
     stage : Stage
-        What is judged of a query: all, a random prefix of the judging order, or items on their own.
+        What is judged of a query: all, a random prefix of the judging order, or independent items.
     scheme : class of Scheme
-        How the order is gone through: by levels, or by the paper's draws with its ratio estimator.
+        How the order is traversed: by levels, or by the paper's draws with its ratio estimator.
     is_fitted : bool
-        Whether the estimator fits regressors to the sample (no model can spoil it much); the regression estimator takes
-        the model at its word otherwise (exactly unbiased).
+        True if the estimator fits regressors to the sample (robust to a bad model), else it is exactly unbiased.
     is_optimal : bool
-        Sample where the model expects variance for the cost; otherwise by p.
+        True to sample where the model expects much variance for the cost; False to sample by p.
     ignores_model : bool
-        Put the uniform grade distribution in the model's place.
+        Replace the model by the uniform grade distribution.
     ignores_cost : bool
-        Put λ ≡ 1 into q*; what judging costs is paid all the same.
+        Use λ ≡ 1 in q*; judging still costs λ.
     ignores_factor : bool
-        Take the grades of a query as independent, as the paper does, even where a query factor is known.
+        Treat the grades of a query as independent, as the paper does, even if a query factor is known.
     defensive_share : float
-        Default of the share that is left to p, whatever the model says.
+        Default share of sampling that follows p, independent of the model.
 
     Examples
     --------
@@ -84,36 +83,36 @@ class Method:
 
     @property
     def with_replacement(self) -> bool:
-        """Whether queries are drawn with replacement."""
+        """True if queries are drawn with replacement."""
         return self.scheme.is_with_replacement
 
     @property
     def estimator(self) -> str:
-        """The name of the estimator that reads its samples."""
+        """Name of the estimator for the method's samples."""
         return self.scheme.estimator(is_fitted=self.is_fitted)
 
     @property
     def looks(self) -> str:
-        """When the labels of a query are looked at, to see how far it is worth going on with."""
+        """Labels after which a query's depth is planned again, one of `LOOKS`; "off" without adaptive depth."""
         return str(getattr(self.stage, "looks", "off"))
 
     @property
     def has_depths(self) -> bool:
-        """Whether queries are judged to random depths."""
+        """True if queries are judged to random depths."""
         return isinstance(self.stage, Depth)
 
     def looking(self, looks: str) -> Method:
-        """Return the method with depths that follow the labels of their own queries, or do not.
+        """Return the method with the given schedule of adaptive depth.
 
         Parameters
         ----------
         looks : {"each", "3", "1", "off"}
-            When labels are looked at: `activeeval.core.design.histories.LOOKS`.
+            Labels after which a query's depth is planned again: `activeeval.core.design.histories.LOOKS`.
 
         Raises
         ------
         InputError
-            Where the method does not judge to depths.
+            If the method does not judge to depths.
         """
         if check_looks(looks) == self.looks:
             return self
@@ -122,12 +121,12 @@ class Method:
         return replace(self, stage=Depth(looks))
 
     def row(self) -> dict[str, str]:
-        """Tabulate what is judged of a query, how it is drawn, the estimator, and when to use it."""
+        """Tabulate the stage, scheme, estimator and use of the method."""
         names = ("method", "judged", "scheme", "estimator", "when")
         return dict(zip(names, (self.name, self.stage.name, self.scheme.title, self.estimator, self.when), strict=True))
 
     def fits(self, measure: Measure) -> bool:
-        """Whether the method can estimate a measure."""
+        """True if the method can estimate a measure."""
         return self.stage.fits(measure)
 
     def design(
@@ -143,33 +142,33 @@ class Method:
         beside: Sequence[Target] = (),
         **model: Unpack[ModelOptions],
     ) -> Design:
-        """Return the method's design for a target, or one that answers several.
+        """Build the method's design for one target, or one design for several targets.
 
         Parameters
         ----------
         targets : Target or sequence of Target
-            Questions on one pool. What the sample is drawn for is balanced between them; all it reaches can be read.
+            Targets on one pool. The sample is balanced between them; any other target that it covers can be read.
         grade_probs : array of float, shape (n_items, n_grades) or (n_nodes, n_items, n_grades), optional
-            The grade model; needed by every method that uses one and does not ignore it.
+            The grade model; required by every method that uses one and does not ignore it.
         budget : float, optional
             Λ in mean items of the pool, a hard limit; see `Design.with_budget`, as for ``blocks`` and ``expected``.
         weights : sequence of float or "minimax", optional
-            ω of each target. By default 1 over its planned variance alone: equal shares of what all lose. "minimax"
-            makes the largest loss of a target against a design of its own as small as it can be.
+            ω of each target. By default 1 over its own design's planned variance: all targets lose equal shares.
+            "minimax" minimizes the largest loss of a target against its own design.
         defensive_share : float, optional
-            ε: with replacement q ← (1 − ε) q* + ε p, elsewhere no query's rate is below ε times the mean one. By
+            ε: with replacement q ← (1 − ε) q* + ε p, otherwise no query's rate is below ε times the mean one. By
             default the method's own, 0 for those of the paper.
         beside : sequence of Target
-            Further questions that count in whom to judge, their ``weights`` behind the others', as of segments.
+            Further targets without readings, such as segments, for the rates; their ``weights`` follow the others.
         **model
             `ModelOptions`: node_weights, factor, extra_probs, refit, max_grade, judged and bias.
 
         Raises
         ------
         InputError
-            Where the method needs a model and none is given, or cannot sample for a measure.
+            If the method needs a model and none is given, or cannot sample for a measure.
         BudgetError
-            Where the budget does not pay for the dearest that may have to be judged at once.
+            If the budget does not pay for the most expensive unit.
 
         Examples
         --------
@@ -179,16 +178,16 @@ class Method:
         >>> METHODS["items"].design(target, np.full((4, 2), 0.5), budget=2).blocks
         (1.0, 1.5, 2.0)
         """
-        asked = checked_targets(targets)
+        targets = checked_targets(targets)
         if beside and self.looks != "off":
             raise InputError(
-                "depths that follow labels weigh no questions beside those asked: adaptive_depth must be off"
+                "adaptive depth does not support further targets or segments: `adaptive_depth` must be off"
             )
-        design_input = self.design_input([*asked, *beside], grade_probs, **model)
+        design_input = self.design_input([*targets, *beside], grade_probs, **model)
         omega = design_input.target_weights(weights)
         order, scheme = self.ordered(design_input, omega, defensive_share)
-        held = design_input.first(len(asked))
-        design = self.looked(self.design_of(held, order, scheme, model.get("max_grade")), omega)
+        primary = design_input.first(len(targets))
+        design = self.looked(self.design_of(primary, order, scheme, model.get("max_grade")), omega)
         return design if budget is None else design.with_budget(budget, blocks, expected=expected)
 
     def ordered(
@@ -197,7 +196,7 @@ class Method:
         weights: Sequence[float] | Literal["minimax"] | None = None,
         defensive_share: float | None = None,
     ) -> tuple[Order, Scheme]:
-        """Return the order of a pool and how it is gone through, of its `design_input`; see `design`."""
+        """Build the order and the scheme of a pool from its `design_input`; see `design`."""
         share = closed_share(
             self.defensive_share if defensive_share is None else defensive_share, "the defensive share"
         )
@@ -215,39 +214,39 @@ class Method:
         grade_probs: ArrayLike | GradeProbs | None = None,
         **model: Unpack[ModelOptions],
     ) -> DesignInput:
-        """Return what the method makes of a pool, or of a part of one, query by query; see `design`.
+        """Prepare a pool, or a part of one, query by query: known grades, grade model and places; see `design`.
 
-        ``grade_probs`` may be the beliefs that it, the factor and what is known make, where these are at hand already.
+        ``grade_probs`` may be a ready `GradeProbs` that already contains the factor and the known grades.
         """
-        asked = checked_targets(targets)
+        targets = checked_targets(targets)
         check_names(model, ModelOptions)
-        known = known_grades(asked[0].pool, model.get("judged"), largest_grade(asked, model.get("max_grade")))
+        known = known_grades(targets[0].pool, model.get("judged"), largest_grade(targets, model.get("max_grade")))
         bias = model.get("bias", 0.0)
         if not is_number(bias) or not 0 <= bias < math.inf:
-            raise InputError(f"the bias to be guarded against must be a finite number from 0 on, got {brief(bias)}")
-        self.scheme.check_asked(self.name, asked, known)
-        beliefs = self._beliefs(asked, grade_probs, known, model)
-        places = self.scheme.places(self.stage.places(asked, beliefs, known))
+            raise InputError(f"`bias` must be a finite number of at least 0, got {brief(bias)}")
+        self.scheme.check_asked(self.name, targets, known)
+        beliefs = self._beliefs(targets, grade_probs, known, model)
+        places = self.scheme.places(self.stage.places(targets, beliefs, known))
         return DesignInput(
-            stage=self.stage, targets=tuple(asked), beliefs=beliefs, known=known, places=places, bias=bias
+            stage=self.stage, targets=tuple(targets), beliefs=beliefs, known=known, places=places, bias=bias
         )
 
     def rates(self, design_input: DesignInput, weights: Sequence[float]) -> RelativeRates:
-        """Return how rates of a part compare."""
+        """Compute the relative rates of a part of a pool."""
         return self.scheme.rates(design_input, weights, is_optimal=self.is_optimal)
 
     def draw_probs(
         self, query_probs: Floats, columns: Sequence[Floats], cheapest: float, unit: float, share: float
     ) -> Floats:
-        """Return q of queries that are drawn with replacement and judged whole, eqs. (16), (17), shape (n_queries,).
+        """Compute the draw probabilities q of queries judged whole, with replacement; eqs. (16), (17); (n_queries,).
 
         Parameters
         ----------
         columns : sequence of three ndarrays, shape (n_queries,)
             m(x) = E[L | x] and Var[L | x] under the grade model, and λ(x).
         cheapest, unit : float
-            Cost of the cheapest place and of the mean item; the less of the two stands for λ where there is nothing to
-            judge: q* is not defined for a cost of 0.
+            Cost of the cheapest place and of the mean item; the smaller one replaces a λ of 0 (nothing to judge), for
+            which q* is not defined.
         share : float
             As in `design`.
         """
@@ -263,11 +262,11 @@ class Method:
     def order(
         self, design_input: DesignInput, rates: RelativeRates, query_probs: Floats, sums: RateSums, share: float
     ) -> Order:
-        """Return the order of a part; ``query_probs`` (n_queries,) are p(x) over the whole pool, as `sums` are."""
+        """Build the order of a part; ``query_probs`` (n_queries,) are p(x) over the whole pool, and so are `sums`."""
         return order_of(design_input.places, rates, query_probs, sums, share, is_nested=self.stage.is_nested)
 
     def design_of(self, design_input: DesignInput, order: Order, scheme: Scheme, max_grade: int | None) -> Design:
-        """Return the design of a pool, or of what was gathered of a larger one; ``max_grade`` as in `design`."""
+        """Build the design of a pool, or of queries gathered from a larger one; ``max_grade`` as in `design`."""
         return Design(
             name=self.name,
             scheme=scheme,
@@ -281,7 +280,7 @@ class Method:
         )
 
     def looked(self, design: Design, weights: Sequence[float]) -> Design:
-        """Return a design of the method whose rates follow labels, where they do; ``weights`` ω of its targets."""
+        """Add the history of adaptive depth to a design, if the method has one; ``weights`` are of the targets."""
         if self.looks == "off":
             return design
         assert design.beliefs is not None
@@ -291,7 +290,7 @@ class Method:
     def _beliefs(
         self, targets: Sequence[Target], grade_probs: ArrayLike | GradeProbs | None, known: Ints, model: ModelOptions
     ) -> GradeProbs | None:
-        """Return what the method believes of the grades; nothing where it looks at no model."""
+        """Build the method's grade model; None if it uses none."""
         pool = targets[0].pool
         if not self.is_optimal and not self.stage.needs_model:
             return None
@@ -309,11 +308,12 @@ class Method:
                 f"method {self.name!r} needs a grade model: give grade_probs; passive and random need none"
             )
         names = ("node_weights", "factor", *(("extra_probs", "refit") if self.is_fitted else ()))
-        held: dict[str, Any] = {name: model[name] for name in names if name in model}  # type: ignore[literal-required]
-        return self.stage.model(GradeProbs.of(pool, grade_probs, known=known, **held))
+        options: dict[str, Any] = {name: model[name] for name in names if name in model}  # type: ignore[literal-required]
+        return self.stage.model(GradeProbs.of(pool, grade_probs, known=known, **options))
 
 
 def _paper(name: str, when: str, **choices: Any) -> Method:
+    """Define a method of the paper: draws with replacement, ratio estimator, independent grades."""
     paper: dict[str, Any] = {"scheme": Replacement, "is_fitted": False, "ignores_factor": True, "defensive_share": 0.0}
     return Method(name=name, when=when, **paper, **choices)
 
@@ -326,10 +326,10 @@ METHODS = {
     method.name: method
     for method in (
         _paper("passive", "the reference: queries drawn by traffic, judged whole", is_optimal=False),
-        _paper("active", "the paper's: a grade model is at hand and queries differ in cost"),
-        _paper("active_uniC", "active, but blind to cost: what a query costs is not known", ignores_cost=True),
-        _paper("active_uniD", "active without a grade model: nothing has been judged yet", ignores_model=True),
-        _levels("random", "no model: random queries, none twice, judged whole", WHOLE, is_optimal=False),
+        _paper("active", "the paper's: with a grade model, for queries that differ in cost"),
+        _paper("active_uniC", "as active, but ignores costs: for unknown costs of queries", ignores_cost=True),
+        _paper("active_uniD", "as active without a grade model: for a first sample", ignores_model=True),
+        _levels("random", "no model: random queries without replacement, judged whole", WHOLE, is_optimal=False),
         _levels("whole", "queries judged whole, with a model that need not be trusted", WHOLE),
         _levels("depth_plain", "as depth with a trusted model: exactly unbiased", DEPTH, is_fitted=False),
         _levels("depth", "best for ERR, RR, Success, nDCG, R, AP: lists judged to random depths", DEPTH),
@@ -337,11 +337,11 @@ METHODS = {
         _levels("items", "best for DCG, RBP, P: items judged where it matters", ITEMS),
     )
 }
-"""Every method by its name; `Method.when` says when to use it, as the module shows."""
+"""All methods by name; `Method.when` is one line on when to use each."""
 
 
 def default_method(*measures: Measure) -> Method:
-    """Return the most precise method for a measure that a bad grade model cannot spoil; of several one for them all.
+    """Return the most precise method for all given measures that a bad grade model cannot spoil.
 
     Examples
     --------
@@ -354,17 +354,17 @@ def default_method(*measures: Measure) -> Method:
 
 
 def fitting_methods(*measures: Measure) -> list[str]:
-    """Return the names of all methods that can estimate a measure, or every one of several."""
+    """List the methods that can estimate all given measures."""
     return [name for name, method in METHODS.items() if all(map(method.fits, measures))]
 
 
 def robust_methods(*measures: Measure) -> list[str]:
-    """Return the names of the methods for measures that a bad model cannot spoil: by levels, with a fit."""
+    """List the methods for measures that a bad model cannot spoil: sampling by levels with a fitted estimator."""
     return [name for name in fitting_methods(*measures) if METHODS[name].is_fitted]
 
 
 def find_method(name: str) -> Method:
-    """Return a method by its name, or say which there are."""
+    """Return a method by its name, or raise InputError with the known names."""
     if name not in METHODS:
         raise InputError(f"unknown method {name!r}; {did_you_mean(name, METHODS)}known: {', '.join(METHODS)}")
     return METHODS[name]

@@ -1,4 +1,4 @@
-"""How many threads one call takes."""
+"""Number of threads that one call may use."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 
 def n_threads() -> int:
-    """Return how many threads a call may take: all processors, or what ACTIVEEVAL_NUM_THREADS says, as on a worker.
+    """Return the number of threads of a call: ACTIVEEVAL_NUM_THREADS if set (as on a worker), else all processors.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Nodes of a query factor over grades: made of probabilities, taught by known grades, moved and turned round."""
+"""Nodes of a latent query factor over grades: build, reweight by known grades, shift and reverse."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from activeeval.core.pool import QueryPool
 from activeeval.core.types import Floats, Ints
 
 SHIFTS = (-4.0, -2.0, 2.0)
-"""Steps of the logits of p(y > k): down further than up, as a model that expects too much is the dangerous one."""
+"""Shifts of the logits of p(y > k): further down than up, because overestimates are the dangerous error."""
 _SMALLEST = 1e-6
 _LEAST_TURNED = 1e-3
-"""Probability that any grade has where a machine is turned round: what is sure of itself says nothing of the rest."""
+"""Least probability of any grade at the reversed nodes: a certain prediction carries no information on the others."""
 
 
 class Factor(Protocol):
-    """A query factor: makes nodes of grade probabilities, as `activeeval.core.grade_models.QueryFactor` does."""
+    """Interface of a query factor that builds nodes from probabilities: `activeeval.core.grade_models.QueryFactor`."""
 
     @property
     def node_weights(self) -> Floats: ...
@@ -33,7 +33,7 @@ class Factor(Protocol):
 
 
 def nodes_of(grade_probs: NDArray[np.float32], factor: Factor | None) -> Floats:
-    """Return the nodes of a model, shape (n_nodes, n_items, n_grades), their rows summing to 1 in 64 bits."""
+    """Build the nodes of a model, shape (n_nodes, n_items, n_grades), with rows normalized to 1 in 64 bits."""
     probs = np.asarray(grade_probs, dtype=np.float64)
     probs = np.asarray(probs / probs.sum(axis=-1, keepdims=True), dtype=np.float64)
     if factor is None:
@@ -46,7 +46,7 @@ def nodes_of(grade_probs: NDArray[np.float32], factor: Factor | None) -> Floats:
 
 
 def rounded_probs(pool: QueryPool, extra_probs: Sequence[ArrayLike], n_grades: int) -> NDArray[np.float32]:
-    """Return what other models say, rounded to 32 bits as a sample stores it, once it is seen to be probabilities."""
+    """Check the grade probabilities of other models and round them to 32 bits, as a sample stores them."""
     out = np.empty((len(extra_probs), pool.n_items, n_grades), dtype=np.float32)
     for rounded, grade_probs in zip(out, extra_probs, strict=True):
         probs = checked_nodes(pool, np.asarray(grade_probs, dtype=np.float32), None)[0][0]
@@ -57,7 +57,7 @@ def rounded_probs(pool: QueryPool, extra_probs: Sequence[ArrayLike], n_grades: i
 
 
 def informed_weights(offsets: Ints, nodes: Floats, weights: Floats, known: Ints) -> Floats:
-    """Return the weights of the nodes of every query once they have learned what is known, which settles its rows."""
+    """Compute each query's node weights given its known grades, and set the nodes' rows of known items to certainty."""
     of_queries = np.broadcast_to(weights, (offsets.size - 1, weights.size))
     if (known >= 0).any():
         of_queries = of_queries.copy()
@@ -67,7 +67,7 @@ def informed_weights(offsets: Ints, nodes: Floats, weights: Floats, known: Ints)
 
 
 def shifted_probs(probs: Floats) -> Floats:
-    """Return probabilities (n_items, n_grades) with the logits of p(y > k) moved by each of `SHIFTS`."""
+    """Shift grade probabilities (n_items, n_grades) up or down: the logits of p(y > k) move by each of `SHIFTS`."""
     out = np.empty((len(SHIFTS), *probs.shape))
     odds = np.clip(1.0 - np.cumsum(probs, axis=1)[:, :-1], _SMALLEST, 1 - _SMALLEST)
     odds /= 1.0 - odds
@@ -81,7 +81,7 @@ def shifted_probs(probs: Floats) -> Floats:
 
 
 def turned_probs(grade_probs: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return probabilities (n_items, n_grades) whose logits of p(y > k) lie as far beyond that of the mean of all."""
+    """Reverse grade probabilities (n_items, n_grades): mirror the logits of p(y > k) at the logit of their mean."""
     probs = np.asarray(grade_probs, dtype=np.float64)
     tails = 1.0 - np.cumsum(probs / probs.sum(axis=1, keepdims=True), axis=1)[:, :-1]
     tails = np.clip(tails, _SMALLEST, 1 - _SMALLEST)

@@ -1,4 +1,4 @@
-"""Orders: what may be judged, at which rate each place comes, what it costs. An order knows no measure."""
+"""Orders: the places that may be judged, with their sampling rates and costs; independent of any measure."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from activeeval.core.pool import QueryPool, pool_hashes
 from activeeval.core.types import Bools, Floats, Ints, Words
 
 LEAST_RATE = 1e-6
-"""However sure a model is, no query's rate is below a millionth of the largest: rounding excludes nobody."""
+"""Least rate of a query relative to the largest, however certain the model is: rounding excludes no query."""
 _RATE_BITS = 20
-"""Sums follow the order of rows, which moves their last bits (1e-15 of them): with 20 bits rates, and levels, stay."""
+"""Mantissa bits of rates. Sums depend on the order of rows in their last bits (1e-15 relative); 20 bits hide that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LargerPool:
-    """What an order that was gathered of a larger pool knows of that pool.
+    """Facts about the larger pool that an order was gathered from.
 
     Attributes
     ----------
     key : int
-        Of the sample that it was gathered for: with any other key, units would be missing.
+        Key of the sample that the order was gathered for: with any other key, units would be missing.
     horizon : float
-        All units of that key below this level are here.
+        All units of that key below this level are in the order.
     cost : float
-        What judging everything in the larger pool costs, in mean items.
+        Cost of judging everything in the larger pool, in mean items.
     """
 
     key: int
@@ -40,33 +40,34 @@ class LargerPool:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Order:
-    """Places to judge, query by query, with the rates at which they come.
+    """Places to judge, query by query, with their sampling rates. A place is the position of one item.
 
     Attributes
     ----------
     pool : QueryPool
     offsets, items : ndarray of int64
-        Places of each query, as positions on the flat item axis. Those that are never judged stand last.
+        Places of each query, as positions on the flat item axis. Places that are never judged come last.
     is_nested : bool
-        Whether a place comes after the place before it, so that a prefix is judged; else places come on their own.
+        True if a place is judged only together with all earlier ones of its query (a prefix), False if places are
+        sampled independently.
     query_probs : ndarray, shape (n_queries,)
         p(x) over the whole pool.
     costs, overheads : ndarray
-        Of judging each place, and of turning to each query, in mean items of the pool.
+        Cost of judging each place, and of opening each query, in mean items of the pool.
     query_rates : ndarray, shape (n_queries,)
-        r: query x is in the sample of level κ with probability min(1, κ r). 0 where nothing can be judged, infinite
-        where items come on their own and turning to the query is free.
+        r: query x is in the sample of level κ with probability min(1, κ r). 0 if nothing can be judged, infinite
+        if items are sampled independently and opening the query is free.
     place_rates : ndarray, shape (n_places,)
-        r_i ≤ r; 0 where the label is known, or cannot matter.
+        r_i ≤ r; 0 if the label is known or cannot matter.
     query_hashes, hashes : ndarray of uint64
-        Of the ids of queries and places.
+        Hashes of the ids of queries and places.
     larger_pool : LargerPool or None
-        Of an order that holds only what one sample of a larger pool needs.
+        Set if the order holds only what one sample of a larger pool needs.
     slopes, floors : ndarray, shape (n_places,), or None
-        Of a nested order what its rates are made of before they are made never to rise along a query: sqrt(V/λ),
-        pooled, and least rates.
+        For a nested order: the pooled sqrt(V/λ) and the least rates, from which the rates are made, before these are
+        made non-increasing along a query.
     dead : ndarray of bool, shape (n_places,), or None
-        Places whose labels can no longer change a value: they come as others do, cost nothing and are not judged.
+        Places whose labels can no longer change a value: they are sampled as others, cost nothing and are not judged.
     """
 
     pool: QueryPool
@@ -86,16 +87,16 @@ class Order:
     dead: Bools | None = None
 
     def check_key(self, key: np.uint64) -> None:
-        """Raise InputError where the order was gathered for the sample of another key."""
+        """Raise InputError if the order was gathered for the sample of another key."""
         if self.larger_pool is not None and int(key) != self.larger_pool.key:
             raise InputError(
-                f"these queries were gathered for the key {self.larger_pool.key}: another's are not all here"
+                f"these queries were gathered for the key {self.larger_pool.key}: another key needs further queries"
             )
 
     def check_whole(self) -> None:
-        """Raise InputError where the order does not hold all that may be judged."""
+        """Raise InputError if the order holds only a part of a larger pool."""
         if self.larger_pool is not None:
-            raise InputError("this order holds what one sample needs of a larger pool: it says nothing of other levels")
+            raise InputError("this order was gathered for one sample of a larger pool: other levels cannot be computed")
 
     @property
     def n_queries(self) -> int:
@@ -104,34 +105,34 @@ class Order:
 
     @cached_property
     def place_queries(self) -> Ints:
-        """The query of every place."""
+        """Query of every place."""
         return np.repeat(np.arange(self.n_queries), np.diff(self.offsets))
 
     @cached_property
     def numbers(self) -> Ints:
-        """The number of every place within its query, from 0."""
+        """Position of every place within its query, from 0."""
         return np.arange(self.items.size) - self.offsets[self.place_queries]
 
     @property
     def kernel_arrays(self) -> OrderArrays:
-        """What kernels find levels on."""
+        """Arrays with which kernels compute levels."""
         arrays = (self.offsets, self.query_rates, self.place_rates)
         return OrderArrays(*arrays, self.query_hashes, self.hashes, self.overheads, self.costs, self.is_nested)
 
     @property
     def is_open(self) -> Bools:
-        """Whether each query has something to judge."""
+        """True for each query that has something to judge."""
         return self.query_rates > 0
 
     @cached_property
     def cost(self) -> float:
-        """What judging everything costs, in mean items."""
+        """Cost of judging everything, in mean items."""
         if self.larger_pool is not None:
             return self.larger_pool.cost
         return float(self.costs[self.place_rates > 0].sum() + self.overheads.sum())
 
     def cost_of(self, queries: Ints, counts: Ints, places: Ints) -> float:
-        """Return what judging some places costs, in mean items, query by query added up as replications do."""
+        """Compute the cost of judging some places, in mean items, summed query by query exactly as replications do."""
         rows = np.repeat(np.arange(queries.size), counts)
         prices = np.zeros(queries.size)
         np.add.at(prices, rows, self.costs[places])
@@ -139,9 +140,9 @@ class Order:
 
     @cached_property
     def dearest_units(self) -> Floats:
-        """The dearest unit that can occur of each query, in mean items, shape (n_queries,).
+        """Cost of the most expensive possible unit of each query, in mean items, shape (n_queries,).
 
-        All places of a query may come together, with its overhead; where turning to it is free each comes alone.
+        With overhead a unit may hold all places of a query; without, each place is a unit of its own.
         """
         owners, costs = self.place_queries, np.where(self.place_rates > 0, self.costs, 0.0)
         together = np.bincount(owners, costs, minlength=self.n_queries) + self.overheads
@@ -151,9 +152,9 @@ class Order:
 
     @cached_property
     def two_dearest(self) -> float:
-        """What the two dearest units that may come at any level cost together, in mean items.
+        """Joint cost of the two most expensive units possible, in mean items.
 
-        Where turning to a query is free two of its places may be the first two of all.
+        Without overhead two places of one query may be the first two units.
         """
         is_free = np.isinf(self.query_rates)
         alone = self.costs[is_free[self.place_queries] & (self.place_rates > 0)]
@@ -161,13 +162,13 @@ class Order:
         return float(np.partition(units, max(units.size - 2, 0))[-2:].sum())
 
     def expected_cost(self, level: float) -> float:
-        """Return what the Poisson sample of a level costs on average, in mean items."""
+        """Compute the mean cost of the Poisson sample at a level, in mean items."""
         self.check_whole()
         arrays = (self.offsets, self.query_rates, self.place_rates, self.overheads, self.costs)
         return float(rates.expected_cost(*arrays, self.is_nested, level))
 
     def level_for(self, cost: float) -> float:
-        """Return the level whose sample costs so much on average; infinite where that pays for everything."""
+        """Compute the level whose sample has this mean cost; infinite if the cost pays for everything."""
         self.check_whole()
         if cost >= self.cost:
             return np.inf
@@ -175,10 +176,10 @@ class Order:
         return float(rates.level_of_cost(*arrays, self.is_nested, cost))
 
     def planned_variance(self, level: float, matters: Bools) -> float:
-        """Return what the variance at a level is proportional to, were all as the rates suppose.
+        """Compute the variance at a level up to a factor, if the model behind the rates is right.
 
-        Rates are sqrt(variance / cost) but for floors, so that is Σ r² cost (1/a − 1) over places, and over turning to
-        their queries.
+        Rates are sqrt(variance / cost) except for floors, so this is Σ r² cost (1/a − 1) over places, and over the
+        opening of their queries.
 
         Parameters
         ----------
@@ -196,7 +197,7 @@ class Order:
         return total
 
     def inclusion_probs(self, level: float) -> tuple[Floats, Floats]:
-        """Return the probability of every query, and of every place, to be judged at a level.
+        """Compute the probabilities that each query, and each place, is judged at a level.
 
         π and a, min(1, κ r); 0 where nothing is judged.
         """
@@ -207,17 +208,17 @@ class Order:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OrderPlaces:
-    """What an order is made of before its rates are known.
+    """The places of an order before their rates are computed.
 
     Attributes
     ----------
     offsets, items : ndarray of int64
     matters : ndarray of bool, shape (n_places,)
-        Whether the label of a place is wanted; such places come first in their query.
+        True if the label of a place is wanted; wanted places come first in their query.
     costs, overheads : ndarray
-        As in `Order`, but in the unit of the item costs; no overhead where nothing is wanted.
+        As in `Order`, but in the unit of the item costs; no overhead if nothing is wanted.
     hashes : (ndarray, ndarray) of uint64, or None
-        Of the ids of queries and items, where the pool has other names for them.
+        Hashes of the ids of queries and items, if the pool renames them.
     """
 
     pool: QueryPool
@@ -232,7 +233,7 @@ class OrderPlaces:
     def of(
         cls, pool: QueryPool, offsets: Ints, items: Ints, wanted: Bools, priority: Floats | None = None
     ) -> OrderPlaces:
-        """Return the places of items, wanted ones first, those of a higher priority the earlier.
+        """Arrange items as places of their queries: wanted ones first, then by descending priority.
 
         Parameters
         ----------
@@ -256,7 +257,7 @@ class OrderPlaces:
 
     @classmethod
     def of_order(cls, order: Order) -> OrderPlaces:
-        """Return the places of an order, those that may be judged wanted; costs are in mean items."""
+        """Return the places of an order with costs in mean items; places with a positive rate are wanted."""
         return cls(
             pool=order.pool,
             offsets=order.offsets,
@@ -272,22 +273,22 @@ class OrderPlaces:
 
     @property
     def cheapest(self) -> float:
-        """What the cheapest place costs; infinite where there is none."""
+        """Cost of the cheapest place; infinite if there are no places."""
         return float(self.costs.min(initial=np.inf))
 
     @cached_property
     def open_offsets(self) -> Ints:
-        """Where the wanted places of each query begin among all wanted places, shape (n_queries + 1,)."""
+        """Start of each query's wanted places among all wanted places, shape (n_queries + 1,)."""
         return np.concatenate(([0], np.cumsum(self.matters)))[self.offsets]
 
     @cached_property
     def open_queries(self) -> Ints:
-        """The query of every wanted place."""
+        """Query of every wanted place."""
         return np.repeat(np.arange(self.pool.n_queries), np.diff(self.open_offsets))
 
     @cached_property
     def open_costs(self) -> Floats:
-        """The cost of every wanted place."""
+        """Cost of every wanted place."""
         return self.costs[self.matters]
 
     def order(
@@ -300,14 +301,14 @@ class OrderPlaces:
         is_nested: bool,
         least: Floats | None = None,
     ) -> Order:
-        """Return the order whose rates are p times what is given for queries and for wanted places.
+        """Build the order whose rates are the query probability times the given values of queries and wanted places.
 
         Parameters
         ----------
         unit : float
             Cost of the mean item of the whole pool.
         least : ndarray, shape (n_wanted_places,), optional
-            Of a nested order the least rates of wanted places; its rates do not rise along a query.
+            Least rates of wanted places of a nested order, whose rates do not rise along a query.
         """
         slopes, floors = np.zeros((2, self.items.size))
         slopes[self.matters] = query_probs[self.open_queries] * of_open
@@ -337,7 +338,7 @@ class OrderPlaces:
         )
 
     def rates_unseen(self, query_rates: Floats, slopes: Floats, floors: Floats) -> Floats:
-        """Return the rates of places that no label has a part in, shape (n_places,)."""
+        """Compute the rates of places of a nested order before any label, shape (n_places,)."""
         n, wanted = self.items.size, np.diff(self.open_offsets)
         place_rates, nothing = np.empty(n), np.zeros(n, dtype=np.bool_)
         stops = np.full(wanted.size, n + 1)
@@ -349,6 +350,6 @@ class OrderPlaces:
 
 
 def rounded(rates_of_units: Floats) -> Floats:
-    """Return rates with `_RATE_BITS` bits; none that was as large as another is now smaller."""
+    """Round rates to `_RATE_BITS` bits of mantissa, which preserves ties."""
     mantissas, exponents = np.frexp(rates_of_units)
     return np.asarray(np.ldexp(np.round(np.ldexp(mantissas, _RATE_BITS)), exponents - _RATE_BITS))

@@ -1,12 +1,12 @@
 """The variance that a design plans for an estimate, as a curve over levels.
 
-Under a grade model places judged with probabilities a_i = min(1, T r_i) leave, by level T, the variance
+Under a grade model places judged with probabilities a_i = min(1, T r_i) leave, at level T, the variance
 
     V(T) = Σ_x p² [ V_0 (1/ρ − 1) + Σ_i V_i (1/a_i − 1) ]  =  Σ_{T r < 1} V / (T r)  −  Σ_{T r < 1} V,
 
-V_0 of the query itself and V_i what judging place i takes away (`activeeval.core.design.limits`). Rates that are alike
-share a bin, so that a curve is a few hundred sums, those of two parts of a pool add up, and any number of levels are
-looked up. All is exact but in the bin that 1/T lies in, whose terms are nearly 0.
+V_0 of the query itself and V_i the variance that judging place i removes (`activeeval.core.design.limits`). Similar
+rates share a bin: a curve is a few hundred sums, curves of two parts of a pool add up, and the variance at any number
+of levels is a table lookup. The result is exact except for the bin that contains 1/T, whose terms are nearly 0.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from activeeval.core.types import Floats
 
 _PER_OCTAVE = 32
-"""Bins of rates: within one they differ by 2.2 %, which bounds what is left out of it to that share of its Σ V."""
+"""Bins of rates per factor of 2: rates of a bin differ by 2.2 %, which bounds the error to that share of its Σ V."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +29,7 @@ class PlannedVariance:
     Attributes
     ----------
     bins : ndarray of int64, shape (n,)
-        Of rates from 2 ** (bin / 32) on, ascending.
+        Bin numbers, ascending; a bin holds rates from 2 ** (bin / 32) on.
     weighted, whole : ndarray, shape (n,)
         Σ p² V / r and Σ p² V of each bin.
     """
@@ -40,7 +40,7 @@ class PlannedVariance:
 
     @classmethod
     def of(cls, rates: Floats, variances: Floats) -> PlannedVariance:
-        """Return the curve of p² V (n,) that come at rates r (n,); what comes for sure, or never, leaves nothing.
+        """Build the curve of terms p² V (n,) with rates r (n,); terms sampled with certainty or never add nothing.
 
         Examples
         --------
@@ -56,6 +56,7 @@ class PlannedVariance:
 
     @classmethod
     def _added(cls, bins: NDArray[np.int64], weighted: Floats, whole: Floats) -> PlannedVariance:
+        """Build a curve, adding up entries of the same bin."""
         distinct, places = np.unique(bins, return_inverse=True)
         sums = np.zeros((2, distinct.size))
         np.add.at(sums[0], places, weighted)
@@ -68,11 +69,11 @@ class PlannedVariance:
 
     @classmethod
     def of_array(cls, array: Floats) -> PlannedVariance:
-        """Return the curve that `array` made an array of."""
+        """Rebuild a curve from the array that `array` wrote."""
         return cls(array[0].astype(np.int64), array[1], array[2])
 
     def __add__(self, other: PlannedVariance) -> PlannedVariance:
-        """Return the curve of two parts of a pool together."""
+        """Add the curves of two parts of a pool."""
         return self._added(
             np.concatenate((self.bins, other.bins)),
             np.concatenate((self.weighted, other.weighted)),
@@ -80,7 +81,7 @@ class PlannedVariance:
         )
 
     def at(self, levels: Floats) -> Floats:
-        """Return the variance at each level, never below 0; nothing is left where all comes for sure."""
+        """Evaluate the variance at each level; at least 0, and 0 if everything is sampled with certainty."""
         inverse = 1.0 / np.asarray(levels, dtype=np.float64)
         n = np.searchsorted(np.exp2(self.bins / _PER_OCTAVE), inverse)
         weighted, whole = (np.concatenate(([0.0], np.cumsum(each))) for each in (self.weighted, self.whole))

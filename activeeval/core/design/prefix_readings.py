@@ -1,4 +1,4 @@
-"""Readings of queries that are judged down to a depth, and what judged prefixes say of them."""
+"""Readings of queries judged down to a depth, and the totals of judged prefixes."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ from activeeval.core.types import Floats
 class PrefixReading(Reading):
     """A target on an order whose queries are judged down to a depth.
 
-    L̃ = m + Σ_{k ≤ depth} D_k / G_k, unbiased for any model.
+    A query's value is estimated by L̃ = m + Σ_{k ≤ depth} D_k / G_k, with the prediction m, the change D_k of the
+    expected value by the k-th label, and the probability G_k of judging it: unbiased for any model.
 
     Attributes
     ----------
     beliefs : GradeProbs
     lowest : ndarray, shape (n_places,)
-        f_k if every unknown item had the lowest grade.
+        f_k, the expected value after k labels, if every unknown item had the lowest grade.
     """
 
     beliefs: GradeProbs
@@ -37,20 +38,20 @@ class PrefixReading(Reading):
 
     @property
     def max_grade(self) -> int | None:
-        """The largest grade that the grade model knows."""
+        """Largest grade of the grade model."""
         return self.beliefs.max_grade
 
     @cached_property
     def regressors(self) -> Floats:
-        """What is known of every query for a regression, shape (n_queries, k).
+        """Regressors of every query, shape (n_queries, k), known before judging.
 
-        1, m(x), 0, which is the mean of h, and m(x) of other models.
+        1, m(x), 0 (the mean of h), and m(x) of other models.
         """
         m = self.predictions
         return np.column_stack((np.ones_like(m), m, np.zeros_like(m), *self._extra_predictions))
 
     def judge(self, labels: LabelsLike) -> ReadingJudge:
-        """Return what tells of any selection what judging it shows; see `Reading.judge`."""
+        """Build the judge that computes totals of selections under these labels; see `Reading.judge`."""
         merged, order = self._all_labels(labels), self.order
         drift = self.lowest - self.predictions[order.place_queries]
         if self.beliefs.refit is not None:
@@ -61,9 +62,14 @@ class PrefixReading(Reading):
 
 @dataclass(frozen=True, eq=False)
 class PrefixJudge(ReadingJudge):
-    """Judged prefixes.
+    """Totals of judged prefixes.
 
-    ``f`` holds what is expected of a query after each place, f_k; ``drift`` by how much the steps of h have moved it.
+    Attributes
+    ----------
+    f : ndarray, shape (n_places,)
+        Expected value of the query after the label of each place, f_k.
+    drift : ndarray, shape (n_places,)
+        Accumulated steps of the regressor h at each place.
     """
 
     reading: PrefixReading
@@ -71,7 +77,7 @@ class PrefixJudge(ReadingJudge):
     drift: Floats
 
     def totals(self, selection: Rows) -> JudgedTotals:
-        """Return what a selection shows; see `JudgedTotals`."""
+        """Compute the totals of a selection; see `JudgedTotals`."""
         order, n, width = self.reading.order, selection.queries.size, 1 + self.reading.regressors.shape[1]
         totals, within = np.empty((n, width)), np.empty((n, n_products(width)))
         totals[:, 1:] = self.reading.regressors[selection.queries]
@@ -82,10 +88,10 @@ class PrefixJudge(ReadingJudge):
 
 @dataclass(frozen=True, eq=False)
 class RefittedJudge(ReadingJudge):
-    """Judged prefixes whose values are expected as the labels of other queries of the sample have it.
+    """Totals of judged prefixes under a model refitted to the labels of other queries of the sample.
 
-    y is of the refitted model; m(x), whose sum over the pool is known, and h stay as they were before the sample. Any
-    model leaves y unbiased for L of a query, as long as the query's own labels have no part in it.
+    y uses the refitted model; m(x), whose sum over the pool is known, and h use the model from before the sample. Any
+    model leaves y unbiased for L of a query, as long as the query's own labels do not enter the model.
     """
 
     reading: PrefixReading
@@ -93,7 +99,7 @@ class RefittedJudge(ReadingJudge):
     drift: Floats
 
     def totals(self, selection: Rows) -> JudgedTotals:
-        """Return what selections show; see `JudgedTotals`."""
+        """Compute the totals of selections; see `JudgedTotals`."""
         owners = getattr(selection, "owners", np.zeros(selection.queries.size, dtype=np.int64))
         width = 1 + self.reading.regressors.shape[1]
         totals, within = np.empty((owners.size, width)), np.empty((owners.size, n_products(width)))
@@ -101,11 +107,11 @@ class RefittedJudge(ReadingJudge):
         for owner in np.unique(owners):
             rows, places = owners == owner, selection.places[of_places == owner]
             part = SelectedRows(selection.queries[rows], selection.levels[rows], selection.counts[rows], places)
-            totals[rows], within[rows] = self._shown(part, width)
+            totals[rows], within[rows] = self._totals_of(part, width)
         return JudgedTotals(totals=totals, within=within)
 
-    def _shown(self, taken: SelectedRows, width: int) -> tuple[Floats, Floats]:
-        """Return what one selection shows, with the labels of the rest of it taken into account."""
+    def _totals_of(self, taken: SelectedRows, width: int) -> tuple[Floats, Floats]:
+        """Compute the totals of one selection, with the model refitted to its other queries."""
         reading, order = self.reading, self.reading.order
         items = order.items[taken.places]
         plain = items[(self.labels.grades[items] >= 0) & ~np.isin(items, self.labels.items)]
@@ -118,7 +124,7 @@ class RefittedJudge(ReadingJudge):
         depths[taken.queries] = taken.counts
         places = (reading.target, beliefs, order.offsets, order.items)
         m, f = expectations_of(*places, self.labels, taken.queries, depths)
-        # the steps that h is made of stay those of before the sample: any will do, and these are at hand
+        # h keeps the steps of the model from before the sample: any steps are valid, and these are already computed
         totals, within = np.empty((taken.queries.size, width)), np.empty((taken.queries.size, n_products(width)))
         totals[:, 1:] = reading.regressors[taken.queries]
         rates = Rates(order.query_rates, order.place_rates)

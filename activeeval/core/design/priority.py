@@ -1,15 +1,15 @@
-"""Priority sampling: so many of a list, with probability proportional to size, by numbers that stay.
+"""Priority sampling: a fixed number of units with probability proportional to size, with permanent random numbers.
 
-Each of N things has a size f > 0 and a number u in (0, 1) for good. Its level is u / f; the n of the lowest levels are
-the sample, and T is the level of the next one. At T the sample is as a Poisson sample with
+Each of N units has a size f > 0 and a permanent number u in (0, 1). Its level is u / f; the n units with the lowest
+levels are the sample, and T is the level of the next one. Given T the sample behaves as a Poisson sample with
 
     π = min(1, f T),    weight f / π = max(f, 1 / T).
 
-T does not change when the level of a thing in the sample is lowered, so E[1 / π; in the sample] = 1 exactly, and with
-the same argument for two things, E[1 / (π_i π_j); both in it] = 1: totals are unbiased, and Σ (1 − π) / π² y² over the
+T does not change when the level of a sampled unit is lowered, so E[1 / π; in the sample] = 1 exactly, and by the same
+argument for two units, E[1 / (π_i π_j); both in it] = 1: totals are unbiased, and Σ (1 − π) / π² y² over the
 sample is unbiased for their variance, from n = 2 on (Duffield, Lund and Thorup, JACM 2007; levels as in
-`activeeval.core.kernels.levels`). As numbers stay, two lists that share most of their sizes share most of their
-samples.
+`activeeval.core.kernels.levels`). Because numbers are permanent, two lists that share most of their sizes share most
+of their samples.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ import numpy as np
 from activeeval.core.types import Floats, Ints
 
 FEWEST = 2
-"""Of a stratum: one alone tells nothing of how its kind differ."""
+"""Fewest units of a stratum: a single one gives no estimate of the variance within it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PrioritySample:
-    """What priority sampling drew.
+    """Units drawn by priority sampling.
 
     Attributes
     ----------
     places : ndarray of int64, shape (n,)
-        Of what was drawn, by level.
+        Indices of the drawn units, by level.
     probs, weights : ndarray, shape (n,)
-        π of each, and f / π: as often as it stands for.
+        π of each, and the weight f / π.
     threshold : float
-        T; infinite where all were drawn.
+        T; infinite if all units were drawn.
     """
 
     places: Ints
@@ -46,14 +46,14 @@ class PrioritySample:
 
 
 def priority_sample(sizes: Floats, numbers: Floats, n: int) -> PrioritySample:
-    """Draw ``n``, or all there are, with probability proportional to size.
+    """Draw ``n`` units (all, if there are fewer) with probability proportional to size.
 
     Parameters
     ----------
     sizes : ndarray, shape (n_all,)
         Positive.
     numbers : ndarray, shape (n_all,)
-        A number in (0, 1) of each, for good.
+        Permanent number in (0, 1) of each unit.
 
     Examples
     --------
@@ -74,21 +74,21 @@ def priority_sample(sizes: Floats, numbers: Floats, n: int) -> PrioritySample:
 
 
 def allocated(n: int, shares: Floats, counts: Ints) -> Ints:
-    """Return how many are drawn in each stratum, in proportion to its share, shape (n_strata,).
+    """Allocate a sample of n units to strata in proportion to their shares; shape (n_strata,).
 
-    At least two of each and at most all of it; what a stratum does not hold goes to the others, and what is left of
-    whole numbers to the largest remainders. ``shares`` are F for proportional allocation, F σ for Neyman's, F being
-    what a stratum has of the traffic and σ the standard deviation of values within it.
+    Each stratum gets at least two units and at most all of its own; a stratum's excess goes to the others, and the
+    rest from rounding down to the largest remainders. ``shares`` are F for proportional allocation and F σ for
+    Neyman's, with F the stratum's share of the traffic and σ the standard deviation of values within it.
 
     Parameters
     ----------
     n : int
-        In all; all there are where it is more. Where it does not pay for two of each, strata of a larger share come
-        first.
+        Total sample size; all units if there are fewer. If it is too small for two per stratum, strata with larger
+        shares come first.
     shares : ndarray, shape (n_strata,)
         Not negative.
     counts : ndarray of int64, shape (n_strata,)
-        How many there are in each.
+        Number of units in each stratum.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def allocated(n: int, shares: Floats, counts: Ints) -> Ints:
         is_bound = is_open & ((wanted > counts) | (wanted < least))
         if not is_bound.any():
             break
-        # first those beyond what they hold: what they leave may lift others above the least
+        # cap strata at their size first: their excess may lift others above the minimum
         beyond = is_open & (wanted > counts)
         fixed = beyond if beyond.any() else is_bound
         wanted[fixed] = np.clip(wanted[fixed], least[fixed], counts[fixed])

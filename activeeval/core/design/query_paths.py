@@ -1,7 +1,7 @@
-"""How far the paths of queries are known: rates that labels made as they stood then, and which places were asked.
+"""Known part of the paths of queries: rates fixed by the labels of their time, and the batch that requested each place.
 
-A rate is made once, from the labels that stood when the next place was drawn, and never again: a correction changes
-what is expected of a query, and not with which probability its places came.
+A rate is fixed once, by the labels known when the next place was drawn. A later correction of a label changes the
+expected value of a query, not the probability with which its places were sampled.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from activeeval.core.types import Bools, Floats, Ints
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class QueryPaths:
-    """What is known so far of an order whose rates follow labels.
+    """Known part of an order whose rates follow labels.
 
     Attributes
     ----------
     rates : ndarray, shape (n_places,)
-        Of places, as far as they are known; 0 of others.
+        Rates of places as far as they are fixed; 0 otherwise.
     living : ndarray of int64, shape (n_queries,)
-        Of how many places of each query labels are asked; all that may be judged unless its value was seen to stop.
+        Number of places of each query whose labels are requested; all that may be judged unless no further label can
+        change its value.
     batches : ndarray of int64, shape (n_places,)
-        In which batch each place was asked, from 1; 0 where it was not.
+        Batch in which each place was requested, from 1; 0 if it was not.
     """
 
     rates: Floats
@@ -39,7 +40,7 @@ class QueryPaths:
 
     @classmethod
     def begun(cls, history: History, order: Order) -> Self:
-        """Return what is known before any label: the rates of the places down to the first look."""
+        """Build the paths before any label: the rates of places up to the first re-planning are known."""
         n_looks = np.concatenate(([0], np.cumsum(history.looks)))
         is_known = n_looks[:-1] == n_looks[order.offsets[order.place_queries]]
         nothing = np.zeros(order.items.size, dtype=np.int64)
@@ -47,35 +48,35 @@ class QueryPaths:
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Return the paths that `arrays` made arrays of."""
+        """Rebuild paths from the arrays that `arrays` wrote."""
         columns = {name: arrays[f"paths.{name}"] for name in ("rates", "living", "batches")}
         return cls(**columns)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return it as arrays, for a sample's file."""
+        """Return the paths as arrays, for a sample's file."""
         columns = {"rates": self.rates, "living": self.living, "batches": self.batches}
         return {f"paths.{name}": array for name, array in columns.items()}
 
     @property
     def n_batches(self) -> int:
-        """How many there were."""
+        """Number of batches so far."""
         return int(self.batches.max(initial=0))
 
     def n_known(self, order: Order) -> Ints:
-        """Return of how many places of each query the rates are known, its first ones, shape (n_queries,)."""
+        """Count the first places of each query whose rates are known, shape (n_queries,)."""
         return np.bincount(order.place_queries, self.rates > 0, minlength=order.n_queries).astype(np.int64)
 
     def is_whole(self, order: Order) -> bool:
-        """Whether no label has a say in any further rate."""
+        """True if all rates are fixed, so that no label changes any further rate."""
         return bool((self.n_known(order) == wanted_of(order)).all())
 
     def depths(self, order: Order, settled: Bools) -> Ints:
-        """Return how many places of each query, its first ones, were asked and judged, shape (n_queries,).
+        """Count the first places of each query that were requested and judged, shape (n_queries,).
 
         Parameters
         ----------
         settled : ndarray of bool, shape (n_items,)
-            Items that are judged, or cannot be.
+            Items that are judged or cannot be judged.
         """
         is_open = ~(settled[order.items] & (self.batches > 0))
         n_open = np.concatenate(([0], np.cumsum(is_open)))
@@ -83,20 +84,20 @@ class QueryPaths:
         return np.bincount(order.place_queries, leading, minlength=order.n_queries).astype(np.int64)
 
     def extended(self, history: History, seen: LabelsSoFar) -> Self:
-        """Return what is known once labels have been looked at, as deep as `depths` has it."""
+        """Fix further rates from labels, down to the depths that have been judged."""
         order, known = seen.order, self.n_known(seen.order)
         goes_on = (known < seen.wanted) & (seen.depths >= known)
         if not goes_on.any():
             return self
         rates, living = history.path(seen.of(goes_on), self.rates)
         of_places = goes_on[order.place_queries]
-        living = np.where(goes_on, np.maximum(living, seen.depths), self.living)  # what was asked counts as it did
+        living = np.where(goes_on, np.maximum(living, seen.depths), self.living)  # judged places keep counting
         return replace(self, rates=np.where(of_places, rates, self.rates), living=living)
 
     def standing(self, history: History, seen: LabelsSoFar) -> Ints:
-        """Return of how many places of each query labels are asked as labels stand now, shape (n_queries,).
+        """Count the places of each query whose labels are requested under the current labels, shape (n_queries,).
 
-        A correction may undo a stop: what was dead behind it is to be asked then, as far down as it came.
+        A correction may undo a stop: dead places behind it are then requested, as far down as they were sampled.
         """
         is_stopped = self.living < seen.wanted
         if not is_stopped.any():
@@ -106,7 +107,7 @@ class QueryPaths:
         return np.where(is_stopped, still, self.living)
 
     def asking(self, places: Ints) -> Self:
-        """Return what is known once one more batch asks for some places."""
+        """Return the paths after one more batch requests some places."""
         batches = self.batches.copy()
         batches[places] = self.n_batches + 1
         return replace(self, batches=batches)

@@ -1,4 +1,4 @@
-"""From variances and costs to rates: with replacement, or those of the order that levels are made of."""
+"""Sampling rates from variances and costs: draw probabilities with replacement, or the rates of an order."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from activeeval.core.kernels import rates as kernel
 from activeeval.core.types import Floats
 
 LEAST_STAGE_SHARE = 0.05
-"""What items leave to a query's own stage, as a share of its variance: a model that thinks nothing is left is wrong."""
+"""Least share of a query's variance left to its own stage after its items: a model that leaves none is wrong."""
 
 SIGNED = -1e6
-"""The share that leaves V_0 its sign: below 0 where items of a query cancel in a difference. No query's whole variance
-then counts as less than a millionth of its items', for one that is exactly 0 would never be judged."""
+"""Least share that keeps the sign of V_0, which is below 0 if items of a query cancel in a difference. The variance of
+a whole query then counts as at least a millionth of its items', because a query with 0 would never be judged."""
 
 
 def optimal_sampling_probs(query_probs: ArrayLike, spread: ArrayLike, costs: ArrayLike) -> Floats:
-    """Return the sampling probabilities with which the estimate of a budget varies least.
+    """Compute the draw probabilities that minimize the variance of the estimate for a given budget.
 
     q ∝ p sqrt(spread / λ), Theorems 1 and 2 and Corollary 1, eqs. (16), (17).
 
@@ -32,9 +32,9 @@ def optimal_sampling_probs(query_probs: ArrayLike, spread: ArrayLike, costs: Arr
         p(x).
     spread : array of float, shape (n_queries,)
         E[(L − R_θ)² | x; θ] or E[(δ − Δ_θ)² | x; θ]. Its square root counts as at least a millionth of the
-        largest, so that rounding excludes nobody; where all are 0, q ∝ p / sqrt(λ). A model that is
-        sure of a query (as of equal lists where Δ_θ is near 0) leaves it a tiny q and a huge weight:
-        `defended` bounds it.
+        largest, so that rounding excludes no query; if all are 0, q ∝ p / sqrt(λ). A model that is
+        certain of a query (as of equal lists where Δ_θ is near 0) gives it a tiny q and a huge weight:
+        `defended` bounds the weight.
     costs : array of float, shape (n_queries,)
         λ(x), positive.
 
@@ -56,27 +56,27 @@ def optimal_sampling_probs(query_probs: ArrayLike, spread: ArrayLike, costs: Arr
 
 
 def defended(sampling_probs: Floats, query_probs: Floats, share: float) -> Floats:
-    """Leave a share of sampling probabilities to traffic, so that no importance weight gets too large.
+    """Mix draw probabilities with the query probabilities, (1 − ε) q + ε p, to bound importance weights.
 
-    (1 − ε) q + ε p: no weight exceeds 1/ε, however wrong the model is.
+    No weight exceeds 1/ε, however wrong the model is.
     """
     return (1 - closed_share(share, "the defensive share")) * sampling_probs + share * query_probs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Variances:
-    """What the targets' values vary by, per query and per wanted place.
+    """Variance components of the targets' values, per query and per wanted place.
 
     Attributes
     ----------
     of_query : ndarray, shape (n_queries,)
-        Var[L | x], in a nested order none of it beside the places.
+        Var[L | x]; in a nested order all of it belongs to the places.
     of_open : ndarray, shape (n_wanted_places,)
-        What judging each place takes away.
+        Variance that judging each place removes.
     least_shares : ndarray, shape (n_wanted_places,)
         Least probability of a place once its query is in the sample, whatever the model says.
     misplaced : float
-        Share of what the places of a query take away that the model may see at the wrong ones.
+        Share of the variance removed by a query's places that the model may assign to the wrong places.
     """
 
     of_query: Floats
@@ -85,7 +85,7 @@ class Variances:
     misplaced: float = 0.0
 
     def mixed_with(self, other: Variances, share: float) -> Variances:
-        """Return the weighted mean with what others vary by; least shares stay.
+        """Compute the weighted mean with other variances; least shares stay.
 
         Examples
         --------
@@ -99,7 +99,7 @@ class Variances:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ratios:
-    """Square roots of variance over cost, pooled, of queries and wanted places."""
+    """Square roots of the pooled ratios of variance to cost, of queries and wanted places."""
 
     of_query: Floats
     of_open: Floats
@@ -107,17 +107,17 @@ class Ratios:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RelativeRates:
-    """How the rates of queries and wanted places compare.
+    """Rates of queries and wanted places relative to each other.
 
     Attributes
     ----------
     ratios : Ratios
     least_shares : ndarray, shape (n_wanted_places,)
-        Of each place once its query is in.
+        Least probability of each place once its query is in the sample.
     weighs_costs : bool
-        Whether the ratios are of variance to cost; else all are alike.
+        True if the ratios are of variance to cost; False if all are equal.
     is_doubted : bool
-        Whether the variance may lie at any place of a query: none then falls below what the least query gets.
+        True if the variance may lie at any place of a query: no place's rate is then below the least query rate.
     """
 
     ratios: Ratios
@@ -129,7 +129,7 @@ class RelativeRates:
 def of_stage(
     places: OrderPlaces, variances: Variances, *, is_nested: bool, least_share: float = LEAST_STAGE_SHARE
 ) -> Floats:
-    """Return what is left to each query's own stage: of items on their own nothing where turning to it is free."""
+    """Compute the variance left to each query's own stage; 0 for independently sampled items without overhead."""
     if is_nested:
         return variances.of_query
     of_places = np.bincount(places.open_queries, variances.of_open, minlength=variances.of_query.size)
@@ -140,7 +140,7 @@ def of_stage(
 def variance_terms(
     places: OrderPlaces, variances: Variances, query_probs: Floats, *, is_nested: bool
 ) -> tuple[Floats, Floats]:
-    """Return what the variance of an estimate is made of: p² V_0 (n_queries,) and p² V_i (n_wanted_places,)."""
+    """Compute the variance terms of an estimate: p² V_0 (n_queries,) and p² V_i (n_wanted_places,)."""
     of_query = of_stage(places, variances, is_nested=is_nested, least_share=SIGNED)
     return query_probs**2 * of_query, query_probs[places.open_queries] ** 2 * variances.of_open
 
@@ -148,7 +148,7 @@ def variance_terms(
 def pooled(
     places: OrderPlaces, variances: Variances, *, is_nested: bool, least_share: float = LEAST_STAGE_SHARE
 ) -> Ratios:
-    """Return sqrt(variance / cost), pooled: no place's exceeds its query's or, nested, the place's before."""
+    """Compute pooled sqrt(variance / cost): no place exceeds its query or, if nested, the place before it."""
     offsets, costs = places.open_offsets, places.open_costs
     of_query = np.zeros(offsets.size - 1)
     if is_nested:
@@ -159,14 +159,14 @@ def pooled(
     else:
         of_open = variances.of_open / costs
         np.maximum.at(of_query, places.open_queries, of_open)
-        if places.overheads.any():  # else there is nothing to pool, and no sort to compile
+        if places.overheads.any():  # without overheads there is nothing to pool: skip compiling the sort
             stage_variances = of_stage(places, variances, is_nested=False, least_share=least_share)
             kernel.pool_star(offsets, variances.of_open, costs, stage_variances, places.overheads, of_query, of_open)
     return Ratios(np.sqrt(of_query), np.sqrt(of_open))
 
 
 def weighed(places: OrderPlaces, ratios: Ratios, query_probs: Floats) -> tuple[Floats, Floats]:
-    """Return Σ cost p rate and Σ cost p of every query and its wanted places, shape (n_queries,) each."""
+    """Compute Σ cost p rate and Σ cost p of every query with its wanted places, shape (n_queries,) each."""
     owners, n = places.open_queries, query_probs.size
     top = np.bincount(owners, places.open_costs * ratios.of_open, minlength=n) + places.overheads * ratios.of_query
     bottom = np.bincount(owners, places.open_costs, minlength=n) + places.overheads
@@ -176,7 +176,7 @@ def weighed(places: OrderPlaces, ratios: Ratios, query_probs: Floats) -> tuple[F
 def variance_left(
     places: OrderPlaces, variances: Variances, ratios: Ratios, query_probs: Floats, *, is_nested: bool
 ) -> float:
-    """Return the variance that rates leave where none is clipped: Σ p V / rate over queries and wanted places."""
+    """Compute the variance of the estimate at unclipped rates: Σ p V / rate over queries and wanted places."""
     owners = places.open_queries
     of_query = of_stage(places, variances, is_nested=is_nested)
     left = 0.0
@@ -192,7 +192,7 @@ def variance_left(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateSums:
-    """What the rates of a query depend on beside the query itself: sums over the whole pool, part by part.
+    """Sums over the whole pool on which the rates of every query depend; those of two parts add up.
 
     Attributes
     ----------
@@ -200,13 +200,13 @@ class RateSums:
         Σ p: 1, or in a unit that all parts share.
     n_queries, n_items : int
     item_costs : float
-        Σ of the costs of all items, in their own unit, as is all that follows.
+        Σ of the costs of all items, in their own unit, like all costs below.
     cost : float
-        Of judging everything that is wanted.
+        Cost of judging everything that is wanted.
     top, bottom : float
-        Σ cost p rate and Σ cost p over all that is wanted; their ratio is the mean rate.
+        Σ cost p rate and Σ cost p over everything that is wanted; their ratio is the mean rate.
     largest : float
-        Largest rate of a query; 0 where nothing varies, all rates then count as equal.
+        Largest rate of a query; 0 if nothing varies: all rates then count as equal.
     """
 
     weight: float
@@ -220,7 +220,7 @@ class RateSums:
 
     @classmethod
     def of(cls, places: OrderPlaces, ratios: Ratios, query_probs: Floats) -> RateSums:
-        """Return the sums over a pool or a part of one."""
+        """Compute the sums over a pool or a part of one."""
         # exactly rounded sums do not depend on the order of the queries
         top, bottom = (math.fsum(part.tolist()) for part in weighed(places, ratios, query_probs))
         return cls(
@@ -235,25 +235,25 @@ class RateSums:
         )
 
     def __add__(self, other: RateSums) -> RateSums:
-        """Return the sums over two parts together."""
+        """Add the sums of two parts."""
         added = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)}
         return RateSums(**added | {"largest": max(self.largest, other.largest)})
 
     @property
     def unit(self) -> float:
-        """The cost of the mean item."""
+        """Cost of the mean item."""
         return self.item_costs / self.n_items
 
     @property
     def mean_rate(self) -> float:
-        """The mean rate of all that is wanted, weighed by cost and p; 0 where nothing is wanted."""
+        """Mean rate of everything that is wanted, weighted by cost and p; 0 if nothing is wanted."""
         return self.top / self.bottom if self.bottom > 0 else 0.0
 
 
 def order_of(
     places: OrderPlaces, rates: RelativeRates, query_probs: Floats, sums: RateSums, share: float, *, is_nested: bool
 ) -> Order:
-    """Return the order whose rates are p sqrt(variance / cost), however sure the model is not below floors.
+    """Build the order with rates p sqrt(variance / cost), bounded below however certain the model is.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def order_of(
     sums : RateSums
         Over the whole pool.
     share : float
-        Least rate of a query, and of items that come on their own, as a share of the mean one.
+        Least rate of a query, and of independently sampled items, as a share of the mean one.
     """
     of_query, of_open, largest = rates.ratios.of_query, rates.ratios.of_open, sums.largest
     owners = places.open_queries
@@ -271,7 +271,7 @@ def order_of(
     floor = max(share * sums.mean_rate, LEAST_RATE * largest)
     of_query = np.maximum(of_query, floor)
     least = rates.least_shares * of_query[owners]
-    if not is_nested:  # with little overhead a query's rate is high: its best item says what an item deserves
+    if not is_nested:  # with little overhead a query's rate is high: bound its items by the rate of its best item
         best = np.zeros_like(of_query)
         np.maximum.at(best, owners, of_open)
         least = np.maximum(rates.least_shares * np.minimum(best, of_query)[owners], floor)
@@ -279,7 +279,7 @@ def order_of(
         least = np.maximum(least, floor)
     if not is_nested:
         of_open = np.clip(of_open, least, of_query[owners])
-    # costs of places are as they came: rates are per mean item, whatever their unit
+    # costs of places have the caller's unit; rates are per mean item
     scale = math.sqrt(sums.unit) if rates.weighs_costs and sums.largest > 0 else 1.0
     return places.order(
         query_probs, scale * of_query, scale * of_open, sums.unit, is_nested=is_nested, least=scale * least

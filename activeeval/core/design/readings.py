@@ -1,7 +1,7 @@
-"""Readings: a target on an order, what a grade model predicts of it, and what judged places say of it.
+"""Readings: a target on an order, with the predictions of the grade model and the totals of judged places.
 
 An order may be read for any target whose items it can judge, any number of times. A reading holds what the
-estimator needs beside the labels: predictions, and the totals of its regressors over the pool.
+estimator needs besides the labels: predictions, and the totals of its regressors over the pool.
 """
 
 from __future__ import annotations
@@ -30,39 +30,39 @@ Rows = Selection | Selections
 
 
 class VarianceModel(Protocol):
-    """What says how a target's values vary: a stage."""
+    """Interface that predicts the variances of a target's values; implemented by stages."""
 
     def model(self, beliefs: GradeProbs) -> GradeProbs:
-        """Return the beliefs to predict with."""
+        """Return the grade model to predict with."""
 
     def variances(self, target: Target, places: OrderPlaces, beliefs: Any) -> Variances:
-        """Return what a target's value varies by."""
+        """Compute the variances of a target's values."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Reading:
-    """A target on an order, its queries judged whole.
+    """A target on an order whose queries are judged whole.
 
     Attributes
     ----------
     target : Target
     order : Order
     known : ndarray of int64, shape (n_items,)
-        Grades that are known beforehand, −1 where there is none.
+        Grades known beforehand, −1 for unknown.
     predictions : ndarray, shape (n_queries,)
-        m(x) = E[L | x] given what is known; NaN without a grade model.
+        m(x) = E[L | x] given the known grades; NaN without a grade model.
     beliefs : GradeProbs or None
-        The grade model: what cannot be judged is as it expects, without one of no gain.
+        The grade model. Items that cannot be judged count with its expectation, or with no gain without a model.
     stage : VarianceModel
-        What is judged of a query: says how values vary.
+        What is judged of a query; predicts the variances of values.
     drawn_with : GradeProbs or None
-        What the rates of the order were made with, where that is not what predicts.
-    plan : Planned or None
-        What the design planned for this target, where that is at hand.
+        The grade model from which the order's rates were computed, if it differs from ``beliefs``.
+    plan : PlannedVariance or None
+        The variance that the design planned for this target, if already computed.
     larger_pool_sums : PoolSums or None
-        Of the larger pool, where the order was gathered of one.
+        Sums over the larger pool, if the order was gathered from one.
     scale : int or None
-        The largest grade of the design, which is what there is where neither measure nor grade model knows one.
+        The largest grade of the design, used if neither measure nor grade model defines one.
     """
 
     target: Target
@@ -79,69 +79,69 @@ class Reading:
 
     @property
     def max_grade(self) -> int | None:
-        """The largest grade that the measure, or the grade model, knows; None where both take any."""
+        """Largest grade of the measure; None if it accepts any."""
         return self.target.measure.max_grade
 
     @cached_property
     def limits(self) -> tuple[float, float]:
-        """Lowest and highest of what the target can be; infinite where a part of the pool does not tell."""
+        """Lowest and highest possible value of the target; infinite if a part of a pool does not determine them."""
         if self.order.larger_pool is not None and self.target.measure.cutoff is None:
             return UNLIMITED
         return self.target.limits(self.largest_grade)
 
     @property
     def largest_grade(self) -> int | None:
-        """The largest grade that an item can have, by what knows one first: measure or grade model, design."""
+        """Largest grade that an item can have: that of the measure or grade model, else of the design."""
         return self.scale if self.max_grade is None else self.max_grade
 
     @cached_property
     def query_probs(self) -> Floats:
-        """Probability p of every query among those that the question is about, shape (n_queries,)."""
+        """Probability p of every query within the target's segment, shape (n_queries,); 0 outside."""
         within, p = self.target.within, self.order.query_probs
         if within is None:
             return p
         probs = np.where(within, p, 0.0)
         probs /= probs.sum()
-        probs.setflags(write=p.flags.writeable)  # kernels are compiled once for both
+        probs.setflags(write=p.flags.writeable)  # same flags as p: kernels are compiled once for both
         return probs
 
     @cached_property
     def settled_values(self) -> Floats:
-        """Value of every query from the known grades alone: exact where nothing can be judged."""
+        """Value of every query from the known grades alone: exact if nothing can be judged."""
         return self.target.values(self.known)
 
     @cached_property
     def is_open(self) -> NDArray[np.bool_]:
-        """Whether an unknown label can change each query's value, shape (n_queries,)."""
+        """True for each query whose value an unknown label can change, shape (n_queries,)."""
         unknown = self.target.matters & (self.known < 0)
         return np.bincount(self.target.pool.item_queries, unknown, minlength=self.order.n_queries) > 0
 
     @cached_property
     def least_rates(self) -> Floats:
-        """The least rate of each query's places that matter, shape (n_queries,); infinite where none does."""
+        """Least rate of each query's places that matter, shape (n_queries,); infinite if none matters."""
         order, least = self.order, np.full(self.order.n_queries, np.inf)
         matters = self.target.matters[order.items] & (order.place_rates > 0)
         np.minimum.at(least, order.place_queries[matters], order.place_rates[matters])
         return least
 
     def settled_by(self, selection: Rows) -> NDArray[np.bool_]:
-        """Return which selected queries are certain at the selection's level: all that matters has probability 1.
+        """Flag selected queries that are certain at the selection's level: all places that matter have probability 1.
 
-        Such a query is always among the selected: its numbers are below 1, all its places below level 1 / rate.
+        Such a query is always selected: its numbers are below 1, all its places below level 1 / rate.
         """
         return self.is_open[selection.queries] & (selection.levels * self.least_rates[selection.queries] >= 1)
 
     def chosen_by_chance(self, selection: Rows) -> NDArray[np.bool_]:
-        """Return which selected queries are open, something of them judged, and not certain: the rows of estimators."""
+        """Flag selected queries that are open, partly judged and not certain: the rows of estimators."""
         is_judged = self.is_open[selection.queries] & (selection.counts > 0)
         return np.asarray(is_judged & ~self.settled_by(selection))
 
     def left_to_chance(self, level: float) -> Floats:
-        """Return how much of an estimate chance leaves open at a level, by query, shape (n_queries,).
+        """Compute the variance that sampling leaves at a level, up to a factor, by query, shape (n_queries,).
 
-        p² Σ c² (1/a − 1) of every query's places.
+        p² Σ c² (1/a − 1) over every query's places.
 
-        c is what a place's rank is worth in the target, so these compare as the variances of the queries do where all
+        c is the weight of a place's rank in the target, so the values compare as the variances of the queries do if all
         labels are equally uncertain.
         """
         order, n = self.order, self.order.n_queries
@@ -152,23 +152,23 @@ class Reading:
 
     @cached_property
     def known_values(self) -> Floats:
-        """What the known grades of each query are worth beside what is estimated of it, shape (n_queries,); 0 here."""
+        """Contribution of known grades added to each query's estimate, shape (n_queries,); 0 for whole queries."""
         return np.zeros(self.order.n_queries)
 
     @cached_property
     def regressors(self) -> Floats:
-        """What is known of every query for a regression, shape (n_queries, k): 1, m(x), and that of other models."""
+        """Regressors of every query, (n_queries, k): 1, the predicted value, and that of other models."""
         columns = (np.ones_like(self.predictions), np.nan_to_num(self.predictions))
         return np.column_stack((*columns, *self._extra_predictions))
 
     @property
     def _extra_predictions(self) -> list[Floats]:
-        """E[L | x] of every query under each of the other models."""
+        """Expected value of every query under each of the other models."""
         return [] if self.beliefs is None else [self.target.moments(probs).mean for probs in self.beliefs.extra_models]
 
     @cached_property
     def pool_sums(self) -> PoolSums:
-        """What an estimate needs of all queries of the pool, or of the larger one that the order was gathered of."""
+        """Sums over all queries of the pool, or of the larger pool that the order was gathered from."""
         if self.larger_pool_sums is not None:
             return self.larger_pool_sums
         p, is_open = self.query_probs, self.is_open
@@ -186,12 +186,12 @@ class Reading:
 
     @property
     def part_sums(self) -> PoolSums:
-        """What an estimate needs of this part of a larger pool, with what is planned of it."""
+        """Sums over this part of a larger pool, with the planned variance."""
         return replace(self.pool_sums, planned=self.planned, planned_blindly=self.planned_blindly)
 
     @cached_property
     def planned(self) -> PlannedVariance:
-        """The variance that the design planned for this target, by level; nothing without a grade model."""
+        """Variance that the design planned for this target, by level; zero without a grade model."""
         if self.larger_pool_sums is not None and self.larger_pool_sums.planned is not None:
             return self.larger_pool_sums.planned
         if self.plan is not None:
@@ -201,7 +201,10 @@ class Reading:
 
     @cached_property
     def bounded(self) -> PlannedVariance:
-        """More than any grade model plans, by level, at hardly any cost: the widest values at the least rate."""
+        """Upper bound on the variance that any grade model plans, by level: the widest values at the least rate.
+
+        Cheap to compute.
+        """
         n, top = self.target.pool.n_items, 0 if self.top is None else self.top
         ends = [np.abs(self.target.values(np.full(n, grade))) for grade in (0, top)]
         lists = [self.target.ranking, self.target.versus]
@@ -213,7 +216,7 @@ class Reading:
 
     @cached_property
     def planned_blindly(self) -> PlannedVariance | None:
-        """What the design would plan were all grades equally likely, by level; None where the grades are not known."""
+        """Variance the design would plan if all grades were equally likely, by level; None if the scale is unknown."""
         if self.larger_pool_sums is not None and self.larger_pool_sums.planned is not None:
             return self.larger_pool_sums.planned_blindly
         if self.top is None:
@@ -222,47 +225,48 @@ class Reading:
 
     @property
     def top(self) -> int | None:
-        """The largest grade that there is; None where nobody knows."""
+        """Largest grade of the scale; None if unknown."""
         return self.max_grade if self.beliefs is None else self.beliefs.max_grade
 
     def _planned(self, beliefs: GradeProbs) -> PlannedVariance:
+        """Compute the variance planned for the target under a grade model."""
         places = OrderPlaces.of_order(self.order)
         return planned_by(self.order, places, self.stage.variances(self.target, places, beliefs), self.query_probs)
 
     def values(self, labels: LabelsLike) -> Floats:
-        """Return the value of every query from the labels of places and from what is known, shape (n_queries,)."""
+        """Compute the value of every query from the labels of places and the known grades, shape (n_queries,)."""
         return self.target.values(self._all_labels(labels))
 
     def judge(self, labels: LabelsLike) -> ReadingJudge:
-        """Return what tells of any selection what judging it shows.
+        """Build the judge that computes totals of selections under these labels.
 
         Parameters
         ----------
         labels : ndarray of int64, shape (n_items,), or SoftLabels
-            Read for the selected places alone; −1 where an item cannot be judged.
+            Used for the selected places only; −1 for an item that cannot be judged.
 
         Raises
         ------
         InputError
-            Where judges differ and the measure knows no gain between those of grades.
+            If judges disagree and the measure has no gain between those of grades.
         """
         merged = self._all_labels(labels)
         return WholeQueryJudge(self, merged, self.target.values(merged))
 
     def _all_labels(self, labels: LabelsLike) -> SoftLabels:
-        """Return the labels of open places, and what is known elsewhere."""
+        """Return the labels of open places, and the known grades elsewhere."""
         soft = SoftLabels.of(labels)
         soft.check(self.target.measure)
         return soft.over(self.known, self.order.items[self.order.place_rates > 0])
 
 
 def planned_by(order: Order, places: OrderPlaces, variances: Variances, query_probs: Floats) -> PlannedVariance:
-    """Return the variance that an order leaves of what a target varies by, by level.
+    """Compute the variance that an order leaves to a target's estimate, as a curve over levels.
 
     Parameters
     ----------
     query_probs : ndarray, shape (n_queries,)
-        p of the queries that the target is about, unless ``variances`` allows for that.
+        p of the queries of the target's segment, unless ``variances`` already include the segment.
     """
     terms = variance_terms(places, variances, query_probs, is_nested=order.is_nested)
     return PlannedVariance.of(
@@ -271,29 +275,29 @@ def planned_by(order: Order, places: OrderPlaces, variances: Variances, query_pr
 
 
 class ReadingJudge:
-    """What selections of an order show of a target, its labels at hand."""
+    """Computes, under given labels, the totals that selections of an order show for a target."""
 
     def totals(self, selection: Rows) -> JudgedTotals:
-        """Return what a selection shows."""
-        raise TypeError("a reading says what judging shows")
+        """Compute the totals of a selection."""
+        raise TypeError("subclasses implement `totals`")
 
 
 @dataclass(frozen=True, eq=False)
 class WholeQueryJudge(ReadingJudge):
-    """Queries judged whole: what is seen of a query is its value."""
+    """Totals of queries judged whole: the observation of a query is its value."""
 
     reading: Reading
     labels: SoftLabels
     values: Floats
 
     def totals(self, selection: Rows) -> JudgedTotals:
-        """Return what a selection shows; see `JudgedTotals`."""
+        """Compute the totals of a selection; see `JudgedTotals`."""
         z = self.reading.regressors[selection.queries]
         totals = np.column_stack((self._expected(selection)[selection.queries], z))
         return JudgedTotals(totals=totals, within=np.zeros((len(totals), n_products(totals.shape[1]))))
 
     def _expected(self, selection: Rows) -> Floats:
-        """Return L of the queries, as the model expects it given all other labels where an item cannot be judged."""
+        """Compute the values of the queries, with the model's expectation for items that cannot be judged."""
         reading, order = self.reading, self.reading.order
         missing = selection.places[self.labels.grades[order.items[selection.places]] < 0]
         if reading.beliefs is None or missing.size == 0:
@@ -306,18 +310,18 @@ class WholeQueryJudge(ReadingJudge):
 
 
 def taken_of(order: Order, selection: Rows) -> tuple[Rates, SelectedRows]:
-    """Return what kernels are given of selections."""
+    """Return the rates and rows of selections in the form that kernels take."""
     rates = Rates(order.query_rates, order.place_rates)
     return rates, SelectedRows(selection.queries, selection.levels, selection.counts, selection.places)
 
 
 def check_reaches(target: Target, order: Order, known: Ints, *, as_prefix: bool) -> None:
-    """Raise InputError unless an order can judge every item whose label can change a target's value.
+    """Raise InputError unless the order can judge every item whose label can change the target's value.
 
     Parameters
     ----------
     as_prefix : bool
-        Whether the reading walks along the order: known items have to stand in it too.
+        True if the reading follows the order place by place: known items must then be part of it.
     """
     can_be_judged = np.zeros(target.pool.n_items, dtype=np.bool_)
     can_be_judged[order.items if as_prefix else order.items[order.place_rates > 0]] = True
@@ -327,6 +331,6 @@ def check_reaches(target: Target, order: Order, known: Ints, *, as_prefix: bool)
     if lost.size:
         place = target.pool.place(int(lost[0]))
         raise InputError(
-            f"{target.name} is out of this sample's reach: {place} could not be drawn "
-            f"({lost.size} such items); name the question when the sample is drawn"
+            f"{target.name} is not covered by this sample: {place} could not be drawn "
+            f"({lost.size} such items); name this measure and ranking when the sample is drawn"
         )

@@ -1,4 +1,4 @@
-"""Draws with replacement: queries by the hash of their ids, how a budget ends them, and the scheme of the paper."""
+"""Draws of queries with replacement: the drawing by hashed ids, its end under a budget, and the paper's scheme."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from activeeval.core.measures import Target
 from activeeval.core.types import Floats, Ints, Words
 
 DRAWS_PER_QUERY = 100
-"""Draws with replacement after which a run ends, lest it look for the last query that the budget pays for ever."""
+"""Largest number of draws per query of the pool: ends the search for a last affordable query of tiny probability."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReplacementDraws:
-    """Queries to draw with replacement. A draw is the place of a uniform number on their cumulated probabilities.
+    """Queries to draw with replacement: a draw locates a uniform number on their cumulated probabilities.
 
     Attributes
     ----------
     queries : ndarray of int64, shape (n,)
-        By the hash of their ids, so that the order of rows does not matter to a draw; −1 stands for what lies between
-        those at hand, where these are a part of a larger pool's.
+        Query indices ordered by the hash of their ids, so that draws do not depend on the order of rows; −1 for
+        gaps between the gathered queries of a larger pool.
     cumulative : ndarray, shape (n,)
-        Σ q up to and with each.
+        Σ q up to and including each.
     costs : ndarray, shape (n_queries,)
-        λ(x) of the queries at hand, by their index, in mean items.
+        λ(x) of the gathered queries, by their index, in mean items.
     size : int
-        How many queries there are in all.
+        Number of queries of the whole pool.
     cost, expected_cost : float
-        Σ λ and E_q[λ] over all of them.
+        Σ λ and E_q[λ] over the whole pool.
     """
 
     queries: Ints
@@ -53,7 +53,7 @@ class ReplacementDraws:
 
     @classmethod
     def of(cls, hashes: Words, sampling_probs: Floats, costs: Floats) -> ReplacementDraws:
-        """Return the draws of a whole pool."""
+        """Build the draws of a whole pool."""
         by_hash = np.argsort(hashes, kind="stable")
         return cls(
             queries=by_hash,
@@ -65,7 +65,7 @@ class ReplacementDraws:
         )
 
     def part(self, queries: Ints) -> ReplacementDraws:
-        """Return the draws that hold some queries, in ascending order, and know where the rest lie."""
+        """Restrict the draws to some queries, in ascending order; draws of other queries fall into gaps."""
         is_kept = np.zeros(self.costs.size, dtype=np.bool_)
         is_kept[queries] = True
         places = np.flatnonzero(is_kept[self.queries])
@@ -85,16 +85,16 @@ class ReplacementDraws:
         )
 
     def is_census(self, budget: float) -> bool:
-        """Whether the budget pays for judging every query."""
+        """True if the budget pays for judging every query."""
         return budget * (1 + ROUNDING) >= self.cost
 
     def n_draws(self, budget: float) -> int:
-        """Return how many draws cost the budget on average, n* = Λ / E_q[λ] rounded down.
+        """Compute the number of draws that cost the budget on average, n* = Λ / E_q[λ] rounded down.
 
         Raises
         ------
         BudgetError
-            Where the budget does not pay for one expected draw.
+            If the budget does not pay for one expected draw.
         """
         cost, most = self.expected_cost, DRAWS_PER_QUERY * self.size
         if cost == 0:
@@ -110,22 +110,22 @@ class ReplacementDraws:
         return min(n, most)
 
     def queries_drawn(self, key: np.uint64) -> Iterator[int]:
-        """Yield the queries of a key as they are drawn, without end."""
+        """Yield the queries of a key in the order of their draws, without end."""
         random = np.random.default_rng(int(key))
         while True:
             query = int(self.queries[replication.locate(self.cumulative, random.random())])
             if query < 0:
-                raise StateError("a query came up that was not gathered: gather for a larger budget")
+                raise StateError("the sample needs a query that was not gathered: gather for a larger budget")
             yield query
 
     def run(self, key: np.uint64, budget: float, *, expected: bool = False) -> tuple[Ints, float, int | None]:
-        """Return the queries that a budget pays for, in the order of their draws, what they cost, and what ended it.
+        """Draw queries within a budget; return them in order, their cost, and the query that ended the run (or None).
 
         Parameters
         ----------
         expected : bool
-            False (default): until a query comes up that the budget, which is never overspent, cannot pay for; that
-            is what ended it. True: n* = Λ / E_q[λ] draws, which cost the budget on average.
+            False (default): the run ends at the first query that the budget, which is never overspent, cannot pay
+            for. True: n* = Λ / E_q[λ] draws, which cost the budget on average.
         """
         if not expected and self.is_census(budget):
             return self.queries[self.queries >= 0], self.cost, None
@@ -147,19 +147,19 @@ class ReplacementDraws:
 
 
 _DECK = ("queries", "cumulative", "costs")
-"""Fields of draws that a file holds as arrays of their own."""
+"""Fields of `ReplacementDraws` stored as arrays in a sample's file."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replacement(Scheme):
-    """The paper's draws: queries drawn independently with probabilities q, judged whole; one drawn again is free.
+    """The paper's scheme: queries drawn independently with probabilities q, judged whole; repeated draws are free.
 
     Attributes
     ----------
     sampling_probs : ndarray, shape (n_queries,)
         q(x) over the whole pool.
     draws : ReplacementDraws or None
-        What is drawn from where the order was gathered of a larger pool.
+        The draws of the larger pool, if the order was gathered from one.
     """
 
     sampling_probs: Floats
@@ -173,12 +173,12 @@ class Replacement(Scheme):
 
     @classmethod
     def made(cls, draw_probs: Callable[[], Floats]) -> Self:
-        """Return the draws of a pool."""
+        """Build the scheme of a pool from its draw probabilities."""
         return cls(draw_probs())
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]], n_queries: int) -> Self:
-        """Return the draws that `arrays` made arrays of."""
+        """Rebuild the scheme from the arrays that `arrays` wrote."""
         probs, draws = arrays["sampling_probs"], None
         if probs.shape != (n_queries,) or not (probs > 0).all():
             raise ValueError("its sampling probabilities do not fit its pool")
@@ -189,7 +189,7 @@ class Replacement(Scheme):
         return cls(probs, draws)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return q, and what is drawn from of a larger pool."""
+        """Return q, and the draws if gathered from a larger pool, as arrays."""
         arrays: dict[str, NDArray[Any]] = {"sampling_probs": self.sampling_probs}
         if self.draws is not None:
             arrays |= {f"deck.{name}": getattr(self.draws, name) for name in _DECK}
@@ -198,57 +198,57 @@ class Replacement(Scheme):
 
     @classmethod
     def check_asked(cls, name: str, targets: Sequence[Target], known: Ints) -> None:
-        """Raise InputError unless one target of all queries is asked, and no grade known."""
+        """Raise InputError unless there is one target, over all queries, and no known grade."""
         if len(targets) > 1 or targets[0].within is not None or (known >= 0).any():
             raise InputError(f"method {name!r} draws with replacement: one target of all queries, no known grades")
 
     @classmethod
     def places(cls, places: OrderPlaces) -> OrderPlaces:
-        """Return places all of which are wanted: a query is judged whole."""
+        """Return all places as wanted, because queries are judged whole."""
         return places.all_wanted()
 
     @classmethod
     def rates(cls, design_input: DesignInput, weights: Sequence[float], *, is_optimal: bool) -> RelativeRates:
-        """Return rates that are all alike: q says who is drawn."""
+        """Return equal rates: sampling follows q instead."""
         return design_input.rates(weights, alike=True)
 
     @classmethod
     def columns(cls, design_input: DesignInput) -> tuple[Floats, ...]:
-        """Return what q follows from."""
+        """Return the columns from which q is computed."""
         return design_input.draw_columns
 
     @classmethod
     def estimator(cls, *, is_fitted: bool) -> str:
-        """Return the ratio, of every method."""
+        """Return "ratio", the estimator of every method with this scheme."""
         return "ratio"
 
     @classmethod
     def questions(cls, targets: Sequence[Target]) -> list[Sequence[Target]]:
-        """Return targets one by one: each has a sample of its own."""
+        """Return targets one by one: each needs a sample of its own."""
         return [[target] for target in targets]
 
     def draws_of(self, order: Order) -> ReplacementDraws:
-        """Return what is drawn from."""
+        """Return the draws of an order."""
         if self.draws is not None:
             return self.draws
         costs = np.bincount(order.place_queries, order.costs, minlength=order.n_queries) + order.overheads
         return ReplacementDraws.of(order.query_hashes, self.sampling_probs, costs)
 
     def cost(self, order: Order) -> float:
-        """Return what judging every query costs, in mean items."""
+        """Return the cost of judging every query, in mean items."""
         return self.draws_of(order).cost
 
     def least(self, order: Order) -> float:
-        """Return the smallest budget that works, in mean items: it pays for the dearest single query."""
+        """Return the smallest valid budget, in mean items: it pays for the most expensive query."""
         return float(self.draws_of(order).costs.max())
 
     def ends(
         self, name: str, order: Order, budget: float, blocks: Sequence[float] | None, *, expected: bool
     ) -> tuple[float, ...]:
-        """Return the one end that was planned, once it pays for the dearest query, or for a draw on average.
+        """Check that the budget pays for the most expensive query, or an expected draw, and return it as the only end.
 
-        With less, the queries that can be judged at all would depend on the budget, and the estimate would be biased
-        towards cheap queries.
+        With a smaller budget, the set of queries that can be judged would depend on the budget, and the estimate would
+        be biased towards cheap queries.
         """
         draws = self.draws_of(order)
         if expected:
@@ -256,23 +256,23 @@ class Replacement(Scheme):
         elif blocks:
             raise InputError(f"{name!r} draws with replacement to one planned end: it has no blocks before that")
         else:
-            check_pays(budget, self.least(order), order, draws.costs, "one query may take")
+            check_pays(budget, self.least(order), order, draws.costs, "the most expensive query")
         return (float(budget),)
 
     def inclusion_probs(self, order: Order, budget: float) -> tuple[Floats, Floats]:
-        """Return q of every query, and that of the query of every place."""
+        """Return the draw probability q of every query, and for every place that of its query."""
         return self.sampling_probs, self.sampling_probs[order.place_queries]
 
     def item_probs(self, order: Order, selection: Selection, level: float) -> Floats:
-        """Return the probability with which the query of each place is in one draw or more of a selection."""
+        """Compute the probability that each place's query is drawn at least once in a selection."""
         return (1 - (1 - self.sampling_probs) ** selection.queries.size)[order.place_queries]
 
     def mean_size(self, query_probs: Floats) -> float:
-        """Return the queries of one draw."""
+        """Return 1, the number of queries of one draw."""
         return 1.0
 
     def drawn(self, order: Order, key: np.uint64, blocks: Sequence[float], *, expected: bool) -> DrawnUnits:
-        """Return the queries of a key in the order in which they come up first; they are read all together."""
+        """Return the distinct queries of a key, in order of their first draw; they can only be read all together."""
         draws = self.draws_of(order)
         queries, spent, _ = draws.run(key, blocks[-1], expected=expected)
         distinct, first = np.unique(queries, return_index=True)
@@ -294,10 +294,10 @@ class Replacement(Scheme):
 
     @classmethod
     def interval(cls, kind: str) -> str:
-        """Return the t interval, the only one that draws are replayed for."""
+        """Return "t", the only kind of interval for replayed draws."""
         return "t"
 
     @classmethod
     def on_average(cls, expected: bool) -> bool:
-        """Return what is asked for."""
+        """Return the argument: both kinds of budget are possible."""
         return expected

@@ -1,7 +1,7 @@
-"""Schemes: how an order is gone through, and all that follows from it.
+"""Schemes: how an order is traversed under a budget, and everything that depends on that choice.
 
-What depends on the scheme is asked of it, so that nobody has to ask which one it is. What needs more than a design
-knows (evidence, repetitions, forecasts) goes by its class, once in each room.
+Scheme-dependent behaviour is a method of the scheme, so callers never test for its type. Only what needs more than a
+design (evidence, repetitions, forecasts) dispatches on the class, once per package.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ from activeeval.core.results import Caution
 from activeeval.core.types import Floats, Ints
 
 ROUNDING = 1e-12
-"""Room for the rounding of a sum of costs."""
+"""Relative tolerance for the rounding of a sum of costs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DrawnUnits:
-    """What a key draws of an order: the units that a budget pays for, in the order in which they are judged.
+    """Units of an order that a key draws within a budget, in the order in which they are judged.
 
     Attributes
     ----------
     queries : ndarray of int64, shape (n_units,)
     levels : sequence of float
-        Where each comes in its order; NaN, `math.nan` itself, of a draw with replacement.
+        Level of each unit in its order; `math.nan` (the object itself) for a draw with replacement.
     costs : ndarray, shape (n_units,)
         In mean items.
     places_of : callable
-        Takes a unit, counted from 0, and returns its places.
+        Maps a unit, counted from 0, to its places.
     selection : callable
-        Takes a number of units and returns what the first ones make.
+        Maps a number of units to the selection of the first ones.
     block_ends : tuple of int
-        How many units each block and those before it hold.
+        Cumulated number of units at the end of each block.
     ended : str
-        Why there is no further unit.
+        Reason why no further unit follows.
     """
 
     queries: Ints
@@ -60,24 +60,25 @@ class DrawnUnits:
 
 
 class Scheme(Protocol):
-    """How an order is gone through; what has a body here is so of all schemes that say nothing else.
+    """How an order is traversed. Methods with a body are the defaults of all schemes.
 
     Attributes
     ----------
     title : str
-        What it is called.
+        Display name.
     is_with_replacement : bool
-        Whether a query may be drawn again.
+        True if a query may be drawn again.
     answers_several : bool
-        Whether one sample answers several questions.
+        True if one sample serves several targets.
     can_be_topped_up : bool
-        Whether a larger budget's sample holds a smaller one's.
+        True if the sample of a larger budget contains that of a smaller one.
     goes_on : bool
-        Whether the next sample of the same numbers holds this one, and what it says has an error of its own.
+        True if the next sample with the same random numbers contains this one, while its estimate has an error of
+        its own.
     is_planned : bool
-        Whether the level that a budget reaches says what chance leaves open.
+        True if the level that a budget reaches determines the planned variance.
     takes_known : bool
-        Whether it takes notice of grades that are known beforehand.
+        True if it uses grades known beforehand.
     """
 
     title: ClassVar[str] = "levels"
@@ -88,53 +89,53 @@ class Scheme(Protocol):
     is_planned: ClassVar[bool] = True
     takes_known: ClassVar[bool] = True
 
-    # Of a method, before there is an order
+    # Used by methods, before an order exists
 
     @classmethod
     def made(cls, draw_probs: Callable[[], Floats]) -> Self:
-        """Return the scheme of a pool; ``draw_probs`` computes q of its queries, shape (n_queries,)."""
+        """Build the scheme of a pool; ``draw_probs`` computes q of its queries, shape (n_queries,)."""
         return cls()
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]], n_queries: int) -> Self:
-        """Return the scheme that `arrays` made arrays of; raises ValueError where they do not fit."""
+        """Rebuild the scheme from the arrays that `arrays` wrote; raise ValueError if they do not fit."""
         return cls()
 
     @classmethod
     def check_asked(cls, name: str, targets: Sequence[Target], known: Ints) -> None:
-        """Raise InputError where a method's sample cannot answer some targets, or not with what is known."""
+        """Raise InputError if a method's sample cannot serve the targets, or not with these known grades."""
         return
 
     @classmethod
     def places(cls, places: OrderPlaces) -> OrderPlaces:
-        """Return places with those wanted that have to be judged."""
+        """Return places with those marked as wanted that have to be judged."""
         return places
 
     @classmethod
     def rates(cls, design_input: DesignInput, weights: Sequence[float], *, is_optimal: bool) -> RelativeRates:
-        """Return how rates of a part compare."""
+        """Compute the relative rates of a part of a pool."""
         return design_input.rates(weights, alike=not is_optimal)
 
     @classmethod
     def columns(cls, design_input: DesignInput) -> tuple[Floats, ...]:
-        """Return what has to be known of every query of the pool before any is drawn, shape (n_queries,) each."""
+        """Return per-query columns needed over the whole pool before drawing, shape (n_queries,) each."""
         return ()
 
     @classmethod
     def estimator(cls, *, is_fitted: bool) -> str:
-        """Return the name of the estimator of a method, fitted to what was judged or not."""
+        """Return the name of a method's estimator, fitted to the sample or not."""
         return "regression" if is_fitted else "difference"
 
     @classmethod
     def questions(cls, targets: Sequence[Target]) -> list[Sequence[Target]]:
-        """Return which targets one sample answers together."""
+        """Group targets by the samples that serve them."""
         return [targets]
 
-    # Of an order
+    # Used with an order
 
     @property
     def in_hand(self) -> Ints | None:
-        """Grades of items that earlier samples of the same numbers have judged, −1 elsewhere; None where none has."""
+        """Grades that earlier samples with the same numbers have judged, −1 elsewhere; None without earlier samples."""
         return None
 
     @property
@@ -143,73 +144,76 @@ class Scheme(Protocol):
         return np.empty(0, dtype=np.int64)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return what it knows, for a sample's file."""
+        """Return the scheme's state as arrays, for a sample's file."""
         return {}
 
     def cost(self, order: Order) -> float:
-        """Return what judging everything costs, in mean items."""
+        """Return the cost of judging everything, in mean items."""
         return order.cost
 
     def least(self, order: Order) -> float:
-        """Return the smallest budget that works, in mean items."""
+        """Return the smallest valid budget, in mean items."""
 
     def ends(
         self, name: str, order: Order, budget: float, blocks: Sequence[float] | None, *, expected: bool
     ) -> tuple[float, ...]:
-        """Return the cumulated budgets at which blocks end, the last with the budget, or refuse as `Design` says."""
+        """Check the budget and return the cumulated budgets at which blocks end, the budget last; see `Design`."""
 
     def caution(self, order: Order, budget: float) -> Caution | None:
-        """Return what to be wary of at a budget."""
+        """Return a warning about a budget, or None."""
         return None
 
     def inclusion_probs(self, order: Order, budget: float) -> tuple[Floats, Floats]:
-        """Return the probabilities of `Design.inclusion_probs` at a budget."""
+        """Compute the probabilities of `Design.inclusion_probs` at a budget."""
 
     def item_probs(self, order: Order, selection: Selection, level: float) -> Floats:
-        """Return the probability with which each place's item is among what is below a level, shape (n_places,)."""
+        """Compute the probability that each place is in the sample of a level, shape (n_places,)."""
         return order.inclusion_probs(level)[1]
 
     def mean_size(self, query_probs: Floats) -> float:
-        """Return how many queries to expect where they come with probabilities π (n_queries,), or in one draw."""
+        """Return the expected number of queries given their probabilities π (n_queries,), or per draw."""
 
     def drawn(self, order: Order, key: np.uint64, blocks: Sequence[float], *, expected: bool) -> DrawnUnits:
-        """Return what a key draws for the cumulated budgets at which blocks end."""
+        """Draw the units of a key, given the cumulated budgets at which blocks end."""
 
     def rows(self, reading: Reading, selection: Selection) -> Ints:
-        """Return the query of each row that an estimator makes of a selection."""
+        """Return the query of each row that an estimator uses from a selection."""
         return selection.queries[reading.chosen_by_chance(selection)]
 
-    # Of a simulation
+    # Used by simulations
 
     @classmethod
     def interval(cls, kind: str) -> str:
-        """Return the name of the kind of interval that repetitions have where this one is asked for."""
+        """Return the kind of interval that repetitions use if this kind is requested."""
         return kind
 
     @classmethod
     def on_average(cls, expected: bool) -> bool:
-        """Return whether repetitions meet a budget on average where that is asked for."""
+        """Return whether repetitions meet a budget on average if that is requested."""
         return False
 
 
 def ascending(budgets: Sequence[float]) -> Floats:
-    """Return budgets as an array once they ascend."""
+    """Check that budgets ascend and return them as an array."""
     array = np.asarray(budgets, dtype=np.float64)
     if array.ndim != 1 or array.size == 0 or np.any(np.diff(array) <= 0):
-        raise InputError(f"budgets must be given once each, in ascending order, got {list(budgets)}")
+        raise InputError(f"budgets must be distinct and ascending, got {list(budgets)}")
     return array
 
 
 def check_budget(budget: float) -> float:
-    """Return a budget that is a positive number."""
+    """Check that a budget is a positive number and return it."""
     if not is_number(budget) or not (math.isfinite(budget) and budget > 0):
         raise InputError(f"the budget must be a positive number, got {brief(budget)}")
     return float(budget)
 
 
 def check_pays(budget: float, least: float, order: Order, costs: Floats, what: str) -> None:
-    """Raise BudgetError where a budget is less than the least that works; ``what`` the dearest of some costs are."""
+    """Raise BudgetError if a budget is below the least valid one.
+
+    ``what`` names, in the message, the unit with the largest of ``costs`` (n_queries,).
+    """
     if check_budget(budget) * (1 + ROUNDING) < least:
         query, dearest = repr(order.pool.query_texts[int(np.argmax(costs))]), float(costs.max(initial=0.0))
-        text = f"budget {budget:g} is below what {what}, {dearest:g} for {query}"
-        raise BudgetError(text, budget=budget, needed=least, what=f"what {what} ({{}} at most)")
+        text = f"budget {budget:g} is below the cost of {what}, {dearest:g} for {query}"
+        raise BudgetError(text, budget=budget, needed=least, what=f"{what} ({{}} at most)")

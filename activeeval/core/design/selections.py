@@ -1,4 +1,4 @@
-"""Selections: what has been taken of an order, and at which level."""
+"""Selections: the places taken from an order, and the level reached."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from activeeval.core.types import Floats, Ints
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Selection:
-    """Queries that were taken, with the places of each that were.
+    """Queries taken from an order, with the taken places of each.
 
     Attributes
     ----------
     queries : ndarray of int64, shape (n,)
-        In the order of the pool for levels, in that of the draws with replacement.
+        In the order of the pool for levels, in the order of the draws with replacement.
     counts : ndarray of int64, shape (n,)
-        How many places of each query.
+        Number of places of each query.
     places : ndarray of int64, shape (Σ counts,)
         The places, ascending within a query.
     level : float
-        T: a place with rate r is taken with probability min(1, T r); infinite where everything is.
+        T: a place with rate r is taken with probability min(1, T r); infinite if everything is taken.
     cost : float
-        What judging it costs, in mean items.
+        Cost of judging the selection, in mean items.
     """
 
     queries: Ints
@@ -38,11 +38,11 @@ class Selection:
 
     @property
     def levels(self) -> Floats:
-        """The level T once for every query."""
+        """Sampling level, repeated for every query."""
         return np.full(self.queries.size, self.level)
 
     def within(self, queries: NDArray[np.bool_]) -> Selection:
-        """Return the part that is of some queries of the pool; its cost is not known."""
+        """Restrict the selection to some queries of the pool; the cost becomes NaN."""
         is_kept = queries[self.queries]
         parts = {"queries": self.queries[is_kept], "counts": self.counts[is_kept]}
         return Selection(**parts, places=self.places[np.repeat(is_kept, self.counts)], level=self.level, cost=math.nan)
@@ -50,18 +50,18 @@ class Selection:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Selections:
-    """Several selections of one order, their rows query by query.
+    """Several selections of one order, with one row per selected query.
 
     Attributes
     ----------
     owners : ndarray of int64, shape (n,)
-        Which selection each row is of.
+        Index of each row's selection.
     queries, counts, places : ndarray of int64
         As in `Selection`.
     levels : ndarray, shape (n,)
         T of each row's selection.
     costs, thresholds : ndarray, shape (n_selections,)
-        What judging each costs, and its T.
+        Cost and T of each selection.
     """
 
     owners: Ints
@@ -74,7 +74,7 @@ class Selections:
 
     @classmethod
     def of(cls, selection: Selection) -> Selections:
-        """Return a selection as the only one."""
+        """Wrap a single selection."""
         return cls(
             owners=np.zeros(selection.queries.size, dtype=np.int64),
             queries=selection.queries,
@@ -87,7 +87,7 @@ class Selections:
 
 
 def whole(order: Order, queries: Ints, cost: float, level: float = math.inf) -> Selection:
-    """Return the selection of whole queries."""
+    """Build the selection of whole queries."""
     counts = np.diff(order.offsets)[queries]
     first = order.offsets[queries]
     places = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())

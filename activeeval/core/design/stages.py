@@ -1,6 +1,6 @@
-"""What is judged of a query: all of it, a random prefix of the judging order, or items on their own.
+"""Stages: what is judged of a query (all of it, a random prefix of the judging order, or independent items).
 
-A stage turns targets and a grade model into places, what the targets' values vary by at each, and readings.
+A stage turns targets and a grade model into places, the variances of the targets' values at each, and readings.
 """
 
 from __future__ import annotations
@@ -33,34 +33,34 @@ from activeeval.core.results import Moments
 from activeeval.core.types import Floats, Ints, sealed
 
 LEAST_ITEM_SHARE = 0.01
-"""Least probability of an item once its query is in: a weight of a hundred is what one item may come to."""
+"""Least probability of an item once its query is sampled: limits the weight of one item to a hundred."""
 MISPLACED_SHARE = 0.25
-"""Of a query's variance where f_k is a plug-in (nDCG, R, AP): it may lie at any of its places, as models expect too
-little of the deep ones. Of .1, .2, .27, .35 and .5 those about .2 had the least error on MQ2008, MQ2007-agg and
-LightGBM together; less is better with forests, by 5 %, more with the uniform model where many items are relevant, by
-10 %. A least probability of .35 of the first place's in its stead left 1.1 (LightGBM) to 5 times (OHSUMED) the
-variance; it is better by 5 to 20 % for one ranking with the uniform model on MQ2007-agg and LightGBM."""
+"""Share of a query's variance spread over all its places if f_k is a plug-in (nDCG, R, AP), because models expect too
+little of deep places. Of .1, .2, .27, .35 and .5 those about .2 had the least error on MQ2008, MQ2007-agg and LightGBM
+together; less is better with forests, by 5 %, more with the uniform model if many items are relevant, by 10 %. A least
+probability of .35 times the first place's instead left 1.1 (LightGBM) to 5 times (OHSUMED) the variance; it is better
+by 5 to 20 % for one ranking with the uniform model on MQ2007-agg and LightGBM."""
 LEAST_RANK_SHARE = 0.6
-"""Of a rank worth as much as the first: a model that is wrong about the first labels expects too little of the rest."""
+"""Least probability of a rank weighted like the first: a model wrong about the first labels underrates the rest."""
 _LEARNT = 0.5
-"""How much of what the nodes disagree on the labels before an item are taken to have said."""
+"""Labels judged before an item are assumed to resolve half of the variance between nodes; this half remains."""
 _BLOCK_ITEMS = 50_000
 _SAMPLED_PLACES, _FEWEST_SAMPLES, _MOST_SAMPLES = 8192, 4, 32
-"""Sets of labels drawn of a query for E[D²], a power of two that makes 8,192 places at most. After an index update 32
-leave half of the error of RR and four fifths of nDCG's on OHSUMED against 16, and 64 little less; long lists would take
-for ever."""
+"""Label sets drawn per query for E[D²]: a power of two between 4 and 32, with at most 8,192 places beyond 4 sets. After
+an index update, 32 sets leave half the error of RR and four fifths of that of nDCG on OHSUMED relative to 16 sets, 64
+little less; more would be too slow for long lists."""
 
 
 class Stage(Protocol):
-    """What is judged of a query.
+    """Interface of a stage: what is judged of a query.
 
-    ``beliefs`` are `GradeProbs` wherever the stage `needs_model`, else None where there are none.
+    ``beliefs`` are `GradeProbs`; they may be None unless the stage `needs_model`.
 
     Attributes
     ----------
     name : str
     is_nested : bool
-        Whether a prefix is judged; see `activeeval.core.design.Order`.
+        True if a prefix is judged; see `activeeval.core.design.Order`.
     needs_model : bool
     """
 
@@ -69,26 +69,26 @@ class Stage(Protocol):
     needs_model: ClassVar[bool]
 
     def fits(self, measure: Measure) -> bool:
-        """Whether a measure can be read from what is judged."""
+        """True if a measure can be estimated from the judged part."""
 
     def model(self, beliefs: GradeProbs) -> GradeProbs:
-        """Return the beliefs to predict with."""
+        """Return the grade model to predict with."""
 
     def places(self, targets: Sequence[Target], beliefs: Any, known: Ints) -> OrderPlaces:
-        """Return the places of all that targets need."""
+        """Arrange the items that targets need as places."""
 
     def variances(self, target: Target, places: OrderPlaces, beliefs: Any) -> Variances:
-        """Return what a target's value varies by."""
+        """Compute the variances of a target's values."""
 
     def pooled(self, places: OrderPlaces, variances: Variances) -> Ratios:
-        """Return sqrt(variance / cost), pooled as what is judged together demands."""
+        """Compute sqrt(variance / cost), pooled over places that are judged together."""
 
     def reading(self, target: Target, order: Order, beliefs: Any, known: Ints) -> Reading:
-        """Return the reading of a target on an order, or refuse where it does not reach."""
+        """Build the reading of a target on an order; raise InputError if the order does not cover it."""
 
 
 def wanted_places(targets: Sequence[Target], known: Ints, priority: Floats | None = None) -> OrderPlaces:
-    """Return the places of all that targets need; wanted are unknown labels that can change a target's value."""
+    """Arrange the items that targets need as places; unknown labels that can change a value are wanted."""
     offsets, items = common_lists(targets)
     wanted = np.zeros(known.size, dtype=np.bool_)
     for target in targets:
@@ -98,36 +98,36 @@ def wanted_places(targets: Sequence[Target], known: Ints, priority: Floats | Non
 
 @dataclass(frozen=True, slots=True)
 class WholeQueries:
-    """Every query that is taken is judged down to the measure's cutoff."""
+    """Stage in which every sampled query is judged down to the measure's cutoff."""
 
     name: ClassVar[str] = "whole"
     is_nested: ClassVar[bool] = True
     needs_model: ClassVar[bool] = False
 
     def fits(self, measure: Measure) -> bool:
-        """Whether a measure can be read from what is judged; any can."""
+        """Return True: any measure can be estimated."""
         return True
 
     def model(self, beliefs: GradeProbs) -> GradeProbs:
-        """Return the beliefs to predict with."""
+        """Return the grade model unchanged."""
         return beliefs
 
     def places(self, targets: Sequence[Target], beliefs: GradeProbs | None, known: Ints) -> OrderPlaces:
-        """Return the places of all that targets need."""
+        """Arrange the items that targets need as places."""
         return wanted_places(targets, known)
 
     def moments(self, target: Target, beliefs: GradeProbs) -> Moments:
-        """Return mean and variance of each query's value given what is known, m(x) and Var[L | x]."""
+        """Compute mean and variance of each query's value under the model, given the known grades."""
         return target.moments(beliefs.nodes, beliefs.weights)
 
     def variances(self, target: Target, places: OrderPlaces, beliefs: GradeProbs | None) -> Variances:
-        """Return what a target's value varies by; alike for all queries without a model."""
+        """Compute the variances of a target's values; equal for all queries without a model."""
         n = places.open_costs.size
         variances = np.ones(places.pool.n_queries) if beliefs is None else self.moments(target, beliefs).variance
         return Variances(of_query=variances, of_open=np.zeros(n), least_shares=np.ones(n))
 
     def pooled(self, places: OrderPlaces, variances: Variances) -> Ratios:
-        """Return sqrt(variance / cost) of every query, its places' as well."""
+        """Compute sqrt(variance / cost) of every query, which its places share."""
         costs = (
             np.bincount(places.open_queries, places.open_costs, minlength=variances.of_query.size) + places.overheads
         )
@@ -135,12 +135,12 @@ class WholeQueries:
         return Ratios(of_query, of_query[places.open_queries])
 
     def reading(self, target: Target, order: Order, beliefs: GradeProbs | None, known: Ints) -> Reading:
-        """Return the reading of a target on an order.
+        """Build the reading of a target on an order.
 
         Raises
         ------
         InputError
-            Where the order does not reach what the target needs.
+            If the order does not cover the items that the target needs.
         """
         check_reaches(target, order, known, as_prefix=False)
         unknown = np.full(order.n_queries, np.nan)
@@ -151,13 +151,12 @@ class WholeQueries:
 
 @dataclass(frozen=True, slots=True)
 class Depth:
-    """Every query that is taken is judged down to a random depth.
+    """Stage in which every sampled query is judged down to a random depth.
 
     Attributes
     ----------
     looks : str
-        When the labels of a query are looked at, to see how far it is worth going on with: one of
-        `activeeval.core.design.histories.LOOKS`.
+        Labels after which a query's depth is planned again: one of `activeeval.core.design.histories.LOOKS`.
     """
 
     looks: str = "off"
@@ -166,17 +165,17 @@ class Depth:
     needs_model: ClassVar[bool] = True
 
     def fits(self, measure: Measure) -> bool:
-        """Whether a measure can be read from what is judged: any but those of queries judged whole."""
+        """True unless the measure requires queries judged whole."""
         return getattr(measure, "reads_parts", True)
 
     def model(self, beliefs: GradeProbs) -> GradeProbs:
-        """Return the beliefs to predict with: never sure of themselves."""
+        """Return the `defended` grade model, which is never certain."""
         return beliefs.defended()
 
     def places(self, targets: Sequence[Target], beliefs: GradeProbs, known: Ints) -> OrderPlaces:
-        """Return the places of all that targets need, by better rank in any of their rankings.
+        """Arrange the items that targets need as places, by their best rank in any of the rankings.
 
-        Where all targets are divided by an ideal, what tells most comes first.
+        If all targets are divided by an ideal, the most informative items come first.
         """
         if any(target.terms(beliefs.max_grade + 1).is_exact for target in targets):
             return wanted_places(targets, known)
@@ -187,7 +186,7 @@ class Depth:
         return wanted_places(targets, known, priority)
 
     def variances(self, target: Target, places: OrderPlaces, beliefs: GradeProbs) -> Variances:
-        """Return how far each place should move its query's value, E[D_k²], by labels that the model draws."""
+        """Compute the expected squared change of a query's value by the label of each place, over simulated labels."""
         terms = target.terms(beliefs.max_grade + 1)
         arrays = walked(target, terms, beliefs, places.offsets, places.items)
         squares, lengths = np.zeros(places.items.size), np.maximum(np.diff(places.offsets), 1)
@@ -206,7 +205,7 @@ class Depth:
         return Variances(of_query=nothing, of_open=of_open, least_shares=least, misplaced=misplaced)
 
     def pooled(self, places: OrderPlaces, variances: Variances) -> Ratios:
-        """Return sqrt(variance / cost), pooled so that it never rises along a query."""
+        """Compute sqrt(variance / cost), pooled so that it never rises along a query."""
         of_open, offsets = _as_doubted(places, variances), places.open_offsets
         has_any = np.diff(offsets) > 0
         of_open[offsets[:-1][has_any]] += variances.of_query[has_any]
@@ -214,7 +213,7 @@ class Depth:
         return pooled(places, whole, is_nested=True)
 
     def reading(self, target: Target, order: Order, beliefs: GradeProbs, known: Ints) -> Reading:
-        """Return the reading of a target on an order; raises as `WholeQueries.reading` does."""
+        """Build the reading of a target on an order; raises as `WholeQueries.reading` does."""
         check_reaches(target, order, known, as_prefix=True)
         lowest_grades = np.maximum(known, 0)
         f0, lowest = expectations_of(target, beliefs, order.offsets, order.items, lowest_grades)
@@ -224,13 +223,13 @@ class Depth:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """Any items of a query are judged, each with a probability of its own; for additive measures.
+    """Stage in which items of a query are judged independently, each with its own probability; for additive measures.
 
     Attributes
     ----------
     learns : bool
-        Whether an item is predicted from the labels judged before it. Under a hard budget that leaves a bias of
-        order 1/n, below a hundredth of the standard error; without it the estimate is exactly unbiased.
+        True if an item is predicted from the labels judged before it. Under a hard budget that leaves a bias of
+        order 1/n, below a hundredth of the standard error; otherwise the estimate is exactly unbiased.
     """
 
     learns: bool = True
@@ -239,15 +238,15 @@ class Items:
     needs_model: ClassVar[bool] = True
 
     def fits(self, measure: Measure) -> bool:
-        """Whether a measure can be read from what is judged: additive ones can."""
+        """True if the measure is additive."""
         return bool(getattr(measure, "is_additive", False))
 
     def model(self, beliefs: GradeProbs) -> GradeProbs:
-        """Return the beliefs to predict with."""
+        """Return the grade model unchanged."""
         return beliefs
 
     def places(self, targets: Sequence[Target], beliefs: GradeProbs, known: Ints) -> OrderPlaces:
-        """Return the places of all that targets need, those that tell most first."""
+        """Arrange the items that targets need as places, the most informative first."""
         for target in targets:
             self._check(target)
         _, items = common_lists(targets)
@@ -255,21 +254,21 @@ class Items:
         return wanted_places(targets, known, priority)
 
     def variances(self, target: Target, places: OrderPlaces, beliefs: GradeProbs) -> Variances:
-        """Return the variance of each query's value and what each item adds to it.
+        """Compute the variance of each query's value and the part that each item adds to it.
 
-        Var[L | x] and E[d_i²], the latter once the labels before have said half of what nodes disagree on.
+        Var[L | x] and E[d_i²], the latter with half of the variance between nodes.
         """
         variances = target.moments(beliefs.nodes, beliefs.weights).variance
         of_open = _item_variances(target, beliefs, places.items[places.matters])
         return Variances(of_query=variances, of_open=of_open, least_shares=np.full(of_open.size, LEAST_ITEM_SHARE))
 
     def pooled(self, places: OrderPlaces, variances: Variances) -> Ratios:
-        """Return sqrt(variance / cost), pooled so that no item's exceeds its query's."""
+        """Compute sqrt(variance / cost), pooled so that no item exceeds its query."""
         return pooled(places, variances, is_nested=False)
 
     def reading(self, target: Target, order: Order, beliefs: GradeProbs, known: Ints) -> Reading:
-        """Return the reading of a target on an order; raises as `WholeQueries.reading` does."""
-        self._check(target, "; name the question when the sample is drawn: it is then one of depths")
+        """Build the reading of a target on an order; raises as `WholeQueries.reading` does."""
+        self._check(target, "; name this measure when the sample is drawn, which then judges lists to depths")
         check_reaches(target, order, known, as_prefix=False)
         gains = target.terms(beliefs.max_grade + 1).values
         owners, by_node = order.place_queries, (beliefs.nodes @ gains)[:, order.items]
@@ -291,6 +290,7 @@ class Items:
         return reading
 
     def _check(self, target: Target, advice: str = "") -> None:
+        """Raise InputError unless the target's measure is additive."""
         if not self.fits(target.measure):
             raise InputError(f"item designs are for additive measures (DCG, RBP, P), not for {target.measure}{advice}")
 
@@ -299,7 +299,10 @@ WHOLE, DEPTH, ITEMS = WholeQueries(), Depth(), Items()
 
 
 def _item_variances(target: Target, beliefs: GradeProbs, items: Ints) -> Floats:
-    """Return c_i² E[(g_i − μ_i)²] of items once the labels before have said half of what the nodes disagree on."""
+    """Compute the variance that each item's label removes, with half of the variance between nodes.
+
+    c_i² E[(g_i − μ_i)²] with gains g, expected gains μ and rank weights c.
+    """
     gains = target.terms(beliefs.max_grade + 1).values
     weights = beliefs.weights[target.pool.item_queries[items]]
     nodes = beliefs.nodes[:, items]
@@ -312,7 +315,7 @@ def _item_variances(target: Target, beliefs: GradeProbs, items: Ints) -> Floats:
 
 
 def _as_doubted(places: OrderPlaces, variances: Variances) -> Floats:
-    """Return V of wanted places, a share of each query's put on all of its places alike, by cost."""
+    """Return the variances of wanted places, with a share of each query's total spread over them by cost."""
     owners, costs, n = places.open_queries, places.open_costs, variances.of_query.size
     whole, cost = (np.bincount(owners, each, minlength=n) for each in (variances.of_open, costs))
     density = np.divide(whole, cost, out=np.zeros(n), where=cost > 0)
@@ -320,7 +323,7 @@ def _as_doubted(places: OrderPlaces, variances: Variances) -> Floats:
 
 
 def _least_depth_shares(target: Target, places: OrderPlaces) -> Floats:
-    """Return least probabilities of wanted places, in proportion to what their ranks are worth."""
+    """Compute least probabilities of wanted places, in proportion to the weights of their ranks."""
     items, offsets, owners = places.items[places.matters], places.open_offsets, places.open_queries
     worth = np.abs(target.contrast[items])
     largest = np.zeros(offsets.size - 1)
@@ -333,13 +336,13 @@ def _least_depth_shares(target: Target, places: OrderPlaces) -> Floats:
 def _expect(
     arrays: tuple[Any, ...], first: int, last: int, hashes: NDArray[np.uint64], n_samples: Ints, squares: Floats
 ) -> None:
-    """Fill E[D²] of a block of queries, with labels drawn from the model."""
+    """Fill ``squares``, the expected squared changes by place, for a block of queries, over simulated labels."""
     f0, no_grades, nothing = np.empty(n_samples.size), sealed(np.empty(0), np.int64), np.empty(0)
     sequential_values.reveal(*(*arrays, (first, last), NO_DEPTHS, no_grades, hashes, n_samples, f0, nothing, squares))
 
 
 def _blocks(offsets: Ints) -> list[tuple[int, int]]:
-    """Cut the queries into runs of about equally many items, whatever the machine."""
+    """Split the queries into runs with about equal numbers of items, independent of the number of processors."""
     edges = np.unique(np.searchsorted(offsets, np.arange(0, offsets[-1], _BLOCK_ITEMS)))
     edges = np.unique(np.concatenate(([0], edges, [offsets.size - 1])))
     return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""What labels leave open of a query's value: of those that are there, and as planned by labels that the model draws."""
+"""Variance of a query's value that labels leave open: given actual labels, or planned over simulated labels."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ from activeeval.core.types import Bools, Floats, Ints, sealed
 
 _BLOCK_ITEMS = 5_000
 _PATH_PLACES, _FEWEST_PATHS, _MOST_PATHS = 8192, 4, 32
-"""Sets of labels that a query's plan is made of, a power of two that makes 8,192 places at most."""
+"""Simulated label sets per query: a power of two between 4 and 32, with at most 8,192 places in total beyond 4 sets."""
 _NOTHING = 1e-12
-"""Of what was open at first: less is rounding, and says nothing of how much more was left than planned."""
+"""Share of the initial variance below which the variance left is rounding error and its ratio to the plan is noise."""
 
 
 def wanted_of(order: Order) -> Ints:
-    """Return how many places of each query may be judged, shape (n_queries,): its first ones."""
+    """Count the places of each query that may be judged, shape (n_queries,); they are its first ones."""
     return np.bincount(order.place_queries, order.place_rates > 0, minlength=order.n_queries).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LabelsSoFar:
-    """The labels of an order that are there, query by query from its first place on.
+    """Labels of an order known so far: a prefix of the places of each query.
 
     Attributes
     ----------
     order : Order
         As it was planned.
     targets : tuple of Target
-        That it was planned for.
+        Targets that the order was planned for.
     beliefs : GradeProbs
     labels : SoftLabels
-        With those that are known beforehand.
+        Including grades known beforehand.
     depths : ndarray of int64, shape (n_queries,)
-        How many places of each query have theirs.
+        Number of places of each query that have labels.
     wanted : ndarray of int64, shape (n_queries,)
-        As `wanted_of` has them; 0 of queries that are passed over.
+        As returned by `wanted_of`; 0 for queries to skip.
     """
 
     order: Order
@@ -57,12 +57,15 @@ class LabelsSoFar:
     wanted: Ints
 
     def of(self, queries: Bools) -> LabelsSoFar:
-        """Return those of some queries alone."""
+        """Restrict the labels to some queries."""
         return replace(self, wanted=np.where(queries, self.wanted, 0))
 
 
 def left_of(target: Target, seen: LabelsSoFar) -> tuple[Floats, Floats, Ints]:
-    """Return C by place, once it has its label, which share of users goes on, and after how many labels values stop."""
+    """Compute the variance left after each place's label, the share of continuing users, and each query's stop.
+
+    The stop is the number of labels after which no further label can change the value.
+    """
     with ThreadPoolExecutor(n_threads()) as threads:
         blocks = _blocks(seen.order.offsets)
         work = [
@@ -79,7 +82,10 @@ _NO_PATHS = sealed(np.empty(0), np.int64)
 def _walk(
     target: Target, seen: LabelsSoFar, n_paths: Ints, part: _QueryBlock, n_sets: int
 ) -> tuple[Floats, Floats, Floats, Ints]:
-    """Return C before and after each place of a part, a row for each set of labels, who goes on, where values stop."""
+    """Compute the variance left before and after each place of a block, shares of continuing users, and stops.
+
+    Each array has a row for each set of labels; see `left_of`.
+    """
     order, terms = seen.order, target.terms(seen.beliefs.max_grade + 1)
     codes, values = seen.labels.coded(terms.values)
     arrays = walked(target, replace(terms, values=values), seen.beliefs, order.offsets, order.items)
@@ -97,11 +103,14 @@ def _walk(
 def planned_of(
     order: Order, targets: Sequence[Target], omega: Floats, beliefs: GradeProbs, known: Ints, looks: Bools
 ) -> tuple[Floats, tuple[PlannedVariance, ...]]:
-    """Return S, `History.alive` and the mean rate, shape (3, n_places), and each target's planned variance by level."""
+    """Plan adaptive depth: three arrays by place, and each target's planned variance as a curve over levels.
+
+    The rows of shape (3, n_places) are the planned variance left (S), `History.alive` and the mean rate.
+    """
     of_places, parts = np.zeros((3, order.items.size)), []
     with ThreadPoolExecutor(n_threads()) as threads:
-        asked = (order, targets, omega, beliefs, known, looks)
-        work = [threads.submit(_planned_of_block, *asked, block) for block in _blocks(order.offsets)]
+        arguments = (order, targets, omega, beliefs, known, looks)
+        work = [threads.submit(_planned_of_block, *arguments, block) for block in _blocks(order.offsets)]
         for part, (first, last) in zip(work, _blocks(order.offsets), strict=True):
             of_places[:, order.offsets[first] : order.offsets[last]], curves = part.result()
             parts.append(curves)
@@ -117,7 +126,7 @@ def _planned_of_block(
     looks: Bools,
     block: tuple[int, int],
 ) -> tuple[Floats, list[PlannedVariance]]:
-    """Return the same of a block of queries, by labels that the model draws."""
+    """Compute the results of `planned_of` for a block of queries, over labels drawn from the model."""
     part = _QueryBlock.of(order, block)
     lengths = np.maximum(np.diff(part.offsets), 1)
     powers = np.floor(np.log2(_PATH_PLACES / lengths)).astype(np.int64)
@@ -159,7 +168,7 @@ def _planned_of_block(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _QueryBlock:
-    """A block of the queries of an order, its places counted from its first."""
+    """A block of the queries of an order, with places counted from its first."""
 
     queries: slice
     first_place: int
@@ -168,25 +177,25 @@ class _QueryBlock:
 
     @classmethod
     def of(cls, order: Order, block: tuple[int, int]) -> _QueryBlock:
-        """Return the part of some queries."""
+        """Cut the block of queries from an order."""
         offsets = order.offsets[block[0] : block[1] + 1]
         owners = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
         return cls(slice(*block), int(offsets[0]), offsets - offsets[0], owners)
 
     @property
     def n_queries(self) -> int:
-        """Number of its queries."""
+        """Number of queries in the block."""
         return self.offsets.size - 1
 
     @property
     def n_places(self) -> int:
-        """Number of its places."""
+        """Number of places in the block."""
         return self.owners.size
 
     def paths(self, order: Order, ratios: Floats, shares: Floats, stops: Ints, looks: Bools) -> tuple[Floats, Bools]:
-        """Return the rates that each set of labels makes, of the ρ that it comes to, and whether labels are asked.
+        """Compute, for each set of labels, the rates of places and which places are still judged.
 
-        Both of shape (n_sets, n_places).
+        ``ratios`` are those of the variance left to the planned one. Both results have shape (n_sets, n_places).
         """
         places = slice(self.first_place, self.first_place + self.n_places)
         wanted = wanted_of(order)[self.queries]
@@ -202,20 +211,20 @@ class _QueryBlock:
 
 
 def made_of(order: Order) -> tuple[Floats, Floats]:
-    """Return the slopes and floors that rates of a nested order are made of."""
+    """Return the slopes and floors from which the rates of a nested order are computed."""
     assert order.slopes is not None
     assert order.floors is not None
     return order.slopes, order.floors
 
 
 def segment_probs(target: Target, order: Order) -> Floats:
-    """Return p of every query among those that a target is about."""
+    """Compute the query probabilities within a target's segment, normalized; 0 outside."""
     p = order.query_probs if target.within is None else np.where(target.within, order.query_probs, 0.0)
     return np.asarray(p / p.sum()) if target.within is not None else p
 
 
 def _blocks(offsets: Ints) -> list[tuple[int, int]]:
-    """Cut the queries into runs of about equally many items, whatever the machine."""
+    """Split the queries into runs with about equal numbers of items, independent of the number of processors."""
     edges = np.unique(np.searchsorted(offsets, np.arange(0, offsets[-1], _BLOCK_ITEMS)))
     edges = np.unique(np.concatenate(([0], edges, [offsets.size - 1])))
     return list(pairwise(edges.tolist()))

@@ -1,4 +1,4 @@
-"""What a judged sample says about the pool: estimates and their intervals."""
+"""Estimates of a pool's or population's performance from a judged sample, with intervals and tests."""
 
 from activeeval.core.lazily import attached, homes_of
 

@@ -1,11 +1,11 @@
-"""Shares, means, correlations and slopes of weighted items, with standard errors by query.
+"""Shares, means, correlations and slopes of weighted items, with standard errors clustered by query.
 
-All are functions of totals over items. What the items of a query have in common makes their errors hang together, so
-the standard error is that of the jackknife over queries: each is left out in turn,
+All are functions of totals over items. Errors of items of the same query are correlated, so the standard error is that
+of the jackknife over queries, each left out in turn,
 
     se² = (m − 1)/m Σ_q (θ₍₋q₎ − mean)²,
 
-which for a ratio of totals is the usual linearised one but for terms of order 1/m.
+which for a ratio of totals equals the usual linearised one up to terms of order 1/m.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from activeeval.core.results import Figure
 from activeeval.core.types import Floats, Ints
 
 _PARTS = 6
-"""Sums that a correlation is made of: w, wx, wy, wx², wy², wxy."""
+"""Number of sums behind a correlation: w, wx, wy, wx², wy², wxy."""
 _LEAST = 1e-12
-"""Share of a sum of squares below which a variance is rounding alone."""
+"""Share of a sum of squares below which a variance is rounding error."""
 
 
 def jackknifed(sums: Floats, statistic: Callable[[Floats], Floats]) -> Figure:
-    """Return a statistic of totals with its standard error; NaN where leaving out a query leaves nothing.
+    """Compute a statistic of totals with its jackknife standard error; NaN if leaving out a query leaves nothing.
 
     Parameters
     ----------
     sums : ndarray, shape (n_queries, k)
-        What each query adds to the totals.
+        Each query's contribution to the totals.
     statistic : callable
-        Takes totals, shape (n, k), and returns the statistic of each row.
+        Maps totals, shape (n, k), to the statistic of each row.
 
     Examples
     --------
@@ -51,12 +51,12 @@ def jackknifed(sums: Floats, statistic: Callable[[Floats], Floats]) -> Figure:
 
 
 def ratios(totals: Floats) -> Floats:
-    """Return the first total over the second, of each row."""
+    """Divide the first total by the second, in each row."""
     return np.asarray(totals[:, 0] / totals[:, 1])
 
 
 def weighted_mean(values: Floats, weights: Floats, queries: Ints) -> Figure:
-    """Return the mean of items with weights, all arrays of shape (n,).
+    """Compute the weighted mean of items, with its standard error; all arrays of shape (n,).
 
     Examples
     --------
@@ -67,14 +67,14 @@ def weighted_mean(values: Floats, weights: Floats, queries: Ints) -> Figure:
 
 
 def correlation(x: Floats, y: Floats, weights: Floats, queries: Ints) -> Figure:
-    """Return the weighted correlation of two columns of items; NaN where one of them is constant."""
+    """Compute the weighted correlation of two columns of items; NaN if one of them is constant."""
     return jackknifed(_moments(x, y, weights, queries), _correlations)
 
 
 def slope(x: Floats, y: Floats, weights: Floats, queries: Ints) -> Figure:
-    """Return the weighted slope of y on x; NaN where x is constant.
+    """Compute the weighted slope of y on x; NaN if x is constant.
 
-    Its standard error is the linearised one: Σ_q (Σ w x e)², over the square of Σ w x², e what the line leaves.
+    Its standard error is the linearised one: the square root of Σ_q (Σ w x e)², over Σ w x², with e the residuals.
     """
     if not np.ptp(x):
         return Figure(math.nan)
@@ -86,10 +86,10 @@ def slope(x: Floats, y: Floats, weights: Floats, queries: Ints) -> Figure:
 
 
 def share_between(residuals: Floats, weights: Floats, queries: Ints) -> Figure:
-    """Return the share of the variance of residuals that items of a query have in common.
+    """Compute the intraclass correlation of residuals: the share of their variance common to items of a query.
 
-    The mean product of two different items of a query over the mean square; below 0 where they differ more than chance
-    would have it.
+    The mean product of two different items of a query over the mean square; below 0 if items of a query differ more
+    than by chance.
     """
     plain = by_query([weights * residuals, weights, weights * residuals**2], queries)
     squares = by_query([(weights * residuals) ** 2, weights**2], queries)
@@ -98,31 +98,34 @@ def share_between(residuals: Floats, weights: Floats, queries: Ints) -> Figure:
 
 
 def by_query(columns: list[Floats], queries: Ints) -> Floats:
-    """Return the sums of columns of items by query, a row for each query that has any, shape (n_queries, k)."""
+    """Sum columns of items by query, a row for each query that occurs, shape (n_queries, k)."""
     owners = np.unique(queries, return_inverse=True)[1]
     return np.column_stack([np.bincount(owners, column) for column in columns])
 
 
 def _moments(x: ArrayLike, y: ArrayLike, weights: Floats, queries: Ints) -> Floats:
+    """Sum weights, values, squares and products of two centred columns by query."""
     first, second = (np.asarray(column, dtype=np.float64) for column in (x, y))
-    first, second = first - first.mean(), second - second.mean()  # so that squares do not drown differences
+    first, second = first - first.mean(), second - second.mean()  # limits cancellation in differences of squares
     products = (np.ones_like(first), first, second, first**2, second**2, first * second)
     return by_query([weights * product for product in products], queries)
 
 
 def _centred(totals: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return Var x, Var y and Cov of each row of totals, times its weight."""
+    """Compute Var x, Var y and Cov of each row of totals, times its weight; NaN for constant columns."""
     w, x, y, xx, yy, xy = totals.T.reshape(_PARTS, -1)
     of_x, of_y = xx - x**2 / w, yy - y**2 / w
-    # what rounding leaves of a column that is constant is no variance
+    # a constant column leaves only rounding error
     return np.where(of_x > _LEAST * xx, of_x, np.nan), np.where(of_y > _LEAST * yy, of_y, np.nan), xy - x * y / w
 
 
 def _correlations(totals: Floats) -> Floats:
+    """Compute the correlation of each row of totals."""
     of_x, of_y, both = _centred(totals)
     return np.asarray(both / np.sqrt(of_x * of_y))
 
 
 def _shares_between(totals: Floats) -> Floats:
+    """Compute the intraclass correlation of each row of totals."""
     products, pairs, squares, weights = totals.T
     return np.asarray((products / pairs) / (squares / weights))

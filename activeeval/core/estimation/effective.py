@@ -1,23 +1,26 @@
-"""Effective sample size: how many random queries judged whole would tell as much as a sample does.
+"""Effective sample size: the number of random queries judged whole that would be as informative as a sample.
 
-The mean of n queries that are drawn by p with replacement and judged whole (`passive`) has the variance S² / n,
+The mean of n queries drawn by p with replacement and judged whole (`passive`) has the variance S² / n,
 
     S² = Σ p (L − R)²,
 
-so that a sample whose estimate has the variance V̂ is worth n = Ŝ² / V̂ of them. As R̂² is V̂ above R² in the mean,
+so a sample whose estimate has the variance V̂ is equivalent to n = Ŝ² / V̂ of them. As R̂² exceeds R² by V̂ on average,
 
-    Ŝ² = Σ_certain p (L − R̂)² + V̂ + what judged queries say of the open ones,   ω = p/π, or p/q with replacement.
+    Ŝ² = Σ_certain p (L − R̂)² + V̂ + the part of the open queries,   ω = p/π, or p/q with replacement,
 
-*Seen as a whole.* Of queries judged whole or to a depth y is unbiased for L, with an unbiased variance s within the
-query: (y − R̂)² − s is unbiased for (L − R̂)², and its mean with weights ω stands for all open queries. Nothing of it
-rests on a model; for `passive` it is the sample's own variance, and n the number of draws.
+where the part of the open queries is estimated from the judged ones in one of two ways.
 
-*Seen by items.* Where a few items come on their own y² is all noise, and queries of which none came are not seen. So
-only what a prediction m, known of every query (`estimates`' z'B), leaves is estimated, with e of the judged items:
+*Whole queries.* For queries judged whole or to a depth y is unbiased for L, with an unbiased variance s within the
+query: (y − R̂)² − s is unbiased for (L − R̂)², and its mean with weights ω represents all open queries. This does not
+depend on a model; for `passive` it is the sample's own variance, and n the number of draws.
+
+*Items.* If a few items are sampled independently, y² is mostly noise, and queries without a sampled item are not seen.
+So only the residual of a prediction m, known for every query (`estimates`' z'B), is estimated, with e of the judged
+items:
 
     Σ_open p (m − R̂)² + Σ ω (2 (m − R̂) e + e² − s),
 
-without bias for any m, as e² − s is for (L − m)². What the items of a query have in common shows in pairs of them: the
+which is unbiased for any m, as e² − s is for (L − m)². The common part of a query's items shows in pairs of them: the
 fewer are judged, the less is known.
 """
 
@@ -34,27 +37,28 @@ from activeeval.core.estimation.evidence import Evidence
 from activeeval.core.types import Floats
 
 FARTHEST = 0.22
-"""Standard error of Ŝ², as a share of it, above which no n is given. Of .2, .22, .25 and .3 the largest with which, by
-the next two too, nine in ten Ŝ² lay within a factor of 1.5 of S² in nearly every cell where half of the samples had an
-n (1,220 cells on MQ2008, LightGBM's example and OHSUMED, good and bad models; benchmarks/effective_sample_size.py)."""
+"""Relative standard error of Ŝ² above which no n is reported. Of .2, .22, .25 and .3 the largest with which, together
+with the next two limits, nine in ten Ŝ² lay within a factor of 1.5 of S² in nearly every cell where half of the samples
+had an n (1,220 cells on MQ2008, LightGBM's example and OHSUMED, good and bad models;
+benchmarks/effective_sample_size.py)."""
 FEWEST_TERMS = 15
-"""Queries of equal weight that Ŝ² must come from, (Σ |d|)² / Σ d²: one that is rare and large hides its own error.
-Without this bar .92 of the Ŝ² by items that had an n lay within that factor, with it .97."""
+"""Least effective number of terms of Ŝ², (Σ |d|)² / Σ d²: a single rare and large term hides its own error. Without
+this limit .92 of the Ŝ² by items that had an n lay within that factor, with it .97."""
 FEWEST_DEGREES = 20
-"""Degrees of freedom of V̂. Of 10, 15, 20 and 25 the least with which nine in ten n lay within a factor of 1.5 of what
-they estimate; with 10 it was .84."""
+"""Least degrees of freedom of V̂. Of 10, 15, 20 and 25 the least with which nine in ten n lay within a factor of 1.5 of
+the true one; with 10 it was .84."""
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ValueVariance:
-    """An estimate of S², how much values differ between queries.
+    """An estimate of S², the variance of values between queries.
 
     Attributes
     ----------
     value : float
     terms, noise : ndarray, shape (n,)
-        What each draw of an open query adds to its error, and to the variance of that.
+        Contribution of each draw of an open query to its error, and to the variance of that error.
     """
 
     value: float
@@ -63,19 +67,17 @@ class ValueVariance:
 
 
 def effective_sample_size(evidence: Evidence, reading: Reading, selection: Selection) -> tuple[float | None, str]:
-    """Return how many random queries judged whole would tell as much, or None and why the sample does not tell.
-
-    n = Ŝ² / V̂ for the pool.
+    """Estimate the number of random queries judged whole that would be as informative: n = Ŝ² / V̂ for the pool.
 
     Parameters
     ----------
     evidence : Evidence
-        What judging ``selection`` showed of ``reading``.
+        Evidence of ``selection`` for ``reading``.
 
     Returns
     -------
     float or None
-        None without a reason where nothing was left to chance, or V̂ itself is not known.
+        None without a reason if nothing was left to chance, or V̂ itself is unknown.
     {"", "chunks", "too few"}
         See `activeeval.core.results.Estimate.size_unknown`.
     """
@@ -93,7 +95,7 @@ def effective_sample_size(evidence: Evidence, reading: Reading, selection: Selec
 def value_variance(
     evidence: Evidence, evaluated: EstimatorResult, reading: Reading, selection: Selection
 ) -> ValueVariance:
-    """Return how much values differ between queries, Ŝ² by the equations above.
+    """Estimate the variance of values between queries (Ŝ² of the module).
 
     ``evaluated`` is the sample's estimate for the pool.
     """
@@ -107,7 +109,10 @@ def value_variance(
 def _as_a_whole(
     evidence: Evidence, evaluated: EstimatorResult, reading: Reading, selection: Selection
 ) -> tuple[float, ValueVariance]:
-    """Return Σ p L of certain queries, and what the open ones' values say of their Σ p (L − R̂)²."""
+    """Compute the known sum of certain queries, and estimate the squared deviations of open ones from their values.
+
+    Σ p L of the certain queries and Σ p (L − R̂)² of the open ones.
+    """
     weights = evidence.open_share * evidence.importance_weights / evidence.importance_weights.sum()
     beyond, s = evidence.values - evaluated.value, evidence.within[:, 0]
     total = float(weights @ (beyond**2 - s))
@@ -118,7 +123,10 @@ def _as_a_whole(
 def _by_items(
     evidence: Evidence, evaluated: EstimatorResult, reading: Reading, selection: Selection
 ) -> tuple[float, ValueVariance]:
-    """Return Σ p L of certain queries, and of the open ones Σ p (L − R̂)² from what predictions leave."""
+    """Compute the known sum of certain queries, and estimate the squared deviations of open ones from residuals.
+
+    Σ p L of the certain queries and Σ p (L − R̂)² of the open ones.
+    """
     is_settled = reading.settled_by(selection)
     is_open = reading.is_open.copy()
     is_open[selection.queries[is_settled]] = False
@@ -133,9 +141,9 @@ def _by_items(
 
 
 def _noise(evidence: Evidence, weights: Floats, terms: Floats, beyond: Floats, s: Floats) -> Floats:
-    """Return the variance of terms: of the choice of the query, and of what is seen within it, with variance s.
+    """Compute the variance of terms, from the choice of the query and from sampling within it (variance s).
 
-    Were that normal, (beyond)² had the variance 4 (L − R̂)² s + 2 s²; it is never taken for more than the whole term.
+    Under normality, (beyond)² has the variance 4 (L − R̂)² s + 2 s²; it is capped at the square of the term.
     """
     keep, s = evidence.keep, np.abs(s)
     within = weights**2 * (4 * np.maximum(beyond**2 - s, 0.0) * s + 2 * s**2)
@@ -143,10 +151,10 @@ def _noise(evidence: Evidence, weights: Floats, terms: Floats, beyond: Floats, s
 
 
 def _is_supported(evidence: Evidence, evaluated: EstimatorResult, of_values: ValueVariance) -> bool:
-    """Return whether a sample tells its n."""
+    """True if a sample is informative enough to report n."""
     terms, noise = of_values.terms / of_values.value, of_values.noise / of_values.value**2
     of_variance = evidence.variance_errors(evaluated.contributions, evaluated.variance)
-    if of_variance is not None:  # V̂ errs by the same rows
+    if of_variance is not None:  # the errors of V̂ come from the same rows
         terms = terms - of_variance
         noise = terms**2
     elif evaluated.degrees_of_freedom < FEWEST_DEGREES:

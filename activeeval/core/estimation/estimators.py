@@ -1,4 +1,4 @@
-"""Estimators: what a judged sample says about the pool, and how precisely."""
+"""Estimators: value and variance of the performance over a pool or a population, from a judged sample."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ SCOPES = ("pool", "population")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EstimatorResult:
-    """What an estimator makes of a sample.
+    """Estimate of a sample with its variance and degrees of freedom.
 
     Attributes
     ----------
     value, variance : float
-        The variance is V*: not less than what the sample supports beside what was planned, see `supported`.
+        The variance is V*, the observed one raised by the planned one; see `supported`.
     degrees_of_freedom : float
         Of the t quantile.
     observed : float
-        V̂, what the sample itself shows; infinite where it shows no spread.
+        V̂, the variance observed in the sample; infinite without any spread.
     planned : float
-        What the design planned for the level reached; 0 where it planned nothing.
+        Variance that the design planned at the level reached; 0 without a plan.
     contributions : ndarray, shape (n,)
-        What each draw of an open query adds to the estimate's error; their squares estimate the variance.
+        Contribution of each draw of an open query to the estimate's error; their squares estimate the variance.
     plain_variance : float
-        V̂ as its equation gives it: unbiased where nothing is fitted, and may be negative.
+        V̂ as its equation gives it: unbiased if nothing is fitted, and possibly negative.
     limits : tuple of float
-        Lowest and highest of what the target can be.
-    inner : Basis or None
-        For a population: what the interval for the pool rests on.
+        Lowest and highest possible value of the target.
+    inner : IntervalBasis or None
+        For a population: basis of the interval for the pool.
     shares : Shares or None
-        For a population, of a census of queries that weigh alike: how many differ from most.
+        For a population and a census of equally weighted queries: distribution of values around the most frequent.
     """
 
     value: float
@@ -60,7 +60,7 @@ class EstimatorResult:
 
     @property
     def basis(self) -> IntervalBasis:
-        """What its interval rests on."""
+        """Basis of the estimate's interval."""
         return IntervalBasis(
             value=self.value,
             std_error=math.sqrt(self.variance),
@@ -72,27 +72,27 @@ class EstimatorResult:
 
 
 WEIGHT_OF_PLANNED = 1.0
-"""Degrees of freedom that the planned variance counts as where it exceeds the sample's own.
+"""Degrees of freedom of the planned variance, used if it exceeds the sample's own.
 
 Of 0, .2, .3, .5, .7, 1 and 3 on the cells of benchmarks/coverage.py (400 repetitions): of 30 to 50 queries 19, 11, 10,
-9, 8, 7 and 6 % of the cells cover below 92 %, the mean is .943, .957, .958, .961, .962, .964 and .968; of pools of 200
-queries on intervals are 1.045, 1.055, 1.058, 1.060, 1.063, 1.065 and 1.076 times as wide as 1.96 RMSE. With 3 both
-means exceed .965."""
+9, 8, 7 and 6 % of the cells cover below 92 %, the mean is .943, .957, .958, .961, .962, .964 and .968; for pools of 200
+queries or more, intervals are 1.045, 1.055, 1.058, 1.060, 1.063, 1.065 and 1.076 times as wide as 1.96 RMSE. With 3
+both means exceed .965."""
 STAND_IN_DEGREES = 3.0
-"""Of an interval that rests on what was planned alone."""
+"""Degrees of freedom of an interval based on the planned variance alone."""
 LEAST_SPREAD = 1e-7
-"""Of the planned variance, by the model or by grades that are all equally likely: an observed one below it has seen no
-relevant difference. From 1e-8 to 1e-5 nothing else changes than that wrong intervals of no width go (10 of 310,400)."""
+"""Share of the planned variance (by the model or by equally likely grades) below which an observed variance counts as
+no spread. From 1e-8 to 1e-5 the only effect is that wrong intervals of zero width disappear (10 of 310,400)."""
 
 
 def supported(observed: Floats, degrees: Floats, planned: Floats) -> Floats:
-    """Return variances that what was planned lifts where a sample shows too little, shape (n,).
+    """Raise observed variances towards the planned ones where a sample shows too little spread, shape (n,).
 
     V* = max(V̂, (df V̂ + V_plan) / (df + 1)).
 
-    V̂ is small where the rare large residual was not drawn. What the model planned for the level reached lifts it then,
-    and never lowers it: a model that expects too much spread is contradicted by the sample, one that expects too
-    little says nothing.
+    V̂ is small if the rare large residual was not sampled. The variance that the model planned at the level reached
+    then raises it, and never lowers it: a model that expects too much spread is contradicted by the sample, one that
+    expects too little has no effect.
     """
     with np.errstate(invalid="ignore"):
         weight = np.maximum(degrees, 0.0)
@@ -101,25 +101,25 @@ def supported(observed: Floats, degrees: Floats, planned: Floats) -> Floats:
 
 
 def evaluate(evidence: Evidence, scope: str = "pool") -> EstimatorResult:
-    """Return what the estimator of a judged sample makes of it.
+    """Estimate the performance, its variance and degrees of freedom from a judged sample.
 
-    Where only certain queries have been judged, the open ones stand as predicted and the variance is infinite.
+    If only certain queries have been judged, the open ones count as predicted and the variance is infinite.
 
     Parameters
     ----------
     scope : {"pool", "population"}
-        The performance over the pool at hand, or over all the queries of which the pool is a
-        sample: W = S² / N is then added to the variance V*, S² the variance of L over queries; the degrees of freedom
-        are those of both terms (`joint_degrees`). Both come from one sample, which these take for two. Of queries that
-        were drawn from a log it is all the traffic of the log, and W what that draw adds
+        The performance over the pool itself, or over the population of queries of which the pool is a sample:
+        W = S² / N is then added to the variance V*, S² the variance of L over queries; the degrees of freedom
+        combine both terms (`joint_degrees`), as if they came from two samples instead of one. If the queries were
+        drawn from a log, the population is all traffic of the log, and W the variance of that draw
         (`activeeval.core.estimation.first_phase`).
 
     Raises
     ------
     StateError
-        Where nothing has been judged yet.
+        If nothing has been judged yet.
     InputError
-        Where the scope is not known.
+        If the scope is unknown.
     """
     check_scope(scope)
     result = _evaluate(evidence)
@@ -128,25 +128,26 @@ def evaluate(evidence: Evidence, scope: str = "pool") -> EstimatorResult:
     of_pool = (result.variance, result.degrees_of_freedom)
     added, of_added = _choice(evidence, result)
     if math.isinf(added) and evidence.shares is not None and evidence.shares.n > 1 and math.isfinite(result.limits[1]):
-        added = 0.0  # all values are the same: their shares tell how many others there may be
+        added = 0.0  # all values are equal: their shares bound the frequency of other values
     freedom = joint_degrees(*of_pool, added, of_added)
     wide = replace(result, variance=result.variance + added, degrees_of_freedom=freedom)
     return replace(wide, inner=result.basis, shares=evidence.shares)
 
 
 def _choice(evidence: Evidence, result: EstimatorResult) -> tuple[float, float]:
-    """Return what the choice of the pool adds to the variance, and its degrees of freedom."""
+    """Compute the variance that the choice of the pool adds, and its degrees of freedom."""
     if evidence.drawn is None:
         return population_variance(evidence, result), _degrees_of_choice(evidence, result)
     return evidence.drawn.choice(result.value) if math.isfinite(result.variance) else (0.0, math.inf)
 
 
 def check_scope(scope: str) -> str:
-    """Return a scope; raise InputError where it is neither the pool nor the population."""
+    """Check that a scope is "pool" or "population" and return it."""
     return one_of(scope, SCOPES, "scope")
 
 
 def _evaluate(evidence: Evidence) -> EstimatorResult:
+    """Evaluate a sample for its pool; see `evaluate`."""
     n, limits = evidence.values.size, UNLIMITED if evidence.reading is None else evidence.reading.limits
     contributions = np.empty(n)
     if evidence.is_census:
@@ -180,15 +181,16 @@ def _evaluate(evidence: Evidence) -> EstimatorResult:
 def _with_plan(
     observed: Floats, degrees: Floats, n_open: NDArray[np.int64], levels: Floats, reading: Reading | None
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return V*, its degrees of freedom, V̂ and the planned variance of samples at levels, shape (n,) each.
+    """Combine the observed variances of samples with the variances planned at their levels; shape (n,) each.
 
-    Where several queries show no spread, or hardly any beside what all grades being equally likely would make, V̂ is
-    infinite and V* what was planned, or would have been by such grades, whichever is more.
+    Returns V*, its degrees of freedom, V̂ and the planned variance. If several queries show no spread, or hardly any
+    relative to equally likely grades, V̂ becomes infinite and V* is the planned variance or that under equally likely
+    grades, whichever is larger.
     """
-    if reading is None or np.isinf(levels).all():  # nothing is left to chance, or levels have no say in it
+    if reading is None or np.isinf(levels).all():  # nothing is left to chance, or the scheme has no levels
         return observed, degrees, observed, np.zeros_like(observed)
     planned = stand_in = reading.planned.at(levels)
-    # what all grades being equally likely would make takes as long as a design: it is asked where it can matter
+    # the plan under equally likely grades is as slow as a design: compute it only if it can matter
     is_known = reading.larger_pool_sums is not None
     can_matter = (observed < LEAST_SPREAD * reading.bounded.at(levels)) | np.isinf(observed) | is_known
     blindly = reading.planned_blindly if can_matter.any() else None
@@ -204,18 +206,18 @@ def _with_plan(
 
 
 def variance_shares(evidence: Evidence) -> Floats:
-    """Return what each open query, or draw, adds to the variance, shape (n,), never below 0."""
+    """Compute the contribution of each open query, or draw, to the variance, shape (n,), never below 0."""
     contributions = _evaluate(evidence).contributions
     return contributions if evidence.is_census else evidence.variance_shares(contributions)
 
 
 def evaluated(evidence: EvidenceArrays) -> Floats:
-    """Return what `evaluate` does of each sample for its pool, one by one.
+    """Evaluate each sample for its pool as `evaluate` does.
 
     Returns
     -------
     ndarray, shape (n_samples, 5)
-        Value, V*, degrees of freedom, V̂ and what was planned.
+        Value, V*, degrees of freedom, V̂ and the planned variance.
     """
     observed, out = np.empty((evidence.base.size, 3)), np.empty((evidence.base.size, 5))
     kernel.linear_estimates(evidence.starts, evidence.rows, evidence.population, evidence.is_fitted, observed)
@@ -228,7 +230,7 @@ def evaluated(evidence: EvidenceArrays) -> Floats:
 
 
 def estimate(evidence: Evidence, method: str, scope: str = "pool") -> Estimate:
-    """Return the estimate that a judged sample gives; everything else as in `evaluate`."""
+    """Build the estimate of a judged sample; parameters as in `evaluate`."""
     result = evaluate(evidence, scope)
     return Estimate(
         value=result.value,
@@ -251,13 +253,13 @@ def estimate(evidence: Evidence, method: str, scope: str = "pool") -> Estimate:
 
 
 def population_variance(evidence: Evidence, result: EstimatorResult) -> float:
-    """Return what the choice of the pool adds to the variance, S² / N.
+    """Estimate the variance that the choice of the pool adds: S² / N, the variance between queries over their number.
 
-    S² (1 − Σ p²) is the mean of L² less R² by its unbiased estimate R̂² − V̂, and N is 1 / Σ p². L² is known of certain
-    queries; of the open ones the weighted mean of unbiased squares stands for it, less the squares of their known
-    terms, whose total over the pool is known. Where all queries are in and chance chose their items alone, one of which
-    no item came counts too: the weights are then those of the pool. Values that are all known and all the same, but
-    not 0, do not tell how others spread: infinite.
+    S² (1 − Σ p²) is the mean of L² minus R², estimated without bias by R̂² − V̂, and N is 1 / Σ p². L² is known for
+    certain queries. For the open ones it is estimated by the weighted mean of unbiased squares, minus the squares of
+    their known terms, whose total over the pool is known. If all queries are included and only items were sampled, a
+    query without a sampled item counts too: the weights are then those of the pool. If all values are known and equal,
+    but not 0, their spread in the population is unknown: infinite.
     """
     if not math.isfinite(result.variance):
         return 0.0
@@ -278,7 +280,7 @@ def population_variance(evidence: Evidence, result: EstimatorResult) -> float:
 
 
 def joint_degrees(of_pool: float, degrees: float, added: float, of_added: float) -> float:
-    """Return the degrees of freedom of a sum of two variances after Satterthwaite.
+    """Compute Satterthwaite's degrees of freedom of a sum of two variances.
 
     (V* + W)² / (V*²/df₁ + W²/df₂) for V* + W.
 
@@ -294,9 +296,9 @@ def joint_degrees(of_pool: float, degrees: float, added: float, of_added: float)
 
 
 def _degrees_of_choice(evidence: Evidence, result: EstimatorResult) -> float:
-    """Return the degrees of freedom of S²: those of the queries' shares of it by the rule for V̂, at most N − 1.
+    """Compute the degrees of freedom of the variance between queries, by the same rule as for V̂; at most N − 1.
 
-    What certain queries add counts as equal shares.
+    Certain queries count with equal shares.
     """
     most = evidence.pool_size - 1.0
     if evidence.is_census:

@@ -1,4 +1,4 @@
-"""A judged sample: what was taken of an order, with which probabilities, and what judging it showed of one target."""
+"""Evidence: the data of a judged sample for one target, from which estimators compute."""
 
 from __future__ import annotations
 
@@ -18,46 +18,46 @@ from activeeval.core.types import Floats, Ints
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Evidence:
-    """What judging a selection showed of a target, for the regression estimator.
+    """Data of a judged selection for one target, for the regression estimator.
 
-    A query is *certain* where no chance was in its choice: nothing of it was unknown, it cannot matter, or its places
-    all have probability 1 at the level of the sample. The others are *open*; estimators are for these, and
-    certain ones add what is known of them.
+    A query is *certain* if its value does not depend on chance: nothing of it was unknown, it cannot matter, or all its
+    places have probability 1 at the level of the sample. The others are *open*: estimators apply to these, and certain
+    queries add their known values.
 
     Attributes
     ----------
     is_fitted : bool
-        Whether regressors are fitted to the sample.
+        True if regressors are fitted to the sample.
     query_probs, inclusion_probs : ndarray, shape (n,)
         p of each open query of the sample, and its q (a row for each draw) or π.
     totals, within : ndarray
         As in `activeeval.core.design.JudgedTotals`, a row for each open query.
     values : ndarray, shape (n,)
-        Unbiased for L of each.
+        Unbiased for L of each open query of the sample.
     population : ndarray, shape (k,)
         Σ p z over the open queries of the pool.
     base : float
-        What is known: Σ p L of certain queries, and the known terms of open ones.
+        Known part: Σ p L of certain queries, and the known terms of open ones.
     certain_squares, open_squares : float
         Σ p L² of certain queries, and Σ p of the squares of the known terms of the pool's open ones.
     open_share : float
-        Σ p of the pool's open queries; 0 where nothing is open: a census.
+        Σ p of the pool's open queries; 0 for a census.
     pool_size : float
-        1 / Σ p², the number of queries that the pool counts as in an estimate for a population.
+        1 / Σ p², the effective number of queries of the pool in an estimate for a population.
     n_draws, n_queries, n_items : int
         Draws, distinct queries and distinct items judged.
     cost : float
         In mean items.
     reading : Reading or None
-        What was asked, and planned for each level; None where nobody says.
+        Reading of the target, with the variance planned for each level; None if unknown.
     level : float
-        T; infinite where nothing was planned by level.
+        T; infinite without a plan by level.
     beyond : ndarray of int64, shape (n,), or None
-        1 for each open query that was judged beyond what moves a numerator, else 0; None where that does not count.
-    drawn : DrawnValues or None
-        What it says of the log that the pool's queries were drawn from; None where there is none.
+        1 for each open query judged beyond the items that move a numerator, else 0; None if that is not used.
+    drawn : FirstPhaseValues or None
+        Values for the log that the pool's queries were drawn from; None without a log.
     shares : Shares or None
-        Of a census: how many queries differ from most.
+        For a census: distribution of values around the most frequent.
     """
 
     is_fitted: bool
@@ -84,21 +84,24 @@ class Evidence:
 
     @property
     def is_census(self) -> bool:
-        """Whether nothing is left to chance."""
+        """True if nothing is left to chance."""
         return self.open_share == 0.0
 
     @property
     def importance_weights(self) -> Floats:
-        """How many queries of the pool each counts for relative to traffic: p/q, or p/π."""
+        """Importance weight of each open query: its probability in the pool over its draw or inclusion probability."""
         return self.query_probs / self.inclusion_probs
 
     @property
     def keep(self) -> Floats:
-        """What of each open query's square its choice adds to the variance, shape (n,): 1 − π."""
+        """Factor of each open query's square in the variance, shape (n,): 1 − π."""
         return 1 - self.inclusion_probs
 
     def solved(self, contributions: Floats) -> tuple[float, float, float, float]:
-        """Return what open queries add to R̂, V̂, its degrees of freedom and the plain V̂; fill contributions (n,)."""
+        """Estimate the open queries' part of the value, with its variance; fill ``contributions`` (n,).
+
+        Returns the value, the variance V̂, its degrees of freedom, and the plain V̂.
+        """
         value, variance, freedom, plain = estimates.linear_estimate(
             *self._arrays, self.is_fitted, contributions, self._beyond
         )
@@ -106,14 +109,16 @@ class Evidence:
 
     @property
     def _beyond(self) -> Ints:
+        """The attribute `beyond`, with −1 for None, as kernels take it."""
         return np.full(self.values.size, -1) if self.beyond is None else self.beyond
 
     @property
     def _arrays(self) -> tuple[Floats, ...]:
+        """Arrays of the sample in the order of kernel arguments."""
         return self.importance_weights, self.keep, self.totals, self.within, self.population
 
     def residuals(self) -> tuple[Floats, Floats, Floats]:
-        """Return the fitted coefficients B, and residuals e and their variances s of each open query.
+        """Compute the fitted coefficients B, and the residual e and its variance s of each open query.
 
         See `activeeval.core.kernels.estimates`.
         """
@@ -122,7 +127,7 @@ class Evidence:
         return coefficients, left[:, 0], left[:, 1]
 
     def variance_shares(self, contributions: Floats) -> Floats:
-        """Return what each open query adds to the variance, shape (n,), never below 0.
+        """Compute the contribution of each open query to the variance, shape (n,), never below 0.
 
         (g ω)² (keep e² + (1 − keep) s) of V̂.
         """
@@ -131,43 +136,46 @@ class Evidence:
         return np.asarray(np.maximum(keep * contributions**2 + (1 - keep) * lifted**2 * s, 0.0))
 
     def variance_errors(self, contributions: Floats, variance: float) -> Floats | None:
-        """Return what each row adds to the error of V̂, as a share of it; None where degrees of freedom alone tell."""
+        """Compute each row's part of the relative error of the variance; None if degrees of freedom describe it."""
         return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReplacementEvidence(Evidence):
-    """What judging queries that were drawn with replacement showed of a target, for the paper's ratio estimator."""
+    """Data of queries drawn with replacement for one target, for the paper's ratio estimator."""
 
     @property
     def keep(self) -> Floats:
-        """All of it: draws follow each other without regard."""
+        """Factor of each draw's square in the variance: 1, because draws are independent."""
         return np.ones_like(self.inclusion_probs)
 
     def solved(self, contributions: Floats) -> tuple[float, float, float, float]:
-        """Return R̂, V̂ twice with its degrees of freedom between them; see `Evidence.solved`."""
+        """Estimate the value, its variance, the degrees of freedom, and the variance again; see `Evidence.solved`."""
         values = np.ascontiguousarray(self.values)
         value, variance, freedom = estimates.ratio_estimate(self.importance_weights, values, contributions)
         return value, variance, freedom, variance
 
     def variance_shares(self, contributions: Floats) -> Floats:
-        """Return the square of what each draw adds to the error."""
+        """Compute the squared contribution of each draw to the error."""
         return np.asarray(contributions**2)
 
     def variance_errors(self, contributions: Floats, variance: float) -> Floats | None:
-        """Return how the square of each draw differs from their mean: where all weigh alike n is their number."""
+        """Compute the deviation of each draw's squared contribution from the mean, relative to V̂.
+
+        With equal weights n is then the number of draws.
+        """
         shares = contributions**2 / variance
         return np.asarray(shares - shares.mean())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EvidenceArrays:
-    """What judging several selections of one order by levels showed of a target.
+    """Data of several judged selections of one order by levels, for one target.
 
     Attributes
     ----------
     starts : ndarray of int64, shape (n_samples + 1,)
-        Where the rows of each sample begin: its open queries, ascending.
+        Start of the rows of each sample: its open queries, ascending.
     rows : Rows
     population : ndarray, shape (n_samples, k)
     base, certain_squares, open_squares, open_share, costs, levels : ndarray, shape (n_samples,)
@@ -193,7 +201,7 @@ class EvidenceArrays:
     reading: Reading
 
     def of_selection(self, k: int) -> Evidence:
-        """Return the evidence of one selection, counted from 0."""
+        """Extract the evidence of one selection, counted from 0."""
         rows = Rows._make(array[self.starts[k] : self.starts[k + 1]] for array in self.rows)
         return Evidence(
             is_fitted=self.is_fitted,
@@ -219,7 +227,7 @@ class EvidenceArrays:
 
 
 def evidence_of(design: Design, reading: Reading, judge: ReadingJudge, selection: Selection) -> Evidence:
-    """Return what judging a selection showed of a reading.
+    """Collect the evidence of a judged selection for a reading.
 
     Parameters
     ----------
@@ -233,20 +241,20 @@ def evidence_of(design: Design, reading: Reading, judge: ReadingJudge, selection
     if draw is None:
         if not evidence.is_census:
             return evidence
-        shown = _shown(design.scheme, reading, judge, selection, evidence)
-        weights = p[shown.queries]
-        return replace(evidence, shares=Shares.of(shown.values[weights > 0], weights[weights > 0]))
-    shown = _shown(design.scheme, reading, judge, selection, evidence)
+        judged = _judged_values(design.scheme, reading, judge, selection, evidence)
+        weights = p[judged.queries]
+        return replace(evidence, shares=Shares.of(judged.values[weights > 0], weights[weights > 0]))
+    judged = _judged_values(design.scheme, reading, judge, selection, evidence)
     by_items = reading.kind == "items" and not isinstance(design.scheme, Replacement)
     known = np.where(reading.is_open, reading.known_values, 0.0)
-    drawn = values_of(draw, p, known, shown, by_items=by_items)
+    drawn = values_of(draw, p, known, judged, by_items=by_items)
     return replace(evidence, drawn=drawn, shares=drawn.shares if evidence.is_census else None)
 
 
-def _shown(
+def _judged_values(
     scheme: Scheme, reading: Reading, judge: ReadingJudge, selection: Selection, evidence: Evidence
 ) -> JudgedValues:
-    """Return what each judged query showed: the rows of the estimator, and those that were certain to be judged."""
+    """Collect the value of each judged query: the rows of the estimator and the queries judged with certainty."""
     queries, values = scheme.rows(reading, selection), evidence.values
     by_draws = isinstance(scheme, Replacement)
     if evidence.is_census and by_draws:
@@ -265,13 +273,14 @@ def _shown(
 
 
 def _each_once(queries: Ints, values: Floats) -> tuple[Ints, Floats]:
+    """Drop repeated queries with their values."""
     distinct, first = np.unique(queries, return_index=True)
     return distinct, values[first]
 
 
 def evidence_arrays(design: Design, reading: Reading, judge: ReadingJudge, selections: Selections) -> EvidenceArrays:
-    """Return what judging selections by levels, 65,535 at most, showed of a reading; see `evidence_of`."""
-    pool, order, shown, n = reading.pool_sums, reading.order, judge.totals(selections), selections.costs.size
+    """Collect the evidence of selections by levels, 65,535 at most, for a reading; see `evidence_of`."""
+    pool, order, judged, n = reading.pool_sums, reading.order, judge.totals(selections), selections.costs.size
     of_queries = (reading.query_probs, order.query_rates, reading.least_rates, reading.is_open, reading.known_values)
     queries = ReadingQueries(*of_queries, reading.regressors)
     owners, taken = (
@@ -280,11 +289,12 @@ def evidence_arrays(design: Design, reading: Reading, judge: ReadingJudge, selec
     )
     sums, starts = np.empty((n, kernel.FIRST + pool.population.size)), np.empty(n + 1, dtype=np.int64)
     n_queries, n_items = np.empty((2, n), dtype=np.int64)
-    kernel.add_up(owners, taken, queries, shown.totals, sums, starts, n_queries, n_items)
-    shapes = (starts[-1:], starts[-1:], starts[-1:], *((starts[-1], a.shape[1]) for a in (shown.totals, shown.within)))
+    kernel.add_up(owners, taken, queries, judged.totals, sums, starts, n_queries, n_items)
+    widths = (judged.totals.shape[1], judged.within.shape[1])
+    shapes = (starts[-1:], starts[-1:], starts[-1:], *((starts[-1], width) for width in widths))
     rows = Rows._make((*(np.empty(shape) for shape in shapes), np.empty(starts[-1], dtype=np.int64)))
-    beyond = np.full(owners.size, -1) if shown.beyond is None else shown.beyond.astype(np.int64)
-    kernel.gather(owners, taken, queries, shown.totals, shown.within, beyond, starts, rows)
+    beyond = np.full(owners.size, -1) if judged.beyond is None else judged.beyond.astype(np.int64)
+    kernel.gather(owners, taken, queries, judged.totals, judged.within, beyond, starts, rows)
     if order.dead is not None:
         of_places = np.repeat(owners, selections.counts)[order.dead[selections.places]]
         n_items -= np.bincount(of_places, minlength=n)
@@ -295,7 +305,7 @@ def evidence_arrays(design: Design, reading: Reading, judge: ReadingJudge, selec
         base=pool.base + sums[:, kernel.BASE],
         certain_squares=pool.settled_squares + sums[:, kernel.SQUARES],
         open_squares=pool.open_squares - sums[:, kernel.KNOWN_SQUARES],
-        # a difference would leave a rounding error of a census
+        # exactly 0 for a census: a difference would leave a rounding error
         open_share=np.where(sums[:, kernel.CERTAIN] == pool.n_open, 0.0, pool.open_share - sums[:, kernel.SHARE]),
         costs=selections.costs,
         levels=selections.thresholds,
@@ -309,7 +319,7 @@ def evidence_arrays(design: Design, reading: Reading, judge: ReadingJudge, selec
 
 @singledispatch
 def _evidence(scheme: Scheme, design: Design, reading: Reading, judge: ReadingJudge, selection: Selection) -> Evidence:
-    """Return it for whatever was selected by a level."""
+    """Collect the evidence of a selection by level; other schemes register their own function."""
     return evidence_arrays(design, reading, judge, Selections.of(selection)).of_selection(0)
 
 
@@ -317,20 +327,21 @@ def _evidence(scheme: Scheme, design: Design, reading: Reading, judge: ReadingJu
 def _drawn(
     scheme: Replacement, design: Design, reading: Reading, judge: ReadingJudge, selection: Selection
 ) -> Evidence:
+    """Collect the evidence of queries drawn with replacement."""
     p, pool = reading.query_probs, reading.pool_sums
     queries, first = np.unique(selection.queries, return_index=True)
-    shown = judge.totals(selection)
+    judged = judge.totals(selection)
     is_census = queries.size == pool.n_queries
-    values = shown.totals[:, 0]
+    values = judged.totals[:, 0]
     return ReplacementEvidence(
         is_fitted=False,
         query_probs=p[selection.queries],
         inclusion_probs=scheme.sampling_probs[selection.queries],
-        totals=shown.totals,
-        within=shown.within,
+        totals=judged.totals,
+        within=judged.within,
         values=values,
         population=pool.population,
-        # as replications sum, to the last bit
+        # same order of summation as replications, for equality to the last bit
         base=estimates.weighted_sum(p[queries], values[first]) if is_census else 0.0,
         certain_squares=float(p[queries] @ values[first] ** 2) if is_census else 0.0,
         open_squares=0.0,

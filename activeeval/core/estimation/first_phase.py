@@ -1,22 +1,22 @@
-"""Of a pool whose queries were drawn from a log: what that draw adds to the variance of an estimate for the log.
+"""Variance that the draw of a pool's queries from a log adds to an estimate for the log.
 
-Queries come by chance twice. The pool's were drawn from the log, in strata h, each with π; of these some are judged,
+Queries are sampled twice. The pool's were drawn from the log, in strata h, each with π; of these some are judged,
 as a sample of the pool. Given the first draw the second estimates the pool's performance with the variance V̂, and
 
     Var R̂ = E[V] + Var(Σ P m),                                                        P the pool's weights of queries,
 
-where m is a query's value. Priority sampling within strata has no covariances, so that of weights P = p/π
+where m is a query's value. Priority sampling within strata has no covariances, so for weights P = p/π
 
     Σ (1 − π) P² m²
 
-over the pool is unbiased for the second term. Of judged queries y is unbiased for m with an unbiased variance s, and a
-is the probability with which the second draw has it:
+over the pool is unbiased for the second term. For judged queries y is unbiased for m with an unbiased variance s, and a
+is the probability that the second draw includes it:
 
     A = Σ_judged (1 − π) P² / a (y² − s)
 
-is unbiased for it too. P, here, are shares of strata that are known, shared out by weight within each: y stands about
-the mean of its stratum, which is a ratio, and its square is divided by 1 − its own share of that mean. A stratum that
-the pool, or a question, holds in part shares nothing known: y stands about the mean of all.
+is unbiased for it too. Here, P are known shares of strata, distributed by weight within each: y is centred at the mean
+of its stratum, which is a ratio, and its square is divided by 1 − its own share of that mean. In a stratum that the
+pool, or a target's segment, contains only in part, the share is not known: y is centred at the overall mean.
 """
 
 from __future__ import annotations
@@ -33,34 +33,35 @@ from activeeval.core.pool import QueryDraw, QueryPool
 from activeeval.core.types import Bools, Floats, Ints
 
 NO_SPREAD = 1e-13
-"""Share of the mean square that rounding leaves of a variance where all values are the same."""
+"""Share of the mean square below which a variance is rounding error of equal values."""
 _FEWEST = 2
-"""Judged queries of a stratum whose mean says something of how they differ."""
+"""Least number of judged queries of a stratum from which a variance within it can be estimated."""
 _LEAST_ROOM = 0.5
-"""A query that is most of the mean that it stands about has little distance to it: its square is doubled, no more."""
+"""Lower bound of 1 − share: a query that dominates its stratum's mean is close to it; its square is at most doubled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FirstPhaseValues:
-    """A pool that was drawn from a log, and what judging some of its queries showed of their values.
+    """A pool drawn from a log, with the values of its judged queries.
 
     Attributes
     ----------
     query_probs, inclusion_probs : ndarray, shape (n_queries,)
-        P of each query that the question is about, 0 of others, and π.
+        P of each query of the target's segment, 0 of others, and π.
     strata : ndarray of int64, shape (n_queries,)
+        Stratum of each query.
     are_whole : ndarray of bool, shape (n_strata,)
-        Of which strata all drawn queries count.
+        True for strata all of whose drawn queries are in the segment.
     known : ndarray, shape (n_queries,)
-        Of each query that is not certain what is known of its value.
+        Known part of the value of each query that is not certain.
     queries : ndarray of int64, shape (n,)
         Judged queries, or draws of them.
     values, within, chances : ndarray, shape (n,)
         y, s and a of each.
     are_certain : ndarray of bool, shape (n,)
-        Whether no chance was in that it was judged.
+        True for queries judged with certainty.
     by_items : bool
-        Whether items came by chance on their own, so that a query without one has shown something too.
+        True if items were sampled independently, so that a query without a sampled item is an observation too.
     log : str
         The log's name.
     """
@@ -80,20 +81,20 @@ class FirstPhaseValues:
 
     @property
     def costs_of_choice(self) -> Floats:
-        """What the square of each query's value counts, (1 − π) P², shape (n_queries,); 0 of certain ones."""
+        """Weight of each query's squared value in the variance, (1 − π) P², shape (n_queries,); 0 for certain ones."""
         return np.asarray((1 - self.inclusion_probs) * self.query_probs**2)
 
     @property
     def are_left(self) -> Bools:
-        """Which queries that matter are not certain to be judged, shape (n_queries,)."""
+        """True for queries that matter and are not certain to be judged, shape (n_queries,)."""
         left = self.query_probs > 0
         left[self.queries[self.are_certain]] = False
         return left
 
     def centres(self, value: float) -> tuple[Floats, Floats]:
-        """Return what each stratum's values stand about, (n_strata,), and the share of each row in that, (n,).
+        """Compute the mean of each stratum's values, (n_strata,), and each row's share in it, (n,).
 
-        ``value`` is the estimate for the pool.
+        ``value`` is the estimate for the pool, used for strata without a mean of their own.
         """
         n_strata, of_rows = self.are_whole.size, self.strata[self.queries]
         weights = self.query_probs[self.queries] / self.chances
@@ -110,12 +111,12 @@ class FirstPhaseValues:
         return means, weights / shares
 
     def squares(self, centres: Floats, shares: Floats) -> Floats:
-        """Return an unbiased square of each row's distance from the centre of its stratum, shape (n,)."""
+        """Compute an unbiased square of each row's distance from the centre of its stratum, shape (n,)."""
         distances = self.values - centres[self.strata[self.queries]]
         return np.asarray(distances**2 / np.maximum(1 - shares, _LEAST_ROOM) - self.within)
 
     def variance(self, centres: Floats, shares: Floats) -> tuple[float, Floats]:
-        """Return A, and what each row adds to it, shape (n,)."""
+        """Estimate the variance added by the draw from the log (A of the module), and each row's part of it, (n,)."""
         cost, squares, left = self.costs_of_choice, self.squares(centres, shares), self.are_left
         weights = cost[self.queries] / self.chances
         if self.by_items:
@@ -127,7 +128,7 @@ class FirstPhaseValues:
         by_stratum = np.bincount(self.strata[left], cost[left], minlength=self.are_whole.size)
         of_rows = self.strata[self.queries]
         seen = np.bincount(of_rows[is_open], weights[is_open], minlength=by_stratum.size)
-        # what strata of which nothing is judged would add goes by all that is judged
+        # strata without judged queries get the mean contribution of all judged ones
         unseen = float(by_stratum[seen == 0].sum())
         scale = np.divide(by_stratum, seen, out=np.zeros(seen.size), where=seen > 0)
         parts[is_open] = weights[is_open] * scale[of_rows[is_open]] * squares[is_open]
@@ -139,9 +140,9 @@ class FirstPhaseValues:
         return float(parts.sum()), parts
 
     def choice(self, value: float) -> tuple[float, float]:
-        """Return what the draw from the log adds to the variance of an estimate, and its degrees of freedom.
+        """Compute the variance that the draw from the log adds to an estimate, and its degrees of freedom.
 
-        Nothing where all queries were certain to be drawn; infinite where fewer than two judged ones tell of others.
+        0 if all queries were certain to be drawn; infinite with fewer than two judged queries that represent others.
         """
         cost = self.costs_of_choice
         if not cost.any():
@@ -153,24 +154,24 @@ class FirstPhaseValues:
         freedom = float(estimates.degrees(np.maximum(parts[counts], 0.0), 1.0))
         seen = float((cost[self.queries] / self.chances) @ self.values**2)
         if not self.are_left.any() and total <= NO_SPREAD * seen and seen > 0:
-            return math.inf, freedom  # values that are all the same do not tell how others spread
+            return math.inf, freedom  # equal values give no estimate of the spread of others
         return max(total, 0.0), freedom
 
     @property
     def shares(self) -> Shares | None:
-        """How many values differ from most, all being judged; None where all queries were certain to be drawn."""
+        """Distribution of values around the most frequent, if all are judged; None if all were certain to be drawn."""
         if not self.queries.size or not self.costs_of_choice.any():
             return None
         return Shares.of(self.values, self.query_probs[self.queries])
 
     def interval(self, confidence: float = 0.95, limits: tuple[float, float] = UNLIMITED) -> MeanSummary:
-        """Compute the mean for the log of a pool all of whose queries are judged, with its interval."""
+        """Compute the mean for the log, with its interval, of a pool all of whose queries are judged."""
         mean = float(self.query_probs[self.queries] @ self.values)
         if abs(mean) <= ROUNDING * np.abs(self.values).max(initial=0.0):
-            mean = 0.0  # what adds up to 0 but for rounding is no difference
+            mean = 0.0  # a sum of 0 up to rounding is no difference
         (variance, freedom), shares = self.choice(mean), self.shares
         if math.isinf(variance) and shares is not None and shares.n > 1 and math.isfinite(limits[1]):
-            variance = 0.0  # all values are the same: their shares tell how many others there may be
+            variance = 0.0  # all values are equal: their shares bound the frequency of other values
         basis = IntervalBasis(
             value=mean, std_error=math.sqrt(variance), degrees_of_freedom=freedom, limits=limits, shares=shares
         )
@@ -179,7 +180,10 @@ class FirstPhaseValues:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JudgedValues:
-    """Judged queries, or draws of them: which, and as in `FirstPhaseValues` y, s, a, and whether they are certain."""
+    """Judged queries, or draws of them, with values, variances within, probabilities and certainty.
+
+    The attributes are those of `FirstPhaseValues`.
+    """
 
     queries: Ints
     values: Floats
@@ -189,32 +193,32 @@ class JudgedValues:
 
     @classmethod
     def certain(cls, queries: Ints, values: Floats) -> JudgedValues:
-        """Return queries whose values are known."""
+        """Build rows of queries whose values are known exactly."""
         zeros, ones = np.zeros(queries.size), np.ones(queries.size)
         return cls(queries=queries, values=values, within=zeros, chances=ones, are_certain=ones > 0)
 
     def and_also(self, other: JudgedValues) -> JudgedValues:
-        """Return these and others."""
+        """Append further rows."""
         pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
         return JudgedValues(**{f.name: np.concatenate(pair) for f, pair in zip(fields(self), pairs, strict=True)})
 
 
 def values_of(
-    draw: QueryDraw, query_probs: Floats, known: Floats, shown: JudgedValues, *, by_items: bool
+    draw: QueryDraw, query_probs: Floats, known: Floats, judged: JudgedValues, *, by_items: bool
 ) -> FirstPhaseValues:
-    """Return what judged queries show of a pool that was drawn from a log.
+    """Combine the judged queries of a pool with the draw of the pool from a log.
 
     Parameters
     ----------
     query_probs : ndarray, shape (n_queries,)
-        P of the queries that the question is about, 0 of others.
+        P of the queries of the target's segment, 0 of others.
     known : ndarray, shape (n_queries,)
-        What is known of each query's value beside what was shown.
+        Known part of each query's value, besides the judged one.
     """
-    counts = query_probs[shown.queries] > 0
+    counts = query_probs[judged.queries] > 0
     left = known.copy()
-    left[shown.queries[shown.are_certain]] = 0.0
-    rows = {f.name: getattr(shown, f.name)[counts] for f in fields(shown)}
+    left[judged.queries[judged.are_certain]] = 0.0
+    rows = {f.name: getattr(judged, f.name)[counts] for f in fields(judged)}
     return FirstPhaseValues(
         query_probs=query_probs,
         inclusion_probs=draw.inclusion_probs,
@@ -228,20 +232,20 @@ def values_of(
 
 
 def all_values(pool: QueryPool, values: Floats) -> FirstPhaseValues | None:
-    """Return what all values of a pool show, shape (n_queries,); None where it was not drawn from a log."""
+    """Combine known values of all queries of a pool, shape (n_queries,), with its draw; None without a log."""
     if pool.draw is None:
         return None
-    shown = JudgedValues.certain(np.arange(values.size), values)
-    return values_of(pool.draw, pool.query_probs, np.zeros(values.size), shown, by_items=False)
+    judged = JudgedValues.certain(np.arange(values.size), values)
+    return values_of(pool.draw, pool.query_probs, np.zeros(values.size), judged, by_items=False)
 
 
 def compare_drawn(
     first: Floats, second: Floats, pool: QueryPool, confidence: float = 0.95, limits: tuple[float, float] = UNLIMITED
 ) -> PairedComparison | None:
-    """Compare two runs, first − second, by their scores on queries that were drawn from a log; None on any others.
+    """Compare two runs, first − second, by their scores on queries drawn from a log; None if not drawn from a log.
 
-    The mean, its interval and the t test are for the log. Of the two other tests, which take queries for alike, there
-    is no p value: NaN.
+    The mean, its interval and the t test are for the log. The two other tests assume equally weighted queries: their p
+    values are NaN.
     """
     differences = first - second
     differences[np.abs(differences) <= ROUNDING * np.maximum(np.abs(first), np.abs(second))] = 0.0

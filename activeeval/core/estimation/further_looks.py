@@ -1,16 +1,16 @@
-"""Intervals of a sample that was topped up after it was read: what may miss is shared by all readings.
+"""Intervals of a sample that is topped up after it was read: the error probability is shared by all readings.
 
-A top-up that follows from a reading is a look. How many will follow is not known at the first reading, so later ones
-may not take from it what it has spent: the first keeps its plain interval, and all later ones together add `LATER` of
-what that may miss, half of it at the second reading, a quarter at the third, and so on. Boundaries are those of a
+A top-up that follows from a reading is an interim analysis. Their number is not known at the first reading, so later
+ones cannot use error probability already spent: the first keeps its plain interval, and all later ones together add a
+share `LATER` of its α, half of it at the second reading, a quarter at the third, and so on. Boundaries are those of a
 group-sequential test (Lan, DeMets 1983) with this spending.
 
-An advised top-up is the larger the nearer the difference is to 0, which doubles what the later readings miss: with
-`LATER` .1 and .2 .008 and .019 of normal estimates were false at three of them, where .0044 and .0088 are spent.
-Together with the first reading's .05 that is more than .05; what pays for it is that t intervals of samples cover more
-than they promise: .040 were false at the first reading of 6,000 samples of two rankers (MQ2008, DCG@10 and P@10, items;
-benchmarks/results/advice.json has all four readings). To give the first reading .04 of the .05 in place of this would
-make every interval 5 % wider, also of samples that are read once.
+An advised top-up is larger the nearer the difference is to 0, which doubles the errors of later readings: with `LATER`
+.1 and .2, .008 and .019 of normal estimates were false at three of them, where .0044 and .0088 are spent. Together with
+the first reading's .05 that is more than .05; it is offset by t intervals that cover more than their nominal
+confidence: .040 were false at the first reading of 6,000 samples of two rankers (MQ2008, DCG@10 and P@10, items;
+benchmarks/results/advice.json has all four readings). Giving the first reading .04 of the .05 instead would make every
+interval 5 % wider, also of samples that are read once.
 """
 
 from __future__ import annotations
@@ -25,25 +25,26 @@ from scipy.special import ndtr
 from activeeval.core.estimation.intervals import boundaries_of
 
 LATER = 0.05
-"""The share of α that all readings after the first add together, were top-ups not chosen by what was read."""
+"""Share of α that all readings after the first add together, if top-ups did not depend on the readings."""
 _LEAST_STEP = 0.01
-"""Readings whose information is closer than a hundredth tell each other's answer."""
+"""Least difference of the information share of two readings; closer ones are nearly identical."""
 _LEAST_P, _HALVINGS = 1e-8, 30
-"""A p value below which nothing changes it; of the search, to a billionth of its logarithm."""
+"""Smallest p value that is adjusted, and bisection steps, which give a billionth of its logarithm."""
 _N_NODES = 80
-"""Of the quadrature: boundaries are those of 400 nodes to 1e-5, in a twentieth of the time."""
+"""Nodes of the quadrature: boundaries equal those of 400 nodes to 1e-5, in a twentieth of the time."""
 
 
 def confidence_after(variances: Sequence[float], confidence: float) -> float:
-    """Return the confidence at which an ordinary interval is right at the last of some readings.
+    """Compute the confidence of an ordinary interval that is valid at the last of several readings.
 
     Parameters
     ----------
     variances : sequence of float
-        Of the estimate at each reading, the last that of now; increments are independent: Cov(R̂_j, R̂_k) = Var R̂_k.
-        An earlier one that seems no larger than that of now was a look all the same: just before that of now.
+        Variance of the estimate at each reading, the current one last; increments are independent:
+        Cov(R̂_j, R̂_k) = Var R̂_k. An earlier variance not larger than the current one counts as a reading just before
+        the current one.
     confidence : float
-        What all readings together are to hold.
+        Joint confidence of all readings.
 
     Examples
     --------
@@ -56,21 +57,21 @@ def confidence_after(variances: Sequence[float], confidence: float) -> float:
         return confidence
     shares, before = [], 0.0
     for k, variance in enumerate(known):
-        # two digits: few boundaries to find, none off by much
+        # two digits: few distinct boundaries to compute, with little error
         before = min(max(round(final / variance, 2), before + _LEAST_STEP), 1.0 - (len(known) - k) * _LEAST_STEP)
         shares.append(before)
     return max(1 - 2 * float(ndtr(-_boundary((*shares, 1.0), round(1 - confidence, 12)))), confidence)
 
 
 def p_value_after(variances: Sequence[float], p_value: float) -> float:
-    """Find the smallest α whose interval after some readings leaves 0 out.
+    """Find the smallest α whose interval after several readings excludes 0.
 
     Parameters
     ----------
     variances : sequence of float
         As of `confidence_after`.
     p_value : float
-        The smallest α whose ordinary interval leaves 0 out.
+        The smallest α whose ordinary interval excludes 0.
 
     Examples
     --------
@@ -92,6 +93,6 @@ def p_value_after(variances: Sequence[float], p_value: float) -> float:
 
 @lru_cache(maxsize=4096)
 def _boundary(information: tuple[float, ...], alpha: float) -> float:
-    """Return the boundary of |Z| at the last of some readings."""
+    """Compute the boundary of |Z| at the last of several readings."""
     spent = np.asarray(alpha * (1 + LATER * (1 - 0.5 ** np.arange(len(information)))), dtype=np.float64)
     return boundaries_of(information, spent, _N_NODES)[-1]

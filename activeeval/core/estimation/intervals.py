@@ -1,7 +1,7 @@
-"""Intervals: between which values the performance lies, by kinds that differ in what they ask for and guard against.
+"""Kinds of confidence intervals, which differ in the number of planned analyses.
 
-An ordinary interval is valid at one look that was planned beforehand. Who looks again and again and stops when the
-interval pleases needs the one that is valid at every planned look.
+An ordinary interval is valid at one analysis planned beforehand. If a sample is analysed repeatedly and judging stops
+as soon as the interval is satisfactory, use the kind that is valid at every planned analysis.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from activeeval.core.results import Interval
 from activeeval.core.types import Floats
 
 _LEAST_STEP = 0.005
-"""Looks that are closer than one part in 200 tell each other's answer, and the quadrature needs some width."""
+"""Least difference of information shares, 1 in 200: closer ones are nearly equal, and the quadrature needs width."""
 _ROUNDING = 1e-9
 _N_NODES = 400
-"""Gauss–Legendre nodes of the density between the boundaries: boundaries are right to 1e-8."""
+"""Gauss–Legendre nodes of the density between the boundaries: boundaries are accurate to 1e-8."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class InterimLook:
-    """A sample as it was when somebody looked at it.
+    """A sample at one interim analysis.
 
     Attributes
     ----------
     evidence : Evidence
-    evaluated : Evaluated
+    evaluated : EstimatorResult
     share : float
-        The part of the planned budget that had been judged; above 1 after a top-up.
+        Share of the planned budget judged by then; above 1 after a top-up.
     """
 
     evidence: Evidence
@@ -49,13 +49,13 @@ class InterimLook:
 
 
 def looks_of(evidence: Sequence[Evidence], shares: Sequence[float], scope: str) -> list[InterimLook]:
-    """Return a look for each of the samples that a growing one was; there may be more shares than samples so far."""
+    """Build an interim analysis for each stage of a growing sample; ``shares`` may be longer than ``evidence``."""
     parts = zip(evidence, shares, strict=False)
     return [InterimLook(evidence=each, evaluated=evaluate(each, scope), share=share) for each, share in parts]
 
 
 class IntervalKind(Protocol):
-    """A way to make an interval.
+    """Interface of an interval kind.
 
     Attributes
     ----------
@@ -68,36 +68,39 @@ class IntervalKind(Protocol):
     when: ClassVar[str]
 
     def interval(self, looks: Sequence[InterimLook], confidence: float) -> Interval:
-        """Return the interval at the last of all planned looks so far."""
+        """Compute the interval at the last of all planned analyses so far."""
 
 
 def _between(evaluated: EstimatorResult, low: float, high: float, confidence: float) -> Interval:
-    """Return an interval that lies inside what the target can be."""
+    """Build an interval clipped to the limits of the target."""
     least, most = inside(np.array([low, high]), evaluated.limits).tolist()
     return Interval(least, most, confidence)
 
 
 def _knows(evaluated: EstimatorResult) -> bool:
+    """True if the variance of an estimate is finite, positive and has degrees of freedom."""
     return math.isfinite(evaluated.variance) and evaluated.variance > 0 and evaluated.degrees_of_freedom > 0
 
 
 @dataclass(frozen=True, slots=True)
 class Student:
-    """The default interval: R̂ ± t se for a difference; `activeeval.core.interval_ends` has the rule."""
+    """The default interval: R̂ ± t se for a difference; see `activeeval.core.interval_ends` for the rule."""
 
     name: ClassVar[str] = "t"
-    when: ClassVar[str] = "the default: one look, planned beforehand"
+    when: ClassVar[str] = "the default: one analysis, planned beforehand"
 
     def interval(self, looks: Sequence[InterimLook], confidence: float) -> Interval:
-        """Return the interval at the last look."""
+        """Compute the interval at the last analysis."""
         return Interval(*looks[-1].evaluated.basis.ends(confidence), confidence)
 
 
 def _obrien_fleming(share: float, alpha: float) -> float:
+    """Compute the error probability spent at a share of the budget (O'Brien–Fleming type)."""
     return float(4 * ndtr(ndtri(alpha / 4) / math.sqrt(share)))
 
 
 def _pocock(share: float, alpha: float) -> float:
+    """Compute the error probability spent at a share of the budget (Pocock type)."""
     return alpha * math.log1p((math.e - 1) * share)
 
 
@@ -106,7 +109,7 @@ SPENDING: dict[str, Callable[[float, float], float]] = {"obrien-fleming": _obrie
 
 @lru_cache(maxsize=2)
 def _rule(n_nodes: int = _N_NODES) -> tuple[Floats, Floats]:
-    """Return nodes and weights on [−1, 1]; finding them takes longer than a boundary."""
+    """Compute nodes and weights on [−1, 1], cached because it is slower than a boundary."""
     return np.polynomial.legendre.leggauss(n_nodes)
 
 
@@ -114,16 +117,16 @@ def _rule(n_nodes: int = _N_NODES) -> tuple[Floats, Floats]:
 def spending_boundaries(
     information: tuple[float, ...], shares: tuple[float, ...], alpha: float, spending: str
 ) -> tuple[float, ...]:
-    """Return the boundaries of |Z| at each look that spend α as a spending function says.
+    """Compute the boundaries of |Z| at each interim analysis under a spending function.
 
     Parameters
     ----------
     information : tuple of float
-        1/V of each look in any unit, ascending: Z of looks j < k correlate by sqrt(I_j / I_k).
+        1/V at each analysis in any unit, ascending: Z of analyses j < k correlate by sqrt(I_j / I_k).
     shares : tuple of float
-        The part of the planned budget at each look, ascending to at most 1.
+        Share of the planned budget at each analysis, ascending to at most 1.
     alpha : float
-        What is spent at the end; by a share τ it is 4 (1 − Φ(z_{1−α/4} / sqrt(τ))) for "obrien-fleming",
+        Error probability spent at the end; at a share τ it is 4 (1 − Φ(z_{1−α/4} / sqrt(τ))) for "obrien-fleming",
         α ln(1 + (e − 1) τ) for "pocock".
     spending : {"obrien-fleming", "pocock"}
 
@@ -136,7 +139,7 @@ def spending_boundaries(
 
 
 def boundaries_of(information: Sequence[float], spent: Floats, n_nodes: int = _N_NODES) -> tuple[float, ...]:
-    """Return the boundaries of |Z| at each look that have spent so much of α by then."""
+    """Compute the boundaries of |Z| at each analysis, given the error probability spent by then."""
     bounds, probs = np.empty((2, spent.size))
     fractions = np.array(information) / information[-1]
     intervals.boundaries(fractions, spent, *_rule(n_nodes), bounds, probs)
@@ -144,7 +147,7 @@ def boundaries_of(information: Sequence[float], spent: Floats, n_nodes: int = _N
 
 
 def crossing_probs(fractions: Sequence[float], boundaries: Sequence[float]) -> Floats:
-    """Return the probability that |Z| first exceeds its boundary at each look, shape (n_looks,).
+    """Compute the probability that |Z| first exceeds its boundary at each analysis, shape (n_looks,).
 
     Examples
     --------
@@ -161,17 +164,19 @@ def crossing_probs(fractions: Sequence[float], boundaries: Sequence[float]) -> F
 class GroupSequential:
     """Repeated confidence intervals at the planned ends of blocks, R̂ ± t_k se, by alpha spending (Lan, DeMets 1983).
 
-    What is spent by a look depends on the part of the planned budget alone; how looks hang together on the variances
-    that were found, as increments of a sample that grows by levels are independent: Cov(R̂_j, R̂_k) = Var R̂_k.
+    The error probability spent by an analysis depends only on its share of the planned budget; the correlations of
+    analyses follow from the estimated variances, because increments of a sample that grows by levels are independent:
+    Cov(R̂_j, R̂_k) = Var R̂_k.
 
     Parameters
     ----------
     spending : {"obrien-fleming", "pocock"}
-        Wide at first and nearly the ordinary interval at the last look, or about equal at all.
+        "obrien-fleming" is wide at first and nearly the ordinary interval at the last analysis; "pocock" is about
+        equally wide at all.
     """
 
     name: ClassVar[str] = "group-sequential"
-    when: ClassVar[str] = "stop at the end of one of a few blocks that were planned beforehand"
+    when: ClassVar[str] = "stop at the end of any of a few blocks that are planned beforehand"
     spending: str = "obrien-fleming"
 
     def __post_init__(self) -> None:
@@ -179,18 +184,18 @@ class GroupSequential:
             raise InputError(f"unknown spending {self.spending!r}; known: {', '.join(SPENDING)}")
 
     def interval(self, looks: Sequence[InterimLook], confidence: float) -> Interval:
-        """Return the interval at the last of all looks so far; infinite where a variance is not known.
+        """Compute the interval at the last of all analyses so far; infinite if a variance is unknown.
 
         Raises
         ------
         InputError
-            Where a top-up went beyond the budget that the looks were planned for: all that may miss is spent there.
+            If a top-up exceeds the budget that the analyses were planned for: all error probability is spent there.
         """
         strict_share(confidence, "confidence")
         if looks[-1].share > 1 + _ROUNDING:
             raise InputError(
-                f"group-sequential looks end with the budget they were planned for, this sample has "
-                f"{looks[-1].share:.3g} times as much: plan the larger budget's blocks beforehand, or take one look (t)"
+                f"group-sequential analyses end with their planned budget, this sample has "
+                f"{looks[-1].share:.3g} times as much: plan its blocks beforehand, or use one analysis (interval t)"
             )
         last = looks[-1].evaluated
         if last.variance == 0:
@@ -199,18 +204,18 @@ class GroupSequential:
         if looks[-1] not in known:
             return _between(last, -math.inf, math.inf, confidence)
         bounds = spending_boundaries(*_timetable(known), 1 - confidence, self.spending)
-        tail = float(ndtr(-bounds[-1]))  # as likely under t as the boundary is under the normal
+        tail = float(ndtr(-bounds[-1]))  # the t quantile with the normal boundary's tail probability
         multiple = -float(stdtrit(max(last.degrees_of_freedom, 1.0), tail))
         half = multiple * math.sqrt(last.variance)
         return _between(last, last.value - half, last.value + half, confidence)
 
 
 def _timetable(looks: Sequence[InterimLook]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return information, to two digits of the last look's, and shares of looks that lie far enough apart."""
+    """Compute information (two digits of the last) and budget shares of analyses, kept a least step apart."""
     final = looks[-1].evaluated.variance
     information, shares, before = [], [], 0.0
     for k, look in enumerate(looks):
-        reached = round(final / look.evaluated.variance, 2)  # two digits: few boundaries to find, none off by much
+        reached = round(final / look.evaluated.variance, 2)  # two digits: few boundaries to compute, little error
         left = len(looks) - 1 - k
         information.append(min(max(reached, before + _LEAST_STEP), 1.0 - left * _LEAST_STEP))
         before = information[-1]
@@ -220,14 +225,14 @@ def _timetable(looks: Sequence[InterimLook]) -> tuple[tuple[float, ...], tuple[f
 
 INTERVALS: dict[str, type[IntervalKind]] = {kind.name: kind for kind in (Student, GroupSequential)}
 RETIRED = ("skewed", "logit")
-"""Kinds that there were. Skewed ones of a difference were 1.35 times as wide, nearer .95 in 11 of 658 cells and farther
-in 17; logit ones were the default without `activeeval.core.interval_ends.STRETCH`."""
+"""Removed kinds. Skewed intervals of a difference were 1.35 times as wide, closer to .95 in 11 of 658 cells and farther
+in 17; logit intervals were the default without `activeeval.core.interval_ends.STRETCH`."""
 
 
 def find_interval(name: str) -> type[IntervalKind]:
-    """Return an interval kind by its name, or say which there are."""
+    """Return an interval kind by its name, or raise InputError with the known names."""
     if name in RETIRED:
-        raise InputError(f"interval {name!r} is gone: t, the default, is the one to use")
+        raise InputError(f"interval {name!r} was removed: use t, the default")
     if name not in INTERVALS:
         raise InputError(f"unknown interval {name!r}; {did_you_mean(name, INTERVALS)}known: {', '.join(INTERVALS)}")
     return INTERVALS[name]

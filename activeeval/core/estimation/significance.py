@@ -16,7 +16,7 @@ from activeeval.core.results import LARGEST_SHARE
 from activeeval.core.types import Floats
 
 LARGEST_EXACT = 50
-"""Nonzero differences up to which the signed-rank distribution is counted out."""
+"""Number of nonzero differences up to which the signed-rank distribution is computed exactly."""
 BLOCK_SIGNS = 4_000_000
 TESTS = {
     "t": "the paired t test (larger where few queries differ)",
@@ -36,8 +36,8 @@ class MeanSummary:
         In the unit of the measure; one query gives an infinite std_error.
     n : int
         Number of queries.
-    basis : Basis
-        What the interval rests on.
+    basis : IntervalBasis
+        Basis of the interval.
     """
 
     mean: float
@@ -49,7 +49,7 @@ class MeanSummary:
 
     @classmethod
     def of(cls, basis: IntervalBasis, n: int, confidence: float) -> MeanSummary:
-        """Summarise ``n`` queries whose mean has a basis."""
+        """Summarise the mean of ``n`` queries from the basis of its interval."""
         low, high = basis.ends(confidence)
         return cls(basis.value, basis.std_error, low, high, n, basis)
 
@@ -64,16 +64,16 @@ class PairedComparison:
         Mean difference, its standard error and interval, in the unit of the measure.
     p_t, p_wilcoxon, p_randomization : float
         Two-sided p values of the paired t test, Wilcoxon's signed-rank test and the randomization
-        (sign-flip) test. Where the limits of the measure are known the first is the smallest α whose interval leaves 0
-        out: larger than that of the t test where few queries differ from most.
+        (sign-flip) test. If the limits of the measure are known, the first is the smallest α whose interval excludes 0:
+        larger than that of the t test if few queries differ from most.
     wins, ties, losses : int
         Queries on which the first run is better, equal, worse.
     n : int
         Number of queries.
-    basis : Basis
-        What the interval rests on.
+    basis : IntervalBasis
+        Basis of the interval.
     largest_share : float or None
-        The share of the variance that one query has, where it is large.
+        Share of the variance due to one query, if it is large.
     """
 
     difference: float
@@ -91,7 +91,7 @@ class PairedComparison:
     largest_share: float | None = None
 
     def at(self, confidence: float) -> PairedComparison:
-        """Give the comparison with its interval at another confidence."""
+        """Return the comparison with its interval at another confidence."""
         low, high = self.basis.ends(confidence)
         return replace(self, low=low, high=high)
 
@@ -110,13 +110,13 @@ def mean_interval(scores: ArrayLike, confidence: float = 0.95, limits: tuple[flo
     confidence : float
         Confidence, strictly between 0 and 1.
     limits : (float, float)
-        Lowest and highest of what a score can be. With both known the interval has room for queries that differ from
-        most, and lies inside them.
+        Lowest and highest possible score. With both known the interval allows for queries that differ from most, and
+        lies inside the limits.
 
     Raises
     ------
     InputError
-        Where the scores are empty or not finite.
+        If the scores are empty or not finite.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def mean_interval(scores: ArrayLike, confidence: float = 0.95, limits: tuple[flo
     values = _scores(scores, "scores")
     mean, n = float(values.mean()), values.size
     rounding = ROUNDING * np.abs(values).max()
-    mean = 0.0 if abs(mean) <= rounding else mean  # what adds up to 0 but for rounding is no difference
+    mean = 0.0 if abs(mean) <= rounding else mean  # a sum of 0 up to rounding is no difference
     is_constant = np.ptp(values) <= rounding
     std_error = math.inf if n == 1 else 0.0 if is_constant else float(values.std(ddof=1)) / math.sqrt(n)
     basis = IntervalBasis(
@@ -155,29 +155,29 @@ def compare_scores(
     confidence : float
         Confidence of the interval.
     n_permutations : int
-        Sign flips of the randomization test. All of them are enumerated where the k queries that
-        are not tied allow 2^k ≤ n_permutations; else p = (r + 1)/(n_permutations + 1), with r of
-        the drawn flips at least as far from 0 as the observed difference.
+        Sign flips of the randomization test. All of them are enumerated if the k untied queries allow
+        2^k ≤ n_permutations; otherwise p = (r + 1)/(n_permutations + 1), with r the number of drawn flips at least as
+        far from 0 as the observed difference.
     rng : Generator, int or None
-        Of the flips; the same seed gives the same p.
+        Random generator or seed of the flips; the same seed gives the same p.
     limits : (float, float)
-        Of a difference; see `mean_interval`.
+        Lowest and highest possible difference; see `mean_interval`.
 
     Returns
     -------
     PairedComparison
-        Where all queries are tied the three p values are 1.
+        If all queries are tied, the three p values are 1.
 
     Notes
     -----
     Wilcoxon's test drops ties and gives equal absolute differences their mean rank. Its
-    distribution is counted out, also with such ranks, for up to 50 differences; beyond, it is the
+    distribution is exact, also with such ranks, for up to 50 differences; beyond, it is the
     normal one with its variance corrected for equal ranks and without continuity correction.
 
     Raises
     ------
     InputError
-        Where the scores are empty, not finite or of different number.
+        If the scores are empty, not finite or of different number.
 
     Examples
     --------
@@ -226,7 +226,7 @@ def holm(p_values: ArrayLike) -> Floats:
     Raises
     ------
     InputError
-        Where there is none or one lies outside [0, 1].
+        If there are no p values or one lies outside [0, 1].
 
     Examples
     --------
@@ -256,23 +256,25 @@ def corrected(p_values: ArrayLike, correction: str = "holm") -> Floats:
 
 
 def holm_confidences(p_values: ArrayLike, confidence: float = 0.95) -> Floats:
-    """Return the confidence of each of several intervals such that they say what Holm's method says.
+    """Compute the confidence of each of several intervals so that they agree with Holm's method.
 
     With α = 1 − confidence and p values p_(1) ≤ p_(2) ≤ …, p_(i) is rejected while p_(i) ≤ α / (n − i + 1). Its
     interval has confidence 1 − α / (n − i + 1), those after the last rejected one 1 − α over their number: an interval
-    holds 0 exactly where Holm's method does not reject.
+    contains 0 exactly if Holm's method does not reject.
 
     Parameters
     ----------
     p_values : array of float, shape (n,)
-        Of the tests whose intervals these are.
+        P values of the tests that belong to the intervals.
     confidence : float
-        Of the tests together: where nothing differs, an interval leaves 0 out with a chance of at most 1 − confidence.
+        Joint confidence of the tests: if nothing differs, any interval excludes 0 with a probability of at most
+        1 − confidence.
 
     Notes
     -----
-    Rejected ones are not simultaneous: with all n rejected the chance that any misses its value is up to α (1 + 1/2 +
-    … + 1/n). What goes by another value than 0, as that a difference is within a margin, holds for each alone.
+    Intervals of rejected tests are not simultaneous: with all n rejected, the probability that any misses its true
+    value is up to α (1 + 1/2 + … + 1/n). Statements about values other than 0, such as a difference within a margin,
+    hold for each interval alone.
 
     Examples
     --------
@@ -289,7 +291,7 @@ def holm_confidences(p_values: ArrayLike, confidence: float = 0.95) -> Floats:
 
 
 def corrected_confidences(p_values: ArrayLike, correction: str = "holm", confidence: float = 0.95) -> Floats:
-    """Compute the confidences of intervals that say what `corrected` p values say, shape (n,).
+    """Compute the confidences of intervals that agree with `corrected` p values, shape (n,).
 
     Examples
     --------
@@ -303,6 +305,7 @@ def corrected_confidences(p_values: ArrayLike, correction: str = "holm", confide
 
 
 def _p_values(p_values: ArrayLike) -> Floats:
+    """Check that p values lie in [0, 1] and return them as an array."""
     values = _scores(p_values, "p_values")
     outside = np.flatnonzero((values < 0) | (values > 1))
     if outside.size:
@@ -311,6 +314,7 @@ def _p_values(p_values: ArrayLike) -> Floats:
 
 
 def _scores(values: ArrayLike, what: str) -> Floats:
+    """Check that values are a non-empty vector of finite numbers and return it."""
     array = floats(values, what)
     if array.ndim != 1:
         raise InputError(f"{what} must be one-dimensional, got shape {array.shape}")
@@ -323,11 +327,12 @@ def _scores(values: ArrayLike, what: str) -> Floats:
 
 
 def _signed_rank_test(differences: Floats) -> float:
+    """Compute the two-sided p value of Wilcoxon's signed-rank test of nonzero differences."""
     n = differences.size
     if n == 0:
         return 1.0
     sizes = np.abs(differences)
-    # Equal differences of decimal scores differ in their last digits; they must share a rank.
+    # Equal differences of decimal scores differ in their last digits, but must share a rank.
     _, place, counts = np.unique(np.round(sizes / sizes.max(), 12), return_inverse=True, return_counts=True)
     doubled = (2 * np.cumsum(counts) - counts + 1)[place]
     smaller = int(min(doubled[differences > 0].sum(), doubled[differences < 0].sum()))
@@ -342,9 +347,10 @@ def _signed_rank_test(differences: Floats) -> float:
 
 
 def _randomization_test(differences: Floats, n_permutations: int, random: np.random.Generator) -> float:
+    """Compute the two-sided p value of the sign-flip randomization test of nonzero differences."""
     n = differences.size
     total = differences.sum()
-    # A sum that equals the observed one up to rounding is as extreme as it.
+    # A sum equal to the observed one up to rounding counts as equally extreme.
     least = abs(total) - ROUNDING * np.abs(differences).sum()
     exact = n < 63 and 2**n <= n_permutations
     n_flips = 2**n if exact else n_permutations
@@ -353,8 +359,8 @@ def _randomization_test(differences: Floats, n_permutations: int, random: np.ran
     for start in range(0, n_flips, size):
         stop = min(start + size, n_flips)
         if exact:
-            kept = (np.arange(start, stop)[:, None] >> np.arange(n)) & 1
+            signs = (np.arange(start, stop)[:, None] >> np.arange(n)) & 1
         else:
-            kept = random.integers(0, 2, size=(stop - start, n), dtype=np.int8)
-        extreme += int((np.abs(2 * (kept @ differences) - total) >= least).sum())
+            signs = random.integers(0, 2, size=(stop - start, n), dtype=np.int8)
+        extreme += int((np.abs(2 * (signs @ differences) - total) >= least).sum())
     return extreme / n_flips if exact else (extreme + 1) / (n_flips + 1)

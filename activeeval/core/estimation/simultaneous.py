@@ -1,21 +1,21 @@
-"""Several systems at once: how the errors of their differences hang together, levels at which all intervals hold.
+"""Simultaneous inference for several systems: correlations of their differences, and intervals that all hold at once.
 
 D_ij = R_i − R_j of one sample, one measure and one scope. Errors of differences add up, D_ij + D_jk = D_ik, so the
-variances of all pairs tell the covariances too, whatever the design, the estimator and the scope:
+variances of all pairs determine the covariances too, whatever the design, the estimator and the scope:
 
     Cov(D_ij, D_kl) = (V_il + V_jk − V_ik − V_jl) / 2.
 
-With V̂ exactly unbiased so is the covariance; the variance S²_ij / N that the choice of the pool adds obeys the same
-law, so that both scopes go the same way. Where regressors are fitted each pair has coefficients of its own, and this
-holds but for terms of order 1/n: what makes the matrix no covariance is cut off (`pair_roots`; on MQ2008, 28 pairs, it
-was nothing that the correlations showed in two digits).
+If V̂ is exactly unbiased, so is the covariance; the variance S²_ij / N that the choice of the pool adds obeys the same
+law, so both scopes are treated in the same way. If regressors are fitted, each pair has its own coefficients, and this
+holds up to terms of order 1/n: parts that make the matrix no covariance are cut off (`pair_roots`; on MQ2008, 28 pairs,
+they did not change the correlations in two digits).
 
-*Max-t.* All intervals hold together with probability 1 − α where each has the confidence 1 − α* with
+*Max-t.* All intervals hold together with probability 1 − α if each has the confidence 1 − α* with
 
     P(|T_t| ≤ t quantile of its degrees of freedom at 1 − α*, for all t) = 1 − α,      T_t = Z_t / sqrt(W_t / d_t),
 
-Z normal with the correlations above. W_t, chi-squared with d_t degrees of freedom, is as in the multivariate t of the
-textbooks one and the same error of the variances, read off at each d_t: the same judged queries make all of them. α*
+Z normal with the correlations above. W_t, chi-squared with d_t degrees of freedom, is, as in the multivariate t of
+textbooks, one common error of the variances, evaluated at each d_t, because all come from the same judged queries. α*
 lies between α / m (Bonferroni) and α.
 """
 
@@ -36,31 +36,31 @@ Pairs = Sequence[tuple[int, int]]
 
 _SEED = 20140301
 _DRAWS, _CHANCES = 16384, 64
-"""Normal draws, and quantiles of W that they are spread over. Of 3, 8 and 17 systems with 2 to 30 degrees of freedom,
-or infinitely many, the quantiles at 95 % were within 1 % of those of the studentised range; at 99 % intervals of 17
-systems all held with 98.7 %."""
+"""Numbers of normal draws, and of the quantiles of W over which they are distributed. For 3, 8 and 17 systems with 2 to
+30 degrees of freedom, or infinitely many, the quantiles at 95 % were within 1 % of those of the studentised range; at
+99 % all intervals of 17 systems held with 98.7 %."""
 _STEPS = 24
 _PERFECT = 1e-9
 
 
 def pair_roots(variances: ArrayLike, pairs: Pairs) -> Floats | None:
-    """Return a row of length 1 for each pair of systems, whose products are the correlations of the differences.
+    """Compute a unit vector for each pair of systems; their products are the correlations of the differences.
 
-    With J = 1 − 1/n, Γ = −J V J / 2 is the covariance of the systems themselves but for what all have in common, and
-    the row of a pair the difference of theirs in its symmetric root, scaled: there is but one, so that nearly equal
-    variances give nearly equal levels.
+    With J = 1 − 1/n, Γ = −J V J / 2 is the covariance of the systems up to their common part. The vector of a pair is
+    the difference of two rows of its symmetric root, scaled. The symmetric root is unique, so nearly equal variances
+    give nearly equal levels.
 
     Parameters
     ----------
     variances : array, shape (n_systems, n_systems)
-        V_ij, symmetric, 0 on the diagonal; infinite where the sample does not tell one.
+        V_ij, symmetric, 0 on the diagonal; infinite if unknown.
     pairs : sequence of (int, int)
         Each with a variance above 0.
 
     Returns
     -------
     ndarray, shape (n_pairs, n_systems), or None
-        None where a variance is infinite, or nothing is left of one.
+        None if a variance is infinite, or vanishes after the cut-off.
 
     Examples
     --------
@@ -84,23 +84,25 @@ def pair_roots(variances: ArrayLike, pairs: Pairs) -> Floats | None:
 
 @lru_cache(maxsize=8)
 def _normals(n: int) -> NDArray[np.float32]:
+    """Draw the fixed normal numbers for n systems, shape (_DRAWS, n)."""
     return np.random.default_rng(_SEED).standard_normal((_DRAWS, n), dtype=np.float32)
 
 
 def all_hold(roots: Floats, degrees_of_freedom: Floats) -> Callable[[float], float]:
-    """Return the function from α* to the probability that several t intervals of confidence 1 − α* all hold.
+    """Build the function from α* to the probability that several t intervals of confidence 1 − α* all hold.
 
     Parameters
     ----------
     roots : ndarray, shape (n, k)
-        As of `pair_roots`.
+        As returned by `pair_roots`.
     degrees_of_freedom : ndarray, shape (n,)
-        From 1 on, infinite for normal intervals.
+        At least 1; infinite for normal intervals.
     """
     sizes = np.abs(_normals(roots.shape[1]) @ roots.T.astype(np.float32)).reshape(_CHANCES, -1, len(roots))
     errors = _errors(degrees_of_freedom)
 
     def share(alpha: float) -> float:
+        """Return the share of draws in which all intervals hold."""
         bounds = (stdtrit(degrees_of_freedom, 1 - alpha / 2) * errors).astype(np.float32)
         return float((sizes <= bounds[:, None, :]).all(axis=2).mean())
 
@@ -108,13 +110,13 @@ def all_hold(roots: Floats, degrees_of_freedom: Floats) -> Callable[[float], flo
 
 
 def simultaneous_confidence(roots: Floats | None, degrees_of_freedom: ArrayLike, confidence: float = 0.95) -> float:
-    """Return the confidence 1 − α* of each of several t intervals such that all hold at once with a confidence.
+    """Compute the confidence 1 − α* of each of several t intervals so that all hold at once with a given confidence.
 
     Parameters
     ----------
     roots : ndarray, shape (n, k), or None
-        Rows of length 1 whose products are the correlations of the estimates, as of `pair_roots`; None where these are
-        not known: by Bonferroni then.
+        Unit vectors whose products are the correlations of the estimates, as returned by `pair_roots`; None if these
+        are unknown: Bonferroni is used then.
     degrees_of_freedom : array, shape (n,)
         Above 0, infinite for normal intervals; below 1 they count as 1, as for every t interval here.
 
@@ -141,14 +143,14 @@ def simultaneous_confidence(roots: Floats | None, degrees_of_freedom: ArrayLike,
 def hold_at_once(
     errors: ArrayLike, variances: Floats, pairs: Pairs, degrees: ArrayLike, confidence: float = 0.95
 ) -> bool:
-    """Return whether the simultaneous intervals of some differences all hold what they are about.
+    """Check whether the simultaneous intervals of several differences all contain their true values.
 
     Parameters
     ----------
     errors : array, shape (n_pairs,)
         Estimate less truth of each difference.
     variances : ndarray, shape (n_systems, n_systems)
-        As in `pair_roots`. A difference of variance 0 must be right but for rounding, an infinite one holds.
+        As in `pair_roots`. A difference of variance 0 must be exact up to rounding; an infinite one always holds.
     degrees : array, shape (n_pairs,)
     """
     pair_errors, pair_variances = np.asarray(errors, dtype=np.float64), np.array([variances[pair] for pair in pairs])
@@ -163,12 +165,12 @@ def hold_at_once(
     roots = pair_roots(variances, [pairs[k] for k in open_ones.tolist()])
     if open_ones.size == 1 or roots is None:
         return least >= (1 - confidence) / open_ones.size
-    # 1 − α* is where all hold with the confidence: beyond the farthest error they hold more often than that, or not
+    # all intervals contain the errors if the joint probability at the farthest error is at most the confidence
     return least >= 1 - confidence or all_hold(roots, freedom)(least) <= confidence
 
 
 def _errors(degrees: Floats) -> Floats:
-    """Return sqrt(W / d) at equally likely chances, the same for all, shape (n_chances, n)."""
+    """Compute sqrt(W / d) at equally likely probabilities, the same for all, shape (n_chances, n)."""
     chances = (np.arange(_CHANCES) + 0.5) / _CHANCES
     ratios = np.ones((_CHANCES, degrees.size))
     is_finite = np.isfinite(degrees)
@@ -178,15 +180,15 @@ def _errors(degrees: Floats) -> Floats:
 
 
 def certainly_better(n: int, pairs: Pairs, lows: ArrayLike, highs: ArrayLike) -> Bools:
-    """Return which systems are certainly better than which, by intervals of first − second that all hold at once.
+    """Order systems by simultaneous intervals of first − second.
 
-    An interval that leaves out 0 orders its pair, and what follows from two such follows too. Where that turns in a
-    circle, as intervals that do not all hold may, none of those in it is ordered.
+    An interval that excludes 0 orders its pair; the order is completed transitively. Systems in a cycle, which is
+    possible if not all intervals hold, are not ordered among each other.
 
     Returns
     -------
     ndarray of bool, shape (n, n)
-        [i, j]: whether i is better than j.
+        [i, j]: True if i is certainly better than j.
 
     Examples
     --------
@@ -204,9 +206,9 @@ def certainly_better(n: int, pairs: Pairs, lows: ArrayLike, highs: ArrayLike) ->
 
 
 def rank_ranges(is_better: Bools) -> list[tuple[int, int]]:
-    """Return the ranks from and to of each system: those certainly better stand above it, those certainly worse below.
+    """Compute the range of possible ranks, (best, worst) from 1, of each system from the certain order of pairs.
 
-    Ranks from all intervals at once hold at once (Mohamad, Goeman and van Zwet, 2019).
+    Ranks from simultaneous intervals hold simultaneously (Mohamad, Goeman and van Zwet, 2019).
 
     Examples
     --------
@@ -215,5 +217,5 @@ def rank_ranges(is_better: Bools) -> list[tuple[int, int]]:
     """
     n = len(is_better)
     if is_better.shape != (n, n):
-        raise InputError(f"who is better than whom must be a square of systems, got shape {is_better.shape}")
+        raise InputError(f"is_better must be a square matrix, got shape {is_better.shape}")
     return [(1 + int(is_better[:, k].sum()), n - int(is_better[k].sum())) for k in range(n)]

@@ -1,7 +1,7 @@
-"""Do people's grades rise with what the grade model expected? The slope within a judged sample.
+"""Slope of human grades on the grade model's expected grades, within a judged sample.
 
-Items weigh 1 / a, a their probability of being judged, so that the slope is about the pool; its standard error takes
-the items of a query together. 1 is a model that means what it says, 0 one that says nothing, below 0 one turned round.
+Items are weighted by 1 / a, a their probability of being judged, so the slope refers to the pool; its standard error is
+clustered by query. 1 means a calibrated model, 0 an uninformative one, below 0 a reversed one.
 """
 
 from __future__ import annotations
@@ -15,22 +15,23 @@ from activeeval.core.estimation.clustered import slope
 from activeeval.core.types import Ints
 
 FEWEST_QUERIES = 10
-"""Of fewer the standard error, a sum over queries, says too little."""
+"""Least number of queries for a standard error, which is a sum over queries."""
 SAYS_LITTLE = 0.5
-"""A slope that with one standard error more is below it. In tenths of 53 queries of TREC DL 2021 (DCG@10, nDCG@10, one
-run and two) that was so of no sample with three language models' grades, whose slopes were 1.6 to 2.0 ± .4, of two in a
-hundred with a weak one's, and of three quarters or more with a grader that is noise."""
+"""A model is uninformative if its slope plus one standard error is below this. In tenths of 53 queries of TREC DL 2021
+(DCG@10, nDCG@10, one run and two) that was the case for no sample with the grades of three language models, whose
+slopes were 1.6 to 2.0 ± .4, for two in a hundred with those of a weak one, and for three quarters or more with a random
+grader."""
 
 
 @dataclass(frozen=True, slots=True)
 class GradeSlope:
-    """The slope of people's grades on expected ones.
+    """Slope of human grades on expected grades.
 
     Attributes
     ----------
     value, std_error : float
     n_items, n_queries : int
-        That it is of.
+        Numbers of items and queries in the regression.
 
     Examples
     --------
@@ -45,22 +46,22 @@ class GradeSlope:
 
     @property
     def is_turned(self) -> bool:
-        """Whether grades fall as expectations rise, beyond two standard errors and by more than noise makes it."""
+        """True if grades fall as expectations rise, by more than two standard errors and beyond `SAYS_LITTLE`."""
         return self.value + 2 * self.std_error < 0 and self.value < -SAYS_LITTLE
 
     @property
     def says_little(self) -> bool:
-        """Whether grades hardly rise with expectations."""
+        """True if grades hardly rise with expectations."""
         return self.value + self.std_error < SAYS_LITTLE
 
 
 def grade_slope(design: Design, selection: Selection, grades: Ints) -> GradeSlope | None:
-    """Return the slope within a judged selection; None without a model that tells items apart, or of too few queries.
+    """Compute the slope within a judged selection; None without a model that distinguishes items, or with few queries.
 
     Parameters
     ----------
     grades : ndarray of int64, shape (n_items,)
-        Of the selected items; negative where there is none.
+        Grades of the selected items; negative for none.
     """
     beliefs, order = design.beliefs, design.order
     if beliefs is None or beliefs.grade_probs.ndim != 2:

@@ -1,4 +1,4 @@
-"""Replicated simulation: what a method's estimates would have been, thousands of times over.
+"""Replicated simulation: distribution of a method's estimates over thousands of repeated samples.
 
 On a pool whose labels are known, Algorithm 1 is run for every repetition, method and budget, with
 the kernels that a campaign uses; repetition r with its seed equals the campaign with that seed.

@@ -1,4 +1,4 @@
-"""Several systems replayed: one shared sample for all their differences, each against passive samples of its own."""
+"""Simulation of several systems: one shared sample for all their differences, against passive samples for each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimultaneousResults:
-    """What a method's shared sample says of all differences at once, at one budget, over all repetitions.
+    """Results of a method's shared sample for all differences together, at one budget, over all repetitions.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class SimultaneousResults:
     budget : float
     repetitions, contrasts : int
     coverage : Figure
-        Share of repetitions in which all 95 % simultaneous intervals hold the truth.
+        Share of repetitions in which all 95 % simultaneous intervals contain the true values.
     efficiency : Figure
         Mean of the contrasts' efficiencies.
     """
@@ -46,7 +46,7 @@ class SimultaneousResults:
     efficiency: Figure
 
     def row(self) -> dict[str, float | int | str]:
-        """Return the fields by name, the standard error of a figure behind it."""
+        """Return the fields by name, each figure followed by its standard error."""
         return {
             "method": self.method,
             "budget": self.budget,
@@ -71,20 +71,20 @@ def simulate_contrasts(
     interval: str = "t",
     **options: Unpack[SimulationOptions],
 ) -> tuple[dict[Pair, list[Summary]], list[SimultaneousResults]]:
-    """Compare shared samples of several systems with passive ones, each of which is drawn for one difference alone.
+    """Compare shared samples of several systems with passive samples, each drawn for a single difference.
 
     Parameters
     ----------
     designs : mapping of str to Design
         By levels, each made for all contrasts.
     passive : mapping of (int, int) to Design
-        Of each contrast; which contrasts these are is what is asked.
+        The passive design of each contrast; its keys define the contrasts.
     targets : mapping of (int, int) to Target
-        The difference of every two systems: of those that are not asked the variances are needed.
+        The difference of every two systems: variances of pairs that are no contrasts are needed as well.
     budgets : sequence of float
         Ascending, in mean items.
     interval : str
-        As in `simulate`; whether all hold at once is told of t intervals.
+        As in `simulate`; simultaneous coverage is computed for t intervals only.
     **options
         `SimulationOptions`: expected, n_jobs and progress.
     """
@@ -93,6 +93,7 @@ def simulate_contrasts(
     scaled, seeds = ascending(budgets), repetition_seeds(rng, repetitions)
 
     def run(design: Design, target: Target) -> Replications:
+        """Run the repetitions of a design for one target."""
         on_average, kind = design.scheme.on_average(expected), design.scheme.interval(interval)
         return replicate_with(
             design, grades, scaled, seeds, target=target, expected=on_average, n_jobs=n_jobs, interval=kind
@@ -136,6 +137,7 @@ def _at_once(
     k: int,
     budget: float,
 ) -> SimultaneousResults:
+    """Summarize a method's differences together at the k-th budget."""
     pairs = list(truths)
     errors = np.array([runs[pair].values[:, k] - truths[pair] for pair in pairs])
     degrees = np.array([runs[pair].degrees_of_freedom[:, k] for pair in pairs])
@@ -143,20 +145,20 @@ def _at_once(
     variances = np.zeros((errors.shape[1], n, n))
     for (i, j), run in runs.items():
         variances[:, i, j] = variances[:, j, i] = run.variances[:, k]
-    held = [hold_at_once(errors[:, r], variances[r], pairs, degrees[:, r]) for r in range(errors.shape[1])]
+    all_covered = [hold_at_once(errors[:, r], variances[r], pairs, degrees[:, r]) for r in range(errors.shape[1])]
     of_passive = np.array([reference[pair].values[:, k] - truths[pair] for pair in pairs])
     return SimultaneousResults(
         method=name,
         budget=budget,
         repetitions=errors.shape[1],
         contrasts=len(pairs),
-        coverage=share_figure(held),
+        coverage=share_figure(all_covered),
         efficiency=_mean_efficiency(of_passive**2, errors**2),
     )
 
 
 def _mean_efficiency(passive: Floats, shared: Floats) -> Figure:
-    """Return the mean of the ratios of mean squares, shape (n_pairs, repetitions) each, with its standard error."""
+    """Compute the mean ratio of mean squares, shape (n_pairs, repetitions) each, with its standard error."""
     means = shared.mean(axis=1, keepdims=True)
     if not means.all():
         return Figure(float("inf"))

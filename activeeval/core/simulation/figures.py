@@ -9,11 +9,11 @@ from activeeval.core.results import Figure
 from activeeval.core.types import Floats
 
 NO_ERROR = 1e-12
-"""Of the truth: what errs by less is without error."""
+"""Errors below this share of the true value count as zero."""
 
 
 def mean_figure(sample: Floats) -> Figure:
-    """Return the mean over repetitions with its standard error."""
+    """Compute the mean over repetitions with its standard error."""
     n = sample.size
     if n == 0:
         return Figure(float("nan"))
@@ -23,18 +23,19 @@ def mean_figure(sample: Floats) -> Figure:
 
 
 def share_figure(flags: ArrayLike) -> Figure:
-    """Return the share of the repetitions in which something is so, with its standard error."""
+    """Compute the share of repetitions with a true flag, with its standard error."""
     return mean_figure(np.asarray(flags, dtype=np.float64))
 
 
 def rmse_figure(errors: Floats) -> Figure:
+    """Compute the root mean squared error with its standard error (delta method)."""
     mse = mean_figure(errors**2)
     rmse = float(np.sqrt(mse.value))
     return Figure(rmse, mse.se / (2 * rmse) if rmse > 0 else 0.0)
 
 
 def efficiency_figure(passive_errors: Floats, errors: Floats, scale: float) -> Figure:
-    """Return MSE(passive) / MSE(method) and its standard error; repetitions share their seeds, so they pair."""
+    """Compute MSE(passive) / MSE(method) and its standard error; repetitions share their seeds and are paired."""
     a, b = (np.where(np.abs(e) <= NO_ERROR * scale, 0.0, e) ** 2 for e in (passive_errors, errors))
     if b.mean() == 0:
         return Figure(1.0, 0.0) if a.mean() == 0 else Figure(float("inf"))
@@ -43,5 +44,6 @@ def efficiency_figure(passive_errors: Floats, errors: Floats, scale: float) -> F
 
 
 def selection_error_figure(values: Floats, truth: float) -> Figure:
+    """Compute the share of repetitions with the wrong sign of a difference; a value of 0 counts half."""
     is_wrong = 0.5 * (np.sign(values) * np.sign(truth) <= 0) + 0.5 * (values * truth < 0)
     return mean_figure(np.asarray(is_wrong))

@@ -1,4 +1,4 @@
-"""Campaigns run thousands of times on a pool whose labels are known, with what a campaign uses."""
+"""Repeated campaigns on a pool whose labels are known, with the kernels that a campaign uses."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ from activeeval.core.types import Floats, Ints
 Keys = Sequence[np.uint64]
 Run = Callable[[Keys], Floats]
 _MOST, _MOST_PLACES = 1000, 2_000_000
-"""Repetitions that are run together, so that what is read of a query serves all; up to 100 MB."""
+"""Largest numbers of repetitions, and of places, processed together to share the work per query; up to 100 MB."""
 _MOST_UNIFORMS = 20_000_000
 COLUMNS = (
     *("values", "variances", "degrees_of_freedom", "observed", "planned"),
     *("n_draws", "n_queries", "n_items", "spent", "n_open", "lows", "highs"),
 )
-"""What a repetition leaves for each budget, in the order of its columns."""
+"""Columns of a repetition's result for each budget, in order."""
 _ESTIMATED, _PLANNED, _COUNTED, _ENDS = slice(0, 5), 4, slice(5, 10), slice(10, 12)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Replications:
-    """Every repetition of one design at every budget, each array of shape (repetitions, budgets).
+    """Results of all repetitions of one design at all budgets; each array has shape (repetitions, budgets).
 
-    `variances` are V*, `observed` V̂ and `planned` what the design planned, as in
-    `activeeval.core.estimation.EstimatorResult`. `n_open` counts the judged queries that chance chose, `lows` and
-    `highs` are the ends of 95 % intervals of the kind that was asked for, `spent` is in mean items.
+    `variances` are V*, `observed` V̂ and `planned` the planned variances, as in
+    `activeeval.core.estimation.EstimatorResult`. `n_open` counts the judged queries selected by chance, `lows` and
+    `highs` are the ends of 95 % intervals of the requested kind, `spent` is in mean items.
     """
 
     values: Floats
@@ -68,26 +68,26 @@ class Replications:
     highs: Floats
 
     def half_widths(self, confidence: float = 0.95) -> Floats:
-        """Return the half-width of each t interval; infinite where the sample cannot tell."""
+        """Compute the half-width of each t interval; infinite if the sample does not determine it."""
         return half_widths(self.variances, self.degrees_of_freedom, confidence)
 
 
 class ReplicationOptions(TypedDict, total=False):
-    """What `replicate` may be told beside the budgets, the repetitions and their seed.
+    """Options of `replicate` besides the budgets, the repetitions and their seed.
 
     Attributes
     ----------
     target : Target, optional
-        Any that the design's order reaches; by default the first that it was made for.
+        Any target that the design's order covers; by default the first one that it was made for.
     scope : {"pool", "population"}
-        What estimates are of. Default: pool.
+        Scope of the estimates. Default: pool.
     expected : bool
-        Of draws with replacement: budgets on average (n* draws) in place of hard ones.
+        For draws with replacement: budgets on average (n* draws) instead of hard ones.
     n_jobs : int
-        Threads; −1 as many as there are processors. Default: 1.
+        Threads; −1 for all processors. Default: 1.
     interval : str
-        A key of `activeeval.core.estimation.INTERVALS`; for the one that may look again the budgets are the looks.
-        Default: t.
+        A key of `activeeval.core.estimation.INTERVALS`; for the group-sequential kind the budgets are the interim
+        analyses. Default: t.
     """
 
     target: Target | None
@@ -111,18 +111,18 @@ def replicate(
     ----------
     design : Design
     grades : array of int, shape (n_items,)
-        The labels of the pool; −1 where nobody judged an item: it then cannot be judged here either.
+        The labels of the pool; −1 for an unjudged item, which then counts as unjudgeable.
     budgets : sequence of float
         Ascending, in mean items of the pool.
     rng : Generator, SeedSequence, int or None
-        Repetition r draws with the r-th child of this seed, whatever `n_jobs` is.
+        Repetition r draws with the r-th child of this seed, independent of `n_jobs`.
     **options
         `ReplicationOptions`: target, scope, expected, n_jobs and interval.
 
     Raises
     ------
     BudgetError
-        Where a budget is too small for the design.
+        If a budget is too small for the design.
 
     Examples
     --------
@@ -146,15 +146,15 @@ def replicate_with(
     seeds: Sequence[np.random.SeedSequence],
     **options: Unpack[ReplicationOptions],
 ) -> Replications:
-    """Run one repetition for each seed; everything else as in `replicate`."""
-    # a report that repeats nothing does not wait for it
+    """Run one repetition for each seed; other parameters as in `replicate`."""
+    # imported here: slow, and not needed by reports without simulation
     from joblib import Parallel, delayed, effective_n_jobs
 
     check_names(options, ReplicationOptions)
     scope, expected, n_jobs = options.get("scope", "pool"), options.get("expected", False), options.get("n_jobs", 1)
     if scope != "pool" and design.pool.draw is not None:
         raise InputError(
-            "repetitions are of the pool: the draw of its queries from a log is not replayed", field="scope"
+            "repetitions are for the scope pool only: the draw of its queries from a log is not repeated", field="scope"
         )
     design.with_budget(float(budgets[0]), (), expected=expected)
     digest = known_digest(pool_hashes(design.pool)[1], design.known)
@@ -164,10 +164,10 @@ def replicate_with(
     design = design.followed(labels)
     reading = design.reading(options.get("target"))
     kind = find_interval(options.get("interval", "t"))()
-    asked = _ReplicationTask(
+    task = _ReplicationTask(
         design=design, reading=reading, labels=labels, budgets=budgets, kind=kind, scope=scope, expected=expected
     )
-    run, most = _runner(design.scheme, asked)
+    run, most = _runner(design.scheme, task)
     size = min(most, -(-len(keys) // effective_n_jobs(n_jobs)))
     chunks = [keys[start : start + size] for start in range(0, len(keys), size)]
     parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(run)(chunk) for chunk in chunks)
@@ -178,7 +178,7 @@ def replicate_with(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _ReplicationTask:
-    """What is run again and again, and what is asked of each repetition: see `replicate`."""
+    """The design to repeat, and the estimates requested from each repetition; see `replicate`."""
 
     design: Design
     reading: Reading
@@ -190,52 +190,54 @@ class _ReplicationTask:
 
     @property
     def is_plain(self) -> bool:
-        """Whether default intervals of the pool are asked for."""
+        """True if default intervals for the pool are requested."""
         return isinstance(self.kind, Student) and self.scope == "pool"
 
 
 @singledispatch
-def _runner(scheme: Scheme, asked: _ReplicationTask) -> tuple[Run, int]:
-    """Return the function that runs the repetitions of some keys, and of how many together at most."""
-    raise TypeError(f"nobody has said how samples of {scheme!r} are drawn again and again")
+def _runner(scheme: Scheme, task: _ReplicationTask) -> tuple[Run, int]:
+    """Return the function that runs the repetitions of given keys, and the largest number of keys per call."""
+    raise TypeError(f"no simulation is implemented for scheme {scheme!r}")
 
 
 @_runner.register
-def _by_levels(scheme: Levels, asked: _ReplicationTask) -> tuple[Run, int]:
-    design, budgets, judge = asked.design, asked.budgets, asked.reading.judge(asked.labels)
+def _by_levels(scheme: Levels, task: _ReplicationTask) -> tuple[Run, int]:
+    """Build the function that repeats samples by levels."""
+    design, budgets, judge = task.design, task.budgets, task.reading.judge(task.labels)
     limit = scheme.limit(design.order, budgets[-1])
     n_places = float(design.order.inclusion_probs(limit)[1].sum())
 
     def run(keys: Keys) -> Floats:
         out = np.empty((len(keys), budgets.size, len(COLUMNS)))
         for which, paid in scheme.samples(design.order, np.array(keys), budgets, limit):
-            samples = [evidence_arrays(design, asked.reading, judge, selections) for selections in paid]
+            samples = [evidence_arrays(design, task.reading, judge, selections) for selections in paid]
             for k, evidence in enumerate(samples):
                 n_queries, n_open = evidence.n_queries, np.diff(evidence.starts)
                 counts = (n_queries, n_queries, evidence.n_items, evidence.costs, n_open)
                 out[which, k, _COUNTED] = np.column_stack(counts)
-                if asked.is_plain:
+                if task.is_plain:
                     out[which, k, _ESTIMATED] = evaluated(evidence)
-            if not asked.is_plain:
-                _add_looks(out, which, samples, asked)
-        if asked.is_plain:
-            _add_ends(out, asked.reading.limits)
+            if not task.is_plain:
+                _add_looks(out, which, samples, task)
+        if task.is_plain:
+            _add_ends(out, task.reading.limits)
         return out
 
     return run, int(np.clip(_MOST_PLACES / max(n_places, 1.0), 1, _MOST))
 
 
-def _add_looks(out: Floats, which: Ints, samples: Sequence[EvidenceArrays], asked: _ReplicationTask) -> None:
-    """Fill estimates and intervals of repetitions, sample by sample and look by look."""
-    shares = (asked.budgets / asked.budgets[-1]).tolist()
+def _add_looks(out: Floats, which: Ints, samples: Sequence[EvidenceArrays], task: _ReplicationTask) -> None:
+    """Fill estimates and intervals of repetitions, one by one, at each interim analysis."""
+    shares = (task.budgets / task.budgets[-1]).tolist()
     for row, r in enumerate(which.tolist()):
-        looks = looks_of([evidence.of_selection(row) for evidence in samples], shares, asked.scope)
+        looks = looks_of([evidence.of_selection(row) for evidence in samples], shares, task.scope)
         out[r, :, _ESTIMATED] = [_estimated_columns(look.evaluated) for look in looks]
-        ends = [asked.kind.interval(looks[: k + 1], 0.95) for k in range(len(looks))]
+        ends = [task.kind.interval(looks[: k + 1], 0.95) for k in range(len(looks))]
         out[r, :, _ENDS] = [(end.low, end.high) for end in ends]
 
 
 def _estimated_columns(estimate: EstimatorResult) -> tuple[float, ...]:
+    """Return an estimate's fields in the order of `COLUMNS`."""
     return estimate.value, estimate.variance, estimate.degrees_of_freedom, estimate.observed, estimate.planned
 
 
@@ -246,14 +248,13 @@ def _add_ends(out: Floats, limits: tuple[float, float]) -> None:
 
 
 @_runner.register
-def _with_replacement(scheme: Replacement, asked: _ReplicationTask) -> tuple[Run, int]:
-    order, budgets, expected = asked.design.order, asked.budgets, asked.expected
-    if not asked.is_plain:
-        raise InputError(
-            f"draws with replacement are replayed for t intervals of the pool, not for {asked.kind.name!r}"
-        )
+def _with_replacement(scheme: Replacement, task: _ReplicationTask) -> tuple[Run, int]:
+    """Build the function that repeats draws with replacement."""
+    order, budgets, expected = task.design.order, task.budgets, task.expected
+    if not task.is_plain:
+        raise InputError(f"draws with replacement support only t intervals of the pool, not {task.kind.name!r}")
     everything = whole(order, np.arange(order.n_queries), 0.0)
-    draws, values = scheme.draws_of(order), asked.reading.judge(asked.labels).totals(everything).totals[:, 0].copy()
+    draws, values = scheme.draws_of(order), task.reading.judge(task.labels).totals(everything).totals[:, 0].copy()
     by_hash, costs = draws.queries, draws.costs
     limits = np.full(budgets.size, DRAWS_PER_QUERY * order.n_queries)
     bounds = budgets * (1 + ROUNDING)
@@ -278,14 +279,14 @@ def _with_replacement(scheme: Replacement, asked: _ReplicationTask) -> tuple[Run
         out[:, n_sampled:, _ESTIMATED] = (truth, 0.0, np.inf, 0.0, 0.0)
         out[:, n_sampled:, _COUNTED] = (n, n, order.items.size, costs.sum(), n)
         out[:, :, _PLANNED] = 0.0
-        _add_ends(out, asked.reading.limits)
+        _add_ends(out, task.reading.limits)
         return out
 
     return run, _MOST
 
 
 def _runs_of_draws(arrays: tuple[Any, ...], keys: Keys, n_budgets: int, n_uniforms: int) -> Floats:
-    """Run the repetitions of one chunk, again with longer sequences where one was too short."""
+    """Run the repetitions of one chunk; repeat those whose random sequences were too short with longer ones."""
     out = np.empty((len(keys), n_budgets, 7))
     todo = np.arange(len(keys))
     while todo.size:
@@ -301,10 +302,10 @@ def _runs_of_draws(arrays: tuple[Any, ...], keys: Keys, n_budgets: int, n_unifor
 
 
 def repetition_seeds(rng: Seed, repetitions: int) -> list[np.random.SeedSequence]:
-    """Return the seed of every repetition; a campaign with one of them equals that repetition."""
+    """Derive the seed of every repetition; a campaign with one of them equals that repetition."""
     if repetitions < 1:
         raise InputError(f"repetitions must be at least 1, got {repetitions}")
-    if isinstance(rng, np.random.SeedSequence):  # spawning counts on: one seed must give one answer each time
+    if isinstance(rng, np.random.SeedSequence):  # copy it: spawn changes its state, and equal seeds must agree
         seed_seq: Any = np.random.SeedSequence(rng.entropy, spawn_key=rng.spawn_key, pool_size=rng.pool_size)
     else:
         seed_seq = np.random.default_rng(rng).bit_generator.seed_seq

@@ -1,4 +1,4 @@
-"""What a method saves against random queries judged whole, read off the half-widths of both by budget."""
+"""Labels that a method saves relative to random queries judged whole, from the half-widths of both by budget."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from activeeval.core.simulation.summaries import Summary
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetComparison:
-    """A budget of the default method, and what random queries need for the same.
+    """A budget of the default method, and the budget of random queries with the same half-width.
 
     Attributes
     ----------
     budget, random_budget : float
         In judgments; that of random queries by interpolation of logarithms.
     half_width : float
-        What both reach.
+        Half-width that both reach.
     coverage : float
-        Share of the default method's 95 % intervals that held the truth.
+        Share of the default method's 95 % intervals that contain the true value.
     """
 
     budget: float
@@ -32,13 +32,13 @@ class BudgetComparison:
 
     @property
     def labels_saved(self) -> float:
-        """The share of the judgments of random queries that the default method does without."""
+        """Share of the judgments of random queries that the default method saves."""
         return 1 - self.budget / self.random_budget
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saving:
-    """How sure a difference is by budget, with random queries and with the default method of its measure.
+    """Half-widths of a difference by budget, with random queries and with the default method of its measure.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Saving:
         Mean half-widths of the 95 % intervals at each budget: of random queries judged whole, and of the default
         method.
     compared : BudgetComparison or None
-        None where no budget reaches what another does.
+        None if no half-width is reached by both.
     """
 
     title: str
@@ -61,9 +61,9 @@ class Saving:
 
 
 def saving_of(title: str, summaries: Sequence[Summary]) -> Saving:
-    """Return what a budget saves, the middle one of those that random queries can be held against.
+    """Compare the methods at one budget: the middle one of those whose half-width random queries reach.
 
-    They have to reach its half-width with a budget that was tried: nothing is said of larger ones.
+    Random queries must reach it within the simulated budgets: there is no extrapolation.
     """
     random = [s for s in summaries if s.method == "passive"]
     sampled = [s for s in summaries if s.method == "sampled"]
@@ -79,6 +79,7 @@ def saving_of(title: str, summaries: Sequence[Summary]) -> Saving:
 
 
 def _compared(chosen: Summary, budgets: Sequence[float], halves: Sequence[float]) -> BudgetComparison:
+    """Interpolate the budget at which random queries reach a summary's half-width."""
     half = chosen.width.value / 2
     falling = np.log(np.minimum.accumulate(halves))
     needed = math.exp(np.interp(-math.log(half), -falling, np.log(budgets)))

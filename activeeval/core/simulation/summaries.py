@@ -1,4 +1,4 @@
-"""Methods compared over their repetitions; everything that is simulated has its Monte-Carlo standard error."""
+"""Summaries of simulated methods over their repetitions; all figures have Monte-Carlo standard errors."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ from activeeval.core.types import Floats
 _N_RESAMPLES = 200
 _LEVEL = 0.95
 _LESS_SPREAD = 0.1
-"""Of the planned variance. Of a third, a fifth and a tenth the first at which one in five intervals of V̂ alone misses
-(30 to 50 queries; 4 % of the others do). Planned variances lift V̂: the intervals that are given miss half as often."""
+"""Share of the planned variance below which V̂ counts as too small. Of a third, a fifth and a tenth the first at which
+one in five intervals from V̂ alone misses the true value (30 to 50 queries; 4 % of the others do). Because planned
+variances raise V̂, the reported intervals miss half as often."""
 _FAR = 3.0
-"""Standard errors: intervals of that level would be called too short in one of 740 simulations."""
+"""Standard errors below nominal coverage: correct intervals would be called too short in one of 740 simulations."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,26 +45,25 @@ class Summary:
     Attributes
     ----------
     method, interval, scope : str
-        What was repeated, the kind of its intervals, and what these are about.
+        Name of the design, kind and scope of its intervals.
     budget : float
-        In the unit that the budgets were given in.
+        In the unit of the given budgets.
     repetitions : int
     truth : float
         Performance over the pool with all labels.
     rmse, mae, bias : Figure
         Root mean squared error, mean absolute error, mean error.
     coverage : Figure
-        Share of 95 % intervals that hold the truth.
+        Share of 95 % intervals that contain the true value.
     width : Figure
         Mean full width of the 95 % interval, over the repetitions whose sample gave more than the measure's limits.
     undetermined : Figure
-        Share of repetitions whose sample shows no spread: their intervals, infinite where nothing was planned, are not
-        to be used.
+        Share of repetitions whose sample shows no spread: their intervals (infinite without a plan) must not be used.
     coverage_so_far : Figure
-        Share of repetitions whose intervals at this budget and all smaller ones hold the truth: what
-        the kind promises that may look again.
+        Share of repetitions whose intervals at this budget and all smaller ones contain the true value, which
+        group-sequential intervals guarantee.
     less_spread : Figure
-        Share of repetitions whose V̂ is below a tenth of the planned variance: they missed what is rare and large.
+        Share of repetitions whose V̂ is below a tenth of the planned variance, because rare large values were missed.
     queries, items : Figure
         Mean number of distinct queries and items judged.
     spent : Figure
@@ -71,21 +71,22 @@ class Summary:
     spent_sd, spent_max : float
         Standard deviation and largest of the costs.
     degrees_of_freedom : float
-        Mean of those of the t intervals, over the repetitions that did not judge everything; far below
-        the number of judged queries where few of them dominate the estimate. NaN where all did.
+        Mean degrees of freedom of the t intervals, over the repetitions that did not judge everything; far below
+        the number of judged queries if few of them dominate the estimate. NaN if all repetitions judged everything.
     efficiency : Figure
         MSE(passive) / MSE(method) at the same budget.
     limit : Figure or None
-        What the efficiency would be with the probabilities of places that are best for the model's variances at this
-        cost, without least probabilities, rounding or a hard budget; the variances are scaled so that they explain the
-        error of the method's own probabilities. None for draws with replacement and without a model.
+        Efficiency with the optimal probabilities of places for the model's variances at this cost, without least
+        probabilities, rounding or a hard budget; the variances are scaled to explain the error of the method's own
+        probabilities. None for draws with replacement and without a model.
     labels_saved : Figure or None
         1 − Λ'/Λ, where the method at Λ' has passive's mean absolute error at Λ, by interpolation
-        over the budgets; None where Λ' lies outside them.
+        over the budgets; None if Λ' lies outside them.
     labels_saved_above : float or None
-        Where Λ' lies below them: what is saved at least, as the smallest of the budgets errs less already.
+        If Λ' lies below the budgets: lower bound of the share saved, because the smallest budget already has a smaller
+        error.
     selection_error : Figure or None
-        Share of repetitions that take the worse ranking for the better; comparisons only.
+        Share of repetitions that select the worse ranking; comparisons only.
     """
 
     method: str
@@ -116,11 +117,11 @@ class Summary:
 
     @property
     def is_too_short(self) -> bool:
-        """Whether the 95 % intervals held the truth in too few repetitions for chance: 3 standard errors below 95 %."""
+        """True if the coverage of 95 % intervals is below 95 % by more than 3 standard errors."""
         return self.coverage.value < _LEVEL - _FAR * math.sqrt(_LEVEL * (1 - _LEVEL) / self.repetitions)
 
     def row(self, *, with_errors: bool = True) -> dict[str, float | int | str | None]:
-        """Return the fields by name, the standard error of figure ``x`` as ``x_se`` behind it; None where unknown."""
+        """Return the fields by name, each figure ``x`` followed by its standard error ``x_se``; None if unknown."""
         out: dict[str, float | int | str | None] = {}
         for field in fields(self):
             value = getattr(self, field.name)
@@ -133,14 +134,14 @@ class Summary:
 
 
 class SimulationOptions(TypedDict, total=False):
-    """How repetitions of several designs are run.
+    """Options of the repetitions of several designs.
 
     Attributes
     ----------
     expected : bool
         Draws with replacement meet a budget on average, not as a hard limit.
     n_jobs : int
-        Threads; −1 as many as there are processors. Default: 1.
+        Threads; −1 for all processors. Default: 1.
     progress : callable, optional
         Called with the name of each design when its repetitions are done.
     """
@@ -166,14 +167,14 @@ def simulate(
     Parameters
     ----------
     designs : mapping of str to Design
-        Must hold "passive", the reference.
+        Must contain "passive", the reference.
     budgets : sequence of float
         In units of `unit`, ascending.
     unit : float
         Cost of one unit of budget, in mean items of the pool.
     interval : str or mapping of str to str
-        The kind of the intervals, a key of `activeeval.core.estimation.INTERVALS`, t for draws with replacement; or
-        that of each design by its name, t where it has none.
+        The kind of the intervals, a key of `activeeval.core.estimation.INTERVALS` (always t for draws with
+        replacement); or the kind of each design by its name, t by default.
     **options
         `SimulationOptions`: expected, n_jobs and progress.
 
@@ -195,7 +196,7 @@ def simulate(
     """
     check_names(options, SimulationOptions)
     if "passive" not in designs:
-        raise InputError("simulate compares with passive: designs must hold a design named 'passive'")
+        raise InputError("designs must contain 'passive', the reference of all comparisons")
     scaled = ascending(budgets) * unit
     seeds = repetition_seeds(rng, repetitions)
     if isinstance(interval, str):
@@ -223,13 +224,13 @@ def summarised(
     unit: float = 1.0,
     target: Target | None = None,
 ) -> list[Summary]:
-    """Return the summary of each design at each budget; its repetitions are of ``target``, else as in `simulate`."""
+    """Summarise each design at each budget, for repetitions of ``target``; other parameters as in `simulate`."""
     reading = designs["passive"].reading(target)
     truth = estimates.weighted_sum(reading.query_probs, reading.values(np.asarray(grades, dtype=np.int64)))
     errors = {name: run.values - truth for name, run in runs.items()}
-    asked = np.asarray(budgets, dtype=np.float64)
-    saved = {name: labels_saved_at(asked, of_method, errors["passive"]) for name, of_method in errors.items()}
-    at_least = {name: saved_above(asked, of_method, errors["passive"]) for name, of_method in errors.items()}
+    amounts = np.asarray(budgets, dtype=np.float64)
+    saved = {name: labels_saved_at(amounts, of_method, errors["passive"]) for name, of_method in errors.items()}
+    at_least = {name: saved_above(amounts, of_method, errors["passive"]) for name, of_method in errors.items()}
     plans = {name: RatePlan.of(design) for name, design in designs.items() if _has_plan(design)}
     is_comparison = reading.target.versus is not None
     return [
@@ -255,7 +256,7 @@ def summarised(
 
 
 def _has_plan(design: Design) -> bool:
-    """Whether a limit is known: what is best for several targets at once, or follows labels, is not."""
+    """True if the limit of efficiency can be computed: one target, a grade model, levels, no adaptive depth."""
     is_single = len(design.targets) == 1 and design.history is None
     return design.scheme.is_planned and design.beliefs is not None and is_single
 
@@ -270,8 +271,9 @@ def _summary(
     unit: float,
     is_comparison: bool,
 ) -> Summary:
+    """Summarize the repetitions of one design at the k-th budget."""
     errors, slack = run.values[:, k] - truth, NO_ERROR * abs(truth)
-    held = (run.lows <= truth + slack) & (run.highs >= truth - slack)
+    covers = (run.lows <= truth + slack) & (run.highs >= truth - slack)
     width = np.asarray(run.highs[:, k] - run.lows[:, k])
     degrees, spent = run.degrees_of_freedom[:, k], run.spent[:, k] / unit
     reached = efficiency_figure(passive_errors, errors, abs(truth))
@@ -283,10 +285,10 @@ def _summary(
         rmse=rmse_figure(errors),
         mae=mean_figure(np.abs(errors)),
         bias=mean_figure(errors),
-        coverage=share_figure(held[:, k]),
+        coverage=share_figure(covers[:, k]),
         width=mean_figure(width[np.isfinite(width) & np.isfinite(run.variances[:, k])]),
         undetermined=share_figure(np.isinf(run.observed[:, k])),
-        coverage_so_far=share_figure(np.all(held[:, : k + 1], axis=1)),
+        coverage_so_far=share_figure(np.all(covers[:, : k + 1], axis=1)),
         less_spread=share_figure(run.observed[:, k] < _LESS_SPREAD * run.planned[:, k]),
         queries=mean_figure(run.n_queries[:, k].astype(np.float64)),
         items=mean_figure(run.n_items[:, k].astype(np.float64)),
@@ -301,7 +303,7 @@ def _summary(
 
 
 def labels_saved_at(budgets: Floats, errors: Floats, passive_errors: Floats) -> list[Figure | None]:
-    """Return labels saved at each budget, their standard errors by a bootstrap over repetitions."""
+    """Compute labels saved at each budget, with standard errors by a bootstrap over repetitions."""
     n = len(errors)
     point = saved_at(budgets, np.abs(errors).mean(axis=0), np.abs(passive_errors).mean(axis=0))
     counts = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=_N_RESAMPLES) / n
@@ -320,10 +322,10 @@ def labels_saved_at(budgets: Floats, errors: Floats, passive_errors: Floats) -> 
 
 
 def saved_above(budgets: Floats, errors: Floats, passive_errors: Floats) -> list[float | None]:
-    """Return what is saved at least at each budget where the smallest one errs less than passive does there.
+    """Compute a lower bound of the share saved at each budget, if the smallest budget already beats passive there.
 
-    It has to be less by two Monte-Carlo standard errors; None elsewhere, at the smallest itself, and where passive is
-    without error.
+    Its error must be smaller by two Monte-Carlo standard errors; None otherwise, at the smallest budget itself, and if
+    passive is without error.
     """
     out: list[float | None] = []
     for budget, passive in zip(budgets, np.abs(passive_errors).T, strict=True):
@@ -333,12 +335,11 @@ def saved_above(budgets: Floats, errors: Floats, passive_errors: Floats) -> list
 
 
 def saved_at(budgets: Floats, errors: Floats, passive: Floats) -> Floats:
-    """Return the share of labels saved at each budget; NaN where passive's error lies outside the method's.
+    """Compute the share of labels saved at each budget; NaN if passive's error lies outside the method's.
 
     log Λ is interpolated over log error.
 
-    Errors are made to fall with the budget: by their running minimum, and on its plateaus by a
-    slope too small to see.
+    Errors are made decreasing in the budget: by their running minimum, and on its plateaus by a negligible slope.
     """
     saved = np.full(budgets.size, np.nan)
     known = (errors > 0) & (passive > 0)

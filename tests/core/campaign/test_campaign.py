@@ -96,7 +96,7 @@ def test_a_budget_is_never_exceeded_and_nearly_spent(method):
             more = Campaign(design, min(2 * budget, 2 * design.cost), rng=seed)
             nxt = more.planned[len(campaign.planned)]
             assert campaign.spent + nxt.cost > budget
-            assert campaign.ended == f"a unit of query {nxt.query_id!r} came up, which the budget cannot pay for"
+            assert campaign.ended == f"the next unit, of query {nxt.query_id!r}, exceeds the budget"
     assert np.mean(left) < 0.1
 
 
@@ -248,9 +248,9 @@ def test_draws_with_replacement_have_one_planned_end():
         campaign.topped_up(10)
     with pytest.raises(InputError, match="draws with replacement to one planned end"):
         Campaign(design, design.cost / 2, blocks=[design.cost / 3])
-    with pytest.raises(InputError, match="there is no budget yet that could be topped up"):
+    with pytest.raises(InputError, match="the design has no budget to top up: set one with with_budget"):
         design.topped_up(10)
-    with pytest.raises(InputError, match="'items' keeps its budget: an expected one is for draws with replacement"):
+    with pytest.raises(InputError, match="'items' has a hard budget: an expected one is for draws with replacement"):
         labelled(4, "items")[0].with_budget(10, expected=True)
 
 
@@ -268,7 +268,7 @@ def test_a_block_is_read_once_it_is_complete_as_the_sample_of_its_budget(method)
     done = 0
     while (unit := campaign.ask()) is not None:
         if done < ends[0]:
-            with pytest.raises(StateError, match="the first block is not complete, so there is nothing"):
+            with pytest.raises(StateError, match="the first block is not complete, so no estimate"):
                 campaign.estimate()
         campaign.tell(unit, labels[list(unit.items)].tolist())
         done += 1
@@ -308,12 +308,12 @@ def test_a_refusal_says_what_is_missing():
     design, labels = labelled(6, "depth")
     campaign = Campaign(design, 0.5 * design.cost, rng=0)
     n_first = sum(unit.block == 1 for unit in campaign.planned)
-    text = f"of its {n_first} units {n_first} were not asked for"
+    text = f"of its {n_first} units {n_first} were not requested"
     with pytest.raises(StateError, match=text):
         campaign.estimate()
     first, second = campaign.ask(), campaign.ask()
     campaign.tell(first, labels[list(first.items)].tolist())
-    text = f"{n_first - 2} were not asked for and 1 wait for grades, the first is unit 2 of query {second.query_id!r}"
+    text = f"{n_first - 2} were not requested and 1 wait for grades, the first is unit 2 of query {second.query_id!r}"
     with pytest.raises(StateError, match=text):
         campaign.estimate()
 
@@ -416,7 +416,7 @@ def test_an_open_scale_takes_any_grade():
     pool = pool_of([2] * 6)
     campaign = Campaign(METHODS["random"].design(Target(DCG(), rankings_of(pool, [[0, 1]] * 6))), 6, rng=0)
     unit = campaign.ask()
-    with pytest.raises(InputError, match=r"must be one of 0, 1, 2 …, or None where it cannot be judged, got -1"):
+    with pytest.raises(InputError, match=r"must be one of 0, 1, 2 …, or None if it cannot be judged, got -1"):
         campaign.tell(unit, [-1, 0])
     campaign.tell(unit, [17, 3.0])
     assert campaign.grades[list(unit.items)].tolist() == [17, 3]
@@ -591,7 +591,7 @@ def test_an_audit_notices_a_log_that_somebody_changed():
     }
     for events in tampered.values():
         with pytest.raises(
-            StateError, match=r"the log says Event|goes on after its end|belongs to no unit that was drawn"
+            StateError, match=r"the log says Event|continues after its end|belongs to no unit that was drawn"
         ):
             Campaign.replay(design, events, rng=11)
     Campaign.replay(design, log, rng=11).audit()
@@ -624,7 +624,7 @@ def test_a_unit_after_the_end_is_refused():
     design, labels = labelled(9, "items")
     design = design.with_budget(0.4 * design.cost)
     log = judge(Campaign(design, rng=11), labels).log
-    with pytest.raises(StateError, match="the log goes on after its end: unit 1"):
+    with pytest.raises(StateError, match="the log continues after its end: unit 1"):
         Campaign.replay(design, [*log, log[0]], rng=11)
 
 
@@ -696,7 +696,7 @@ def test_looks_that_were_planned_for_a_budget_end_with_it():
     assert more.design.planned == campaign.design.budget
     assert judge(from_arrays(to_arrays(more)), labels).design.planned == campaign.design.budget
     for late in (more, judge(from_arrays(to_arrays(more)), labels)):
-        with pytest.raises(InputError, match=r"looks end with the budget they were planned for, this sample has 1\.5"):
+        with pytest.raises(InputError, match=r"analyses end with their planned budget, this sample has 1\.5"):
             late.interval(GroupSequential())
         assert late.interval("t").confidence == 0.95
     planned = judge(Campaign(design, 0.6 * design.cost, rng=3), labels)
@@ -727,7 +727,7 @@ def test_a_question_of_another_discount_or_other_traffic_is_another_question():
         to_arrays(campaign)
     pool = design.pool.replace(query_probs=np.full(25, 0.04))
     ranking = design.target.ranking
-    with pytest.raises(InputError, match="other probabilities than the sample's"):
+    with pytest.raises(InputError, match="other query probabilities than the sample's"):
         campaign.estimate(Target(DCG(), Rankings(pool, ranking.offsets, ranking.items)))
 
 
@@ -751,13 +751,13 @@ def told(campaign, grades):
         (lambda c: told(c, np.array(1)), "must be a list, one for each item"),
         (lambda c: told(c, b"\x01"), "must be a list, one for each item"),
         (lambda c: c.judge([1], 1), "belongs to no unit that was drawn"),
-        (lambda c: c.estimate("DCG"), "a question is a Target, got 'DCG'"),
+        (lambda c: c.estimate("DCG"), "the target must be a Target, got 'DCG'"),
         (lambda c: c.interval("a"), "unknown interval 'a'"),
         (lambda c: METHODS["items"].design("x"), "a design is for a Target, or a list of them, got 'x'"),
         (lambda c: METHODS["items"].design(c.design.target, "x"), "grade_probs must be an array of numbers, got 'x'"),
         (lambda c: METHODS["depth"].design(c.design.target, np.ones((c.design.pool.n_items, 1))), "2 at least, got 1"),
         (lambda c: METHODS["random"].design(c.design.target, max_grade=1.5), "max_grade must be a whole number"),
-        (lambda c: METHODS["random"].design(c.design.target, bias=math.nan), "the bias to be guarded against"),
+        (lambda c: METHODS["random"].design(c.design.target, bias=math.nan), "`bias` must be a finite number"),
         (lambda c: METHODS["random"].design(c.design.target, defensive_share="a"), "the defensive share must lie"),
         (lambda c: c.estimate().interval(95), "confidence must lie strictly between 0 and 1, got 95"),
     ],

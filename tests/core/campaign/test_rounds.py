@@ -259,14 +259,14 @@ def test_what_is_no_round_of_another_is_refused():
     first, second = rounds.campaigns
     for campaigns, message in (
         ((second, first), "round 2 was drawn without the grades of round 1 .*in order"),
-        ((first, first), "round 2 was drawn with the numbers of an earlier one"),
-        ((first, run("items", *case_of(8, n=50), 7).campaigns[1]), "rounds are of one pool: that of round 2"),
+        ((first, first), "round 2 was drawn with the numbers of an earlier round"),
+        ((first, run("items", *case_of(8, n=50), 7).campaigns[1]), "all rounds must be of one pool: that of round 2"),
     ):
         with pytest.raises(InputError, match=message):
             read_together(campaigns, [None, None])
     pool = target.pool
     other = Target(DCG(GAINS), rankings_of(pool, [[3, 2, 1, 0]] * N))
-    with pytest.raises(InputError, match=r"rounds answer one question: .* of round 2 asks other rankings"):
+    with pytest.raises(InputError, match=r"one target: .* of round 2 has another measure or ranking"):
         read_together((first, second), [target, other])
     with pytest.raises(InputError, match="draws with replacement"):
         Rounds(METHODS["passive"], target, [10], learning(probs))
@@ -285,11 +285,11 @@ def test_a_round_that_is_open_holds_back_all_that_follows():
         rounds.estimate()
     campaign = rounds.next()
     unit = campaign.ask()
-    with pytest.raises(StateError, match=r"round 1 is not judged to its end: 1 units wait and \d+ were not asked for"):
+    with pytest.raises(StateError, match=r"round 1 is not judged to its end: 1 units wait and \d+ were not requested"):
         rounds.next()
     campaign.tell(unit, [None] * len(unit.items))
     campaign.run(lambda query, items: [None] * len(items))
-    with pytest.raises(StateError, match="round 1 brought no label"):
+    with pytest.raises(StateError, match="round 1 has no label"):
         rounds.next()
 
 

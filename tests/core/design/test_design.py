@@ -330,7 +330,8 @@ def test_an_expected_budget_below_one_draw_is_refused_with_numbers():
 def test_a_hard_budget_below_the_dearest_query_is_refused_with_numbers():
     dearest = 9 * 3 / 7
     assert budgeted().with_budget(dearest).budget == dearest
-    with pytest.raises(BudgetError, match=r"budget 3\.8 is below what one query may take, 3\.85714 for 'q2'") as found:
+    text = r"budget 3\.8 is below the cost of the most expensive query, 3\.85714 for 'q2'"
+    with pytest.raises(BudgetError, match=text) as found:
         budgeted().with_budget(3.8)
     assert (found.value.budget, found.value.needed) == (3.8, pytest.approx(dearest))
 

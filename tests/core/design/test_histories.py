@@ -317,7 +317,7 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(InputError, match="has no budget"):
         Campaign(design)
     other = Target(Success(2), design.target.ranking)
-    with pytest.raises(InputError, match="ask it then"):
+    with pytest.raises(InputError, match="name it when the sample is drawn"):
         design.reading(other)
 
 

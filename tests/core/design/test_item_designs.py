@@ -431,5 +431,5 @@ def test_with_corrected_grades_of_known_items_all_samples_together_give_the_trut
         mean += chance * (evaluate(sample).value if is_told else order.query_probs @ reading.predictions)
     assert mean == pytest.approx(truth, rel=1e-10)
     for wrong in (then * 0 - 1, np.zeros(5, dtype=np.int64)):
-        with pytest.raises(InputError, match="no item may come or go"):
+        with pytest.raises(InputError, match="the set of known items must stay the same"):
             known.corrected(wrong)

@@ -376,7 +376,7 @@ def test_a_budget_below_the_dearest_unit_would_bias_and_is_refused(method):
     name = design.pool.query_ids[int(np.argmax(order.dearest_units))]
     with pytest.raises(
         BudgetError,
-        match=rf"budget {budget:g} is below what may have to be judged at once, {budget / 0.98:g} for '{name}'",
+        match=rf"budget {budget:g} is below the cost of the most expensive unit, {budget / 0.98:g} for '{name}'",
     ) as found:
         design.with_budget(budget)
     assert (found.value.budget, found.value.needed) == (budget, pytest.approx(budget / 0.98))

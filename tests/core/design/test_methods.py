@@ -192,7 +192,7 @@ def test_the_papers_draws_are_for_one_question_and_nothing_known(method):
     refused(method, message, targets=[target, target])
     refused(method, message, targets=target, judged=np.where(np.arange(labels.size) == 3, 1, -1))
     METHODS[method].design(target, case()[1], judged=np.full(labels.size, -1))
-    refused(method, "is below what one query may take", BudgetError, budget=0.5)
+    refused(method, "is below the cost of the most expensive query", BudgetError, budget=0.5)
     refused(method, "the budget must be a positive number, got -1", budget=-1)
 
 
@@ -281,10 +281,10 @@ def test_a_defensive_share_lies_between_none_and_all(method, share):
 def test_a_budget_pays_for_the_dearest_unit(method):
     target, probs, _ = case()
     dearest = METHODS[method].design(target, probs).order.dearest_units.max()
-    refused(method, "is below what may have to be judged at once", BudgetError, budget=0.99 * dearest)
+    refused(method, "is below the cost of the most expensive unit", BudgetError, budget=0.99 * dearest)
     blocks = METHODS[method].design(target, probs, budget=3 * dearest).blocks
     assert blocks == pytest.approx([1.5 * dearest, 2.25 * dearest, 3 * dearest])  # a quarter would not pay for it
-    refused(method, "keeps its budget: an expected one is for draws", budget=3 * dearest, expected=True)
+    refused(method, "has a hard budget: an expected one is for draws", budget=3 * dearest, expected=True)
 
 
 # The paper's draws

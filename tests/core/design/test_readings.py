@@ -214,7 +214,7 @@ def test_what_an_order_cannot_judge_is_out_of_its_reach():
     probs = random_probs(np.random.default_rng(8), 6, 3)
     difference, alone = Target(DCG(), one, other), Target(DCG(), one)
     design = METHODS["items"].design(difference, probs)
-    text = r"out of this sample's reach: item '3' of query 'q0' could not be drawn \(2 such items\); name the question"
+    text = r"not covered by this sample: item '3' of query 'q0' could not be drawn \(2 such items\); name this measure"
     with pytest.raises(InputError, match=text):
         design.reading(alone)
     campaign = Campaign(design, design.cost)

@@ -49,7 +49,7 @@ def test_the_interval_where_all_queries_lose_is_that_of_the_share_that_might_not
 
 
 def test_shares_of_no_value_are_refused_in_one_line():
-    with pytest.raises(InputError, match="got none: judge a query first"):
+    with pytest.raises(InputError, match="at least one judged value: judge a query first"):
         Shares.of(np.empty(0))
 
 

@@ -100,7 +100,7 @@ def test_the_registry_holds_kinds_by_their_names():
     with pytest.raises(InputError, match="unknown interval 'z'; known: t, group-sequential"):
         find_interval("z")
     for gone in ("skewed", "logit"):
-        with pytest.raises(InputError, match=f"^interval '{gone}' is gone: t, the default, is the one to use$"):
+        with pytest.raises(InputError, match=f"^interval '{gone}' was removed: use t, the default$"):
             find_interval(gone)
 
 
