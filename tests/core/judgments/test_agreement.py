@@ -276,7 +276,7 @@ def test_what_is_not_defined_is_none():
         ),
         (
             lambda: Relations.of([("a", "q", "d", "e", False), ("a", "q", "e", "d", False)]),
-            "judge 'a' says two things of documents 'e' and 'd' of query 'q'",
+            "judge 'a' gives two different answers for documents 'e' and 'd' of query 'q'",
         ),
         (
             lambda: cohen_kappa([1], [1, 2]),
