@@ -44,9 +44,11 @@ class GradeModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _check_max_grade(self) -> int | None:
+        """Check that `max_grade` is None or a positive whole number."""
         return None if self.max_grade is None else whole_number(self.max_grade, "max_grade", 1)
 
     def _check_columns(self, X: ArrayLike) -> NDArray[Any]:
+        """Check that X has as many columns as in the fit."""
         return fitted_columns(self, X)
 
 

@@ -188,4 +188,5 @@ def _bins(grade: int, predicted: Floats, has_grade: NDArray[np.bool_], n_bins: i
 
 
 def _mean(values: Floats) -> float:
+    """Compute the mean of values; NaN if there are none."""
     return float(values.mean()) if values.size else float("nan")

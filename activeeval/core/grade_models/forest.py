@@ -65,6 +65,7 @@ class Forests:
             raise InputError(f"the forest cannot be grown: {problem}") from problem
 
     def _forest(self, seed: int) -> RandomForestRegressor:
+        """Create an untrained forest with the given seed."""
         return RandomForestRegressor(
             n_estimators=self.n_estimators,
             min_samples_leaf=self.min_samples_leaf,
@@ -156,11 +157,13 @@ class ForestGradeModel(Forests, ThresholdModel):
         self.max_grade = max_grade
 
     def _fit_thresholds(self, features: NDArray[Any], codes: Ints) -> None:
+        """Train the forests on the indicators {y ≤ k}."""
         below = (codes[:, None] <= np.arange(codes.max())).astype(np.float64)
         one_column = self.separate or below.shape[1] == 1
         self._grow(features, list(below.T) if one_column else [below])
 
     def _cumulative(self, features: NDArray[Any]) -> Floats:
+        """Predict p(y ≤ the k-th seen grade), shape (n, n_seen − 1)."""
         return self._means(features)
 
 

@@ -108,9 +108,11 @@ class MixtureGradeModel(GradeModel):
         return True
 
     def _fitted(self) -> Sequence[Any]:
+        """Get the models fitted by `fit`, or the given models if they were fitted before."""
         return getattr(self, "models_", self.models)
 
     def _check_models(self) -> None:
+        """Raise InputError without any model or with invalid weights."""
         if len(self.models) == 0:
             raise InputError("a mixture needs at least one model")
         mixture_weights(self.weights, len(self.models))

@@ -82,6 +82,7 @@ class OrderedLogitModel(ThresholdModel):
         self.max_iter = max_iter
 
     def _fit_thresholds(self, features: NDArray[Any], codes: Ints) -> None:
+        """Standardise the features, then fit weights and thresholds by the chosen loss; warn without convergence."""
         one_of(self.loss, LOSSES, "loss")
         if not (np.isfinite(self.alpha) and self.alpha >= 0):
             raise InputError(f"alpha must not be negative, got {self.alpha!r}")
@@ -101,6 +102,7 @@ class OrderedLogitModel(ThresholdModel):
             )
 
     def _cumulative(self, features: NDArray[Any]) -> Floats:
+        """Predict p(y ≤ the k-th seen grade), shape (n, n_seen − 1)."""
         scores = self._standardise(features) @ self.coef_
         return np.asarray(expit(self.thresholds_ - scores[:, None]), dtype=np.float64)
 

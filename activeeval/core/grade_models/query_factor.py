@@ -277,6 +277,7 @@ def _fill(rows: Floats, odds: Floats) -> None:
 
 
 def _checked_probs(probs: ArrayLike) -> Floats:
+    """Check that rows are probabilities of at least two grades."""
     matrix = as_probabilities(probs, "probs")
     if matrix.shape[1] < 2:
         raise InputError("probs has one column, one for each of at least two grades is expected")

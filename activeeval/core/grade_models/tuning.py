@@ -87,6 +87,7 @@ def tune_grade_model(
 
 
 def _candidates(grid: Grid) -> list[dict[str, object]]:
+    """List the parameter combinations of a grid."""
     candidates = list(ParameterGrid(grid))
     if not candidates:
         raise InputError("the grid holds no candidate")

@@ -202,6 +202,7 @@ def preference_agreement(
 def _preference_agreement(
     relations: Relations, confidence: float, n_resamples: int, rng: Seed
 ) -> PreferenceAgreement | None:
+    """Compute the agreement on preferences; None if no two judges compared the same pair."""
     tables = relations.tables()
     tables = tables[tables.sum(axis=(1, 2)) > 0]
     if not tables.size:
@@ -306,10 +307,12 @@ def _share_of(same: Ints, n: Ints) -> Statistic:
 
 
 def _alpha(counts: Floats, query: Ints, values: Floats, metric: str) -> Statistic:
+    """Build Krippendorff's α as a function of the multiplicities of the queries."""
     return lambda times: alpha_of(coincidences(counts, times[query]), values, metric)
 
 
 def _ac(counts: Floats, query: Ints, values: Floats, weights: str, alone: Floats) -> Statistic:
+    """Build Gwet's AC as a function of the multiplicities of the queries."""
     return lambda times: ac_of(counts, values, weights, alone, times[query])
 
 
@@ -322,6 +325,7 @@ def _pairs(
     confidence: float,
     rng: np.random.Generator,
 ) -> list[PairAgreement]:
+    """Compute κ and the mean grade difference of every two judges with common items."""
     pairs = []
     seed = int(rng.integers(1 << 62))  # a common seed, so that two pairs with equal judgments have equal intervals
     for mine, theirs in every_two(grades.judge):
@@ -347,4 +351,5 @@ def _pairs(
 
 
 def _kappa(first: Ints, second: Ints, query: Ints, values: Floats, weights: str) -> Statistic:
+    """Build Cohen's κ as a function of the multiplicities of the queries."""
     return lambda times: kappa_of(confusion(first, second, values.size, times[query]), values, weights)

@@ -91,6 +91,7 @@ def check_alike(items: Iterable[DisagreedItem], *, field: str = "policy") -> Non
 
 
 def _worded(grade: int) -> str:
+    """Format a grade for a message."""
     return "cannot" if grade == CANNOT else str(grade)
 
 

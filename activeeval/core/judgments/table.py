@@ -339,6 +339,7 @@ class Judgments:
 
 
 def _numbers(values: Sequence[int | None]) -> Ints:
+    """Convert optional numbers to an array; None becomes −1."""
     return np.array([UNJUDGED if value is None else value for value in values], dtype=np.int64)
 
 

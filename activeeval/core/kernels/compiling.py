@@ -67,9 +67,9 @@ def _watched(load):
 
 
 def _or_nothing(step, cache_of):
-    """Return a step that answers with nothing where a damaged file or a full disk ends it, and says so once.
+    """Wrap a cache operation: if a damaged file or a full disk makes it fail, return None and report that once.
 
-    What is kept of the function is forgotten, so that whoever compiles it next can keep it again.
+    The cached code of the function is deleted, so that the next process can cache it again.
     """
 
     @wraps(step)

@@ -59,6 +59,7 @@ class _Family(WithRule):
     name: str
 
     def _kernels(self) -> tuple[Kernel, Kernel]:
+        """Get the kernels for scores and moments."""
         raise TypeError("only a family has kernels")
 
     @property
@@ -193,6 +194,7 @@ class _Family(WithRule):
         return values
 
     def _check_columns(self, n_grades: int) -> int:
+        """Check the number of grade columns against the measure's scale."""
         if n_grades < 2 or (self.max_grade is not None and n_grades != self.max_grade + 1):
             wanted = "at least 2" if self.max_grade is None else str(self.max_grade + 1)
             raise InputError(f"grade_probs must have {wanted} columns, one for each grade of {self}, got {n_grades}")
@@ -247,6 +249,7 @@ class Additive(_Family):
         object.__setattr__(self, "cutoff", checked_cutoff(self.cutoff))
 
     def _kernels(self) -> tuple[Kernel, Kernel]:
+        """Get the kernels for scores and moments."""
         from activeeval.core.kernels import moments, scores
 
         return scores.additive_scores, moments.additive_moments
@@ -294,6 +297,7 @@ class Cascade(_Family):
         object.__setattr__(self, "cutoff", checked_cutoff(self.cutoff))
 
     def _kernels(self) -> tuple[Kernel, Kernel]:
+        """Get the kernels for scores and moments."""
         from activeeval.core.kernels import moments, scores
 
         return scores.cascade_scores, moments.cascade_moments

@@ -49,6 +49,7 @@ class _OpenRule:
     max_grade: int | None = None
 
     def bound_to(self, max_grade: int) -> Any:
+        """Fix an open scale at `max_grade`; a fixed one is not changed."""
         if max_grade > LARGEST_GRADE:
             raise InputError(f"max_grade must be at most {LARGEST_GRADE}, got {max_grade}")
         return self if self.max_grade is not None else replace(self, max_grade=max_grade)
@@ -59,6 +60,7 @@ class Exponential(_OpenRule):
     """The gain 2^y − 1 of a grade y."""
 
     def values(self, n_grades: int) -> Floats:
+        """Compute one value for each grade, shape (n_grades,)."""
         with np.errstate(over="ignore"):  # grades above 1023 have no finite gain; the measure reports that
             return np.asarray(np.exp2(np.arange(n_grades, dtype=np.float64)) - 1)
 
@@ -71,6 +73,7 @@ class Linear(_OpenRule):
     """The gain g(y) = y."""
 
     def values(self, n_grades: int) -> Floats:
+        """Compute one value for each grade, shape (n_grades,)."""
         return np.arange(n_grades, dtype=np.float64)
 
     def __str__(self) -> str:
@@ -84,6 +87,7 @@ class BinaryGain(_OpenRule):
     rel: int = field(default=1, kw_only=True)
 
     def values(self, n_grades: int) -> Floats:
+        """Compute one value for each grade, shape (n_grades,)."""
         return (np.arange(n_grades) >= self.rel).astype(np.float64)
 
     def __str__(self) -> str:
@@ -97,6 +101,7 @@ class StopProbability(_OpenRule):
     depends_on_scale: ClassVar[bool] = True
 
     def values(self, n_grades: int) -> Floats:
+        """Compute one value for each grade, shape (n_grades,)."""
         top = n_grades - 1 if self.max_grade is None else self.max_grade
         return np.asarray(np.exp2(np.arange(n_grades, dtype=np.float64) - top) - np.exp2(-float(top)))
 
@@ -113,12 +118,15 @@ class LookupTable:
 
     @property
     def max_grade(self) -> int | None:
+        """Largest grade with a value."""
         return len(self.table) - 1
 
     def values(self, n_grades: int) -> Floats:
+        """Compute one value for each grade, shape (n_grades,)."""
         return np.array(self.table[:n_grades])
 
     def bound_to(self, max_grade: int) -> LookupTable:
+        """Fix an open scale at `max_grade`; a fixed one is not changed."""
         return self
 
     def __str__(self) -> str:

@@ -163,6 +163,7 @@ def _parameters(text: str, inside: str, known: tuple[str, ...], preset: dict[str
 
 
 def _cutoff(text: str, cutoff: str | None) -> int | None:
+    """Parse the cutoff text; None without a cutoff."""
     if cutoff is None:
         return None
     if not cutoff.isdecimal() or len(cutoff) > _LONGEST_CUTOFF or int(cutoff) < 1:
@@ -188,11 +189,13 @@ def _gains(parameters: _Parameters) -> Any:
 
 
 def _additive(parameters: _Parameters, cutoff: int | None) -> Measure:
+    """Build an additive measure from parsed parameters."""
     gains = gain_rule(_gains(parameters), Exponential())
     return Additive(gains, parameters.discounts, cutoff)
 
 
 def _rbp(parameters: _Parameters, cutoff: int | None) -> Measure:
+    """Build RBP from parsed parameters."""
     return RBP(parameters.p, parameters.rel, _gains(parameters), cutoff)
 
 

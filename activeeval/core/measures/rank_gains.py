@@ -95,6 +95,7 @@ class RankGains(_RankedMeasure):
         return float(worth.min(axis=1).sum()), float(worth.max(axis=1).sum())
 
     def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
+        """Compute the value of each query, shape (n_queries,)."""
         from activeeval.core.kernels import scores
 
         total = np.zeros(pool.n_queries)

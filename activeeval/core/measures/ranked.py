@@ -59,6 +59,7 @@ class _RankedMeasure(WithCutoff):
         raise TypeError("a measure says what it is worth")
 
     def _depth(self, pool: QueryPool) -> int:
+        """Get the cutoff; without one, the number of items in the pool."""
         return pool.n_items if self.cutoff is None else int(self.cutoff)
 
 
@@ -104,6 +105,7 @@ class Normalised(_RankedMeasure):
         return Moments(mean, variance + mean**2, variance)
 
     def _check_columns(self, n_grades: int) -> None:
+        """Check the number of grade columns against the measure's scale."""
         if self.max_grade is not None and n_grades != self.max_grade + 1:
             raise InputError(f"grade_probs must have {self.max_grade + 1} columns for {self}, got {n_grades}")
 
@@ -138,6 +140,7 @@ class _Ratio(WithRule, Normalised):
         return normalised_terms(ADDITIVE, gains, self.discount_vector(longest), self.ideal.discount_vector(widest))
 
     def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
+        """Compute the value of each query, shape (n_queries,)."""
         from activeeval.core.kernels import scores
 
         codes, gains = labels.coded(sealed(self._rule.values(n_grades)))
@@ -265,6 +268,7 @@ class AP(Normalised):
         return normalised_terms(PRECISION, relevance, self.discount_vector(longest), np.ones(widest))
 
     def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
+        """Compute the value of each query, shape (n_queries,)."""
         from activeeval.core.kernels import scores
 
         out = np.empty(pool.n_queries)
@@ -295,6 +299,7 @@ class Judged(_RankedMeasure):
         object.__setattr__(self, "cutoff", checked_cutoff(self.cutoff))
 
     def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
+        """Compute the value of each query, shape (n_queries,)."""
         from activeeval.core.kernels import scores
 
         out = np.empty(pool.n_queries)

@@ -71,6 +71,7 @@ class WithRule(WithCutoff):
 
     @property
     def _rule(self) -> GradeRule:
+        """The rule for grades."""
         rule: GradeRule = getattr(self, self._rule_field)
         return rule
 

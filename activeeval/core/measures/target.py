@@ -23,20 +23,22 @@ class Measure(Protocol):
     """A measure that assigns a value to each query once the grades are known."""
 
     @property
-    def cutoff(self) -> int | None: ...
+    def cutoff(self) -> int | None:
+        """Last rank that counts; None without a cutoff."""
 
     @property
-    def max_grade(self) -> int | None: ...
+    def max_grade(self) -> int | None:
+        """Largest grade of the measure's scale; None if it accepts any."""
 
-    def bound_to(self, max_grade: int) -> Self: ...
+    def bound_to(self, max_grade: int) -> Self:
+        """Fix an open grade scale at `max_grade`."""
 
     def limits(self, max_grade: int | None, longest: int) -> tuple[float, float]:
         """Compute the lowest and highest possible value of a query whose list has at most `longest` items."""
         ...
 
-    def score(
-        self, pool: QueryPool, grades: LabelsLike, ranking: Rankings, versus: Rankings | None = None
-    ) -> Floats: ...
+    def score(self, pool: QueryPool, grades: LabelsLike, ranking: Rankings, versus: Rankings | None = None) -> Floats:
+        """Compute the value of each query, or the difference ``ranking − versus``, shape (n_queries,)."""
 
 
 @runtime_checkable
@@ -44,28 +46,35 @@ class SampledMeasure(Measure, Protocol):
     """A measure with known moments under a grade model; designs can sample for it."""
 
     @property
-    def needs_max_grade(self) -> bool: ...
+    def needs_max_grade(self) -> bool:
+        """True if the value of a grade depends on the largest grade, and that is not known yet."""
 
     @property
-    def needs_all_items(self) -> bool: ...
+    def needs_all_items(self) -> bool:
+        """True if every item of a query counts, because each can be in the ideal ranking."""
 
     @property
-    def is_additive(self) -> bool: ...
+    def is_additive(self) -> bool:
+        """True if the value is a sum of one term per item."""
 
     @property
-    def is_judged_whole(self) -> bool: ...
+    def is_judged_whole(self) -> bool:
+        """True if whole queries are judged by comparisons, not items by grades."""
 
     @property
     def reads_parts(self) -> bool:
         """True if an expected value can be computed when only some of a query's items are judged."""
         ...
 
-    def terms(self, n_grades: int, longest: int, widest: int) -> Terms: ...
+    def terms(self, n_grades: int, longest: int, widest: int) -> Terms:
+        """Get the values and discounts for depth designs: lists of up to `longest` ranks, `widest` items per query."""
 
     @property
-    def no_gain_between(self) -> str: ...
+    def no_gain_between(self) -> str:
+        """Grades between which no gain is defined, for a message; empty if mean gains are defined."""
 
-    def discount_vector(self, longest: int) -> Floats: ...
+    def discount_vector(self, longest: int) -> Floats:
+        """Compute the discounts of the ranks that count in lists of up to `longest` items."""
 
     def moments(
         self,
@@ -74,7 +83,8 @@ class SampledMeasure(Measure, Protocol):
         ranking: Rankings,
         versus: Rankings | None = None,
         node_weights: ArrayLike | None = None,
-    ) -> Moments: ...
+    ) -> Moments:
+        """Compute mean, mean square and variance of each query's value under a grade model."""
 
 
 AnyMeasure = TypeVar("AnyMeasure", bound=Measure)
@@ -202,6 +212,7 @@ class Target:
 
     @property
     def _longest(self) -> int:
+        """Length of the longest list of both rankings."""
         return longest_list(self.ranking, *(() if self.versus is None else (self.versus,)))
 
     @property

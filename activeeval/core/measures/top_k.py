@@ -114,6 +114,7 @@ class TopK(Normalised):
         raise InputError(f"{self} is of queries judged whole: a part of the items has no top {self.k}")
 
     def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
+        """Compute the value of each query, averaged over the orders of tied items, shape (n_queries,)."""
         from activeeval.core.kernels import scores, tie_values
 
         measure, grades = self.of_grades, labels.grades

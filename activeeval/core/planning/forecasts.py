@@ -246,6 +246,7 @@ class Forecast:
 
     @cached_property
     def _curve(self) -> Curve:
+        """Half-widths over all budgets, made non-increasing."""
         knots = () if self.rehearsal is None else tuple(self.rehearsal.budgets.tolist())
         return Curve(self._alone, self.least, self.cost, knots)
 

@@ -74,6 +74,7 @@ class ForecastBySums:
 
     @cached_property
     def _curve(self) -> Curve:
+        """Half-widths over all budgets, made non-increasing."""
         return Curve(self._alone, self.least, self.cost)
 
     def _alone(self, budget: float) -> Prospect:

@@ -77,6 +77,7 @@ class HeldOut:
 
     @cached_property
     def _sizes(self) -> Ints:
+        """Number of items of each query."""
         return np.diff(np.append(self._starts, self.grades.size))
 
     def drawn_labels(self, beliefs: GradeProbs, rng: Seed) -> Ints:

@@ -186,6 +186,7 @@ class Planner:
 
     @cached_property
     def _n_taught(self) -> int:
+        """Number of grades that the model can predict."""
         return n_taught(self.beliefs)
 
     def designs(self, method: Method) -> tuple[Design, ...]:
@@ -224,6 +225,7 @@ class Planner:
         return self._pilots[key].lesson(selection, labels)
 
     def _beliefs_given(self, known: Ints | None) -> GradeProbs:
+        """Get the grade probabilities with a query factor, conditioned on known grades."""
         return GradeProbs.of(self.targets[0].pool, **self.believed(METHODS["whole"]), known=known)
 
     @cached_property
@@ -284,6 +286,7 @@ def _way(
 def _by_draws(
     scheme: Replacement, method: Method, design_input: DesignInput, order: Order, which: int, values: Values
 ) -> SpendingRule:
+    """Describe the spending of draws with replacement on one of the targets."""
     return _draws(scheme, order, values)
 
 
@@ -300,6 +303,7 @@ def _drawn_way(scheme: Scheme, method: Method, order: Order, reading: Reading, v
 def _drawn_by_draws(
     scheme: Replacement, method: Method, order: Order, reading: Reading, values: Values
 ) -> SpendingRule:
+    """Describe the spending of a design with replacement on the target of a reading."""
     return _draws(scheme, order, values)
 
 

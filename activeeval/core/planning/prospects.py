@@ -29,7 +29,8 @@ RANGE = 0.8
 class HalfWidths(Protocol):
     """Half-widths of a method by budget, non-increasing."""
 
-    def half_width(self, budget: float, scope: str, confidence: float, chance: float) -> float: ...
+    def half_width(self, budget: float, scope: str, confidence: float, chance: float) -> float:
+        """Compute the half-width that a sample stays below with probability `chance`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -131,6 +132,7 @@ class Prospect:
 
     @property
     def _noises(self) -> tuple[tuple[float, Noise], ...]:
+        """Variation between samples with weights; that of a χ² if there was no rehearsal."""
         return self.noises or ((1.0, Noise.of_degrees(self._most)),)
 
     @property
@@ -165,6 +167,7 @@ class Prospect:
         return np.asarray(np.maximum(halves, wider))
 
     def _power(self, difference: float, scales: Floats, scope: str, confidence: float) -> float:
+        """Compute the power, averaged over the scales of the variance and the variation between samples."""
         from scipy.special import ndtr
 
         variance = self.variance(scope)

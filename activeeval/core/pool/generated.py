@@ -51,6 +51,7 @@ class GeneratedPool:
         return self._part(np.arange(n_first)), self._part(np.arange(n_first, self.pool.n_queries))
 
     def _part(self, queries: Ints) -> GeneratedPool:
+        """Restrict the pool and its data to some queries."""
         pool, items = self.pool.subset(queries)
         return GeneratedPool(pool, self.grades[items], self.features[items], self.lengths[items])
 

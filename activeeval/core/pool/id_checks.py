@@ -49,6 +49,7 @@ def told_too_long(text: str) -> str:
 
 
 def _texts_of(values: Any, what: str) -> Texts:
+    """Convert a list or array of text or whole numbers to `Texts`; raise for other types."""
     if not isinstance(values, np.ndarray):
         try:
             listed = list(values)

@@ -127,6 +127,7 @@ def close_columns(table: object, kinds: dict[str, str]) -> None:
 
 
 def _wholes(array: NDArray[Any], name: str) -> Ints:
+    """Convert a column to int64; raise if a value is not a whole number below 2^53."""
     if array.dtype.kind in "iu" and array.ndim == 1:
         return array.astype(np.int64, copy=False)
     values = numbers(array, name, (array.size,))

@@ -211,6 +211,7 @@ class QueryPool:
         return "judgments" if is_alike else "mean items"
 
     def _checked_costs(self, values: ArrayLike) -> Floats:
+        """Check that item costs are positive and within a range that sums can represent."""
         costs = numbers(values, "item_costs", (self.n_items,))
         bad = np.flatnonzero(~((costs > 0) & np.isfinite(costs)))
         if bad.size:
@@ -227,6 +228,7 @@ class QueryPool:
         return costs
 
     def _query_costs(self, values: ArrayLike | None) -> Floats:
+        """Check the overheads of the queries; 0 by default."""
         if values is None:
             return np.zeros(self.n_queries)
         costs = numbers(values, "query_costs", (self.n_queries,))
@@ -237,6 +239,7 @@ class QueryPool:
         return costs
 
     def _query_probs(self, values: ArrayLike | None) -> Floats:
+        """Check the query distribution; uniform by default."""
         if values is None:
             return np.full(self.n_queries, 1.0 / self.n_queries)
         probs = numbers(values, "query_probs", (self.n_queries,))
@@ -250,6 +253,7 @@ class QueryPool:
 
 
 def _refuse(pool: QueryPool, name: str, value: object) -> None:
+    """Raise AttributeError: a pool is immutable."""
     raise AttributeError(f"cannot assign to {name!r}: a pool does not change, replace() makes another")
 
 
@@ -258,6 +262,7 @@ QueryPool.__setattr__ = _refuse  # type: ignore[method-assign, assignment]
 
 
 def _check_queries(query_ids: Texts, offsets: Ints) -> None:
+    """Raise InputError for repeated query ids or a query without items."""
     from activeeval.core.kernels.text import keys
 
     again, _ = keys.first_repeat(np.array([0, query_ids.size]), query_ids.data, query_ids.offsets)
@@ -277,6 +282,7 @@ def _numbered(offsets: Ints) -> Texts:
 
 
 def _checked_items(item_ids: Texts, query_ids: Texts, offsets: Ints) -> Texts:
+    """Raise InputError if an item id occurs twice in a query."""
     from activeeval.core.kernels.text import keys
 
     again, _ = keys.first_repeat(offsets, item_ids.data, item_ids.offsets)
