@@ -248,13 +248,13 @@ def grade_agreement(
     is_alone = ~np.isin(grades.item, items)
     alone = np.bincount(np.searchsorted(values, grades.grade[is_alone]), minlength=values.size).astype(np.float64)
     by_grade = counts.sum(axis=0)
-    beside = items.size, raw_agreement(counts), float(by_grade.max() / by_grade.sum())
+    common_fields = items.size, raw_agreement(counts), float(by_grade.max() / by_grade.sum())
     alphas = {
-        metric: coefficient(_alpha(counts, query[first], values, metric), draws, confidence, *beside)
+        metric: coefficient(_alpha(counts, query[first], values, metric), draws, confidence, *common_fields)
         for metric in METRICS
     }
     acs = {
-        weights: coefficient(_ac(counts, query[first], values, weights, alone), draws, confidence, *beside)
+        weights: coefficient(_ac(counts, query[first], values, weights, alone), draws, confidence, *common_fields)
         for weights in WEIGHTS
     }
     return GradeAgreement(
@@ -336,14 +336,14 @@ def _pairs(
             continue
         rows, columns = mine[first_places], theirs[second_places]
         first, second = code[rows], code[columns]
-        beside = compared(confusion(first, second, values.size))
+        common_fields = compared(confusion(first, second, values.size))
         kappas = {
-            weights: coefficient(_kappa(first, second, query[rows], values, weights), draws, confidence, *beside)
+            weights: coefficient(_kappa(first, second, query[rows], values, weights), draws, confidence, *common_fields)
             for weights in WEIGHTS
         }
         gaps = grades.grade[rows] - grades.grade[columns]
         value, low, high = mean_difference(gaps, query[rows], confidence, len(draws), np.random.default_rng(seed))
-        n, raw, base_rate = beside
+        n, raw, base_rate = common_fields
         difference = Coefficient(value=value, low=low, high=high, n=n, raw_agreement=raw, base_rate=base_rate)
         judges = grades.judges[grades.judge[mine[0]]], grades.judges[grades.judge[theirs[0]]]
         pairs.append(PairAgreement(judges=judges, kappas=kappas, difference=difference))

@@ -71,14 +71,14 @@ class Curve:
         """Compute non-increasing half-widths on the grid of budgets."""
         key = (scope, confidence, chance)
         if key not in self._halves:
-            alone = np.array(
+            halves = np.array(
                 [self._prospect(b).half_width_alone(scope, confidence, chance=chance) for b in self.budgets.tolist()]
             )
-            known = np.where(np.isfinite(alone), alone, -math.inf)
+            known = np.where(np.isfinite(halves), halves, -math.inf)
             falling = np.maximum.accumulate(known[::-1])[::-1]
             # infinite before the first budget with a finite half-width, finite from it on
-            first = int(np.argmax(np.isfinite(alone))) if np.isfinite(alone).any() else alone.size
-            self._halves[key] = np.where(np.arange(alone.size) < first, math.inf, falling)
+            first = int(np.argmax(np.isfinite(halves))) if np.isfinite(halves).any() else halves.size
+            self._halves[key] = np.where(np.arange(halves.size) < first, math.inf, falling)
         return self._halves[key]
 
     def _prospect(self, budget: float) -> Prospect:

@@ -197,7 +197,7 @@ class Forecast:
     Attributes
     ----------
     method : str
-    way : SpendingRule
+    spending : SpendingRule
     values : Values
     cost, least : float
         Cost of judging everything, and the smallest budget that works, in mean items.
@@ -214,7 +214,7 @@ class Forecast:
     """
 
     method: str
-    way: SpendingRule
+    spending: SpendingRule
     values: Values
     cost: float
     least: float
@@ -242,7 +242,7 @@ class Forecast:
 
     def _alone(self, budget: float) -> Prospect:
         """Compute the prospect at a budget without regard to other budgets."""
-        return self.prospect(budget, self.way.expect(budget) if self.works(budget) else (math.inf, 0.0, 0.0, 0.0))
+        return self.prospect(budget, self.spending.expect(budget) if self.works(budget) else (math.inf, 0.0, 0.0, 0.0))
 
     @cached_property
     def _curve(self) -> Curve:
@@ -271,7 +271,7 @@ class Forecast:
     @property
     def is_followed(self) -> bool:
         """True if depths depend on labels: then no lower bound over other probabilities is known."""
-        return isinstance(self.way, AdaptiveSpending)
+        return isinstance(self.spending, AdaptiveSpending)
 
     @property
     def is_guess(self) -> bool:
@@ -280,9 +280,9 @@ class Forecast:
 
     def least_variance(self, budget: float) -> float:
         """Compute the least variance over all probabilities of this method's places; infinite if unknown."""
-        if not isinstance(self.way, LevelSpending) or not self.way.is_predicted:
+        if not isinstance(self.spending, LevelSpending) or not self.spending.is_predicted:
             return math.inf
-        return self.taught_scale.value * self.way.plan.least(budget)
+        return self.taught_scale.value * self.spending.plan.least(budget)
 
     def taught(self, lesson: PilotRatios | None) -> Forecast:
         """Set the variance ratios observed in pilots; None without pilots."""
@@ -293,7 +293,7 @@ class Forecast:
         """Ratio of the actual to the expected variance, updated by pilots."""
         if self.lesson is None:
             return self.scale
-        return self.lesson.of_residuals.taught(self.scale) if self.way.is_predicted else self._scale_of_values
+        return self.lesson.of_residuals.taught(self.scale) if self.spending.is_predicted else self._scale_of_values
 
     @property
     def of_values(self) -> float:

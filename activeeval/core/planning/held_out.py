@@ -88,11 +88,11 @@ class HeldOut:
         sizes, donors = np.diff(offsets), self._donors(np.diff(offsets), random)
         places = np.arange(owners.size) - offsets[owners]
         rows = (places + 0.5) * (self._sizes[donors] / np.maximum(sizes, 1))[owners]
-        taken = self._by_rank[self._starts[donors][owners] + rows.astype(np.int64)]
-        grades, below = self.grades[taken], np.cumsum(self.probs, axis=1)[taken]
-        chances = self.probs[taken, grades]
-        numbers = below[np.arange(taken.size), grades] - chances * random.random(taken.size)
-        items, labels = _by_rank(probs, owners), np.empty(taken.size, dtype=np.int64)
+        source_items = self._by_rank[self._starts[donors][owners] + rows.astype(np.int64)]
+        grades, below = self.grades[source_items], np.cumsum(self.probs, axis=1)[source_items]
+        chances = self.probs[source_items, grades]
+        numbers = below[np.arange(source_items.size), grades] - chances * random.random(source_items.size)
+        items, labels = _by_rank(probs, owners), np.empty(source_items.size, dtype=np.int64)
         labels[items] = (numbers[:, None] >= np.cumsum(probs, axis=1)[items, :-1]).sum(axis=1)
         return labels
 

@@ -172,8 +172,8 @@ def forecasts_like(
 
 def plan_of(forecast: Forecast) -> RatePlan:
     """Get the rate plan of a forecast for a method by levels."""
-    assert isinstance(forecast.way, LevelSpending)
-    return forecast.way.plan
+    assert isinstance(forecast.spending, LevelSpending)
+    return forecast.spending.plan
 
 
 def move(goal: Goal, prospect: Prospect) -> float:

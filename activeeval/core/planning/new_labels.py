@@ -108,17 +108,17 @@ def least_labels(
 def shared(design_input: DesignInput, weights: Floats, beside: Sequence[int]) -> Floats:
     """Add a share for the targets `beside` to the weights; if all are 0, use those of equal relative loss."""
     p = design_input.places.pool.query_probs
-    alone = design_input.planned(p) ** 2
+    separate = design_input.planned(p) ** 2
     if not weights.any():
-        return np.array(equal_loss_weights(np.sqrt(alone)))
-    counted = [which for which in beside if alone[which] > 0]
+        return np.array(equal_loss_weights(np.sqrt(separate)))
+    counted = [which for which in beside if separate[which] > 0]
     if not counted:
         return weights
     joint = joint_variances(design_input.target_variances, weights.tolist(), design_input.places)
     ratios = design_input.stage.pooled(design_input.places, joint)
     together = math.fsum(weighed(design_input.places, ratios, p)[0].tolist()) ** 2
     out = weights.copy()
-    out[counted] += SHARE / (1 - SHARE) * together / (len(counted) * alone[counted])
+    out[counted] += SHARE / (1 - SHARE) * together / (len(counted) * separate[counted])
     return out
 
 
@@ -172,12 +172,12 @@ class _LabelSearch:
         forecasts = forecasts_like(self.planner, self.method, weights, self.known)
         places = self.places(forecasts)
         enough = self.enough(forecasts, places)
-        reached, drawn = (places.readable(at) for at in (enough, min(enough, places.threshold(self.budget))))
+        reached, affordable = (places.readable(at) for at in (enough, min(enough, places.threshold(self.budget))))
         labels = LeastLabels(
             weights=tuple(weights.tolist()),
             enough=enough,
             cost=places.cost(enough),
-            prospects=tuple(self.prospect(forecast, drawn) for forecast in forecasts),
+            prospects=tuple(self.prospect(forecast, affordable) for forecast in forecasts),
         )
         moves = {which: move(goal, self.prospect(forecasts[which], reached)) for which, goal in self.goals.items()}
         return labels, moves
@@ -213,10 +213,10 @@ class _LabelSearch:
 
     def prospect_of(self, forecast: Forecast, judged: Floats, chances: Floats) -> Prospect:
         """Compute the prospect from probabilities of wanted places and of queries."""
-        assert isinstance(forecast.way, LevelSpending)
-        plan = forecast.way.plan
+        assert isinstance(forecast.spending, LevelSpending)
+        plan = forecast.spending.plan
         total_cost = float(plan.order.costs[plan.places] @ judged)
-        return forecast.prospect(total_cost, forecast.way.of_chances(chances, judged))
+        return forecast.prospect(total_cost, forecast.spending.of_chances(chances, judged))
 
 
 def _are_settled(moves: Mapping[int, float], least: LeastCost, near: float) -> bool:

@@ -133,8 +133,8 @@ class Pilot:
             If it draws with replacement, or does not cover the target.
         """
         if not design.scheme.is_planned:
-            what = f"a pilot of method {design.name!r}, draws with replacement,"
-            raise InputError(f"{what} teaches no plan: expected levels")
+            pilot = f"a pilot of method {design.name!r}, draws with replacement,"
+            raise InputError(f"{pilot} teaches no plan: expected levels")
         order, stage, predicting = design.order, design.stage, design.stage.model(beliefs)
         reading = stage.reading(target, order, predicting, design.known)
         places = OrderPlaces.of_order(order)

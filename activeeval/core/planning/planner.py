@@ -92,12 +92,12 @@ class Planner:
             order, scheme = method.ordered(design_input, self.weights, self.defensive_share)
             for which, values in zip(range(len(group)), values_of_targets, strict=False):
                 if design is None:
-                    way = _way(scheme, method, design_input, order, which, values)
+                    spending = _spending(scheme, method, design_input, order, which, values)
                 else:
-                    way = _following(design, which, method)
+                    spending = _adaptive_spending(design, which, method)
                 cost, least = scheme.cost(order), scheme.least(order)
                 common: dict[str, Any] = {"cost": cost, "least": least, **self._trust(group[which])}
-                forecasts.append(Forecast(method=method.name, way=way, values=values, **common))
+                forecasts.append(Forecast(method=method.name, spending=spending, values=values, **common))
         return tuple(forecasts)
 
     def least(self, method: Method) -> float:
@@ -136,10 +136,10 @@ class Planner:
         is_tried = design.pool.n_items * len(self.targets) <= MOST_ITEMS
         prospects = []
         for which, (reading, values) in enumerate(zip(design.readings, self.values, strict=True)):
-            way = _drawn_way(design.scheme, method, design.order, reading, values)
-            way = way if design.history is None else _following(design, which, method)
+            spending = _drawn_spending(design.scheme, method, design.order, reading, values)
+            spending = spending if design.history is None else _adaptive_spending(design, which, method)
             common: dict[str, Any] = {"cost": cost, "least": least, **self._trust(reading.target)}
-            forecast = Forecast(method=method.name, way=way, values=values, **common)
+            forecast = Forecast(method=method.name, spending=spending, values=values, **common)
             if is_tried:
                 forecast = self._rehearsed(forecast, design, reading.target)
             prospects.append(forecast.at(budget))
@@ -159,8 +159,8 @@ class Planner:
 
     def _rehearsed(self, forecast: Forecast, design: Design, target: Target) -> Forecast:
         """Rehearse a design and add the results to its forecast: sampling variation, and the scale."""
-        forecast = replace(forecast, way=_of_design(forecast.way, design, target))
-        rehearsal = rehearse(design, self._labels, lambda budget: forecast.way.expect(budget)[0], target=target)
+        forecast = replace(forecast, spending=_with_design_variance(forecast.spending, design, target))
+        rehearsal = rehearse(design, self._labels, lambda budget: forecast.spending.expect(budget)[0], target=target)
         scale = self._scale_shown(rehearsal.ratio) if rehearsal.noises else self._scale
         return replace(forecast, rehearsal=rehearsal, scale=scale)
 
@@ -249,15 +249,15 @@ class Planner:
         return self._design_inputs[key]
 
 
-def _of_design(way: SpendingRule, design: Design, target: Target) -> SpendingRule:
+def _with_design_variance(spending: SpendingRule, design: Design, target: Target) -> SpendingRule:
     """Replace the variance of a method by levels by the one that the design itself computed for a target."""
-    if not isinstance(way, LevelSpending) or not way.is_predicted:
-        return way
+    if not isinstance(spending, LevelSpending) or not spending.is_predicted:
+        return spending
     (reading,) = (candidate for candidate in design.readings if candidate.target is target)
-    return replace(way, curve=reading.plan)
+    return replace(spending, curve=reading.plan)
 
 
-def _following(design: Design, which: int, method: Method) -> SpendingRule:
+def _adaptive_spending(design: Design, which: int, method: Method) -> SpendingRule:
     """Describe the spending of a design with adaptive depth on one of its targets."""
     history = design.history
     assert history is not None
@@ -270,7 +270,7 @@ def _following(design: Design, which: int, method: Method) -> SpendingRule:
 
 
 @singledispatch
-def _way(
+def _spending(
     scheme: Scheme, method: Method, design_input: DesignInput, order: Order, which: int, values: Values
 ) -> SpendingRule:
     """Describe the spending of a method on one of the targets; the default is a method by levels."""
@@ -282,7 +282,7 @@ def _way(
     return LevelSpending(plan=plan, is_fitted=method.is_fitted, within=within)
 
 
-@_way.register
+@_spending.register
 def _by_draws(
     scheme: Replacement, method: Method, design_input: DesignInput, order: Order, which: int, values: Values
 ) -> SpendingRule:
@@ -291,7 +291,7 @@ def _by_draws(
 
 
 @singledispatch
-def _drawn_way(scheme: Scheme, method: Method, order: Order, reading: Reading, values: Values) -> SpendingRule:
+def _drawn_spending(scheme: Scheme, method: Method, order: Order, reading: Reading, values: Values) -> SpendingRule:
     """Describe the spending of a design on the target of one of its readings; the default is a design by levels."""
     plan = _unmodelled(OrderPlaces.of_order(order), order, values)
     return LevelSpending(
@@ -299,7 +299,7 @@ def _drawn_way(scheme: Scheme, method: Method, order: Order, reading: Reading, v
     )
 
 
-@_drawn_way.register
+@_drawn_spending.register
 def _drawn_by_draws(
     scheme: Replacement, method: Method, order: Order, reading: Reading, values: Values
 ) -> SpendingRule:

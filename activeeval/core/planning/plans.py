@@ -135,11 +135,11 @@ class QuestionPlan:
             "between": None,
             "free": None,
         }
-        way = forecast.way
-        if isinstance(way, LevelSpending) and row.prospect.of_pool > 0:
-            numbers["between"] = way.plan.between(budget)
+        spending = forecast.spending
+        if isinstance(spending, LevelSpending) and row.prospect.of_pool > 0:
+            numbers["between"] = spending.plan.between(budget)
             if self.target.pool.query_costs.any():
-                free = forecast.taught_scale.value * way.plan.without_overhead().least(budget)
+                free = forecast.taught_scale.value * spending.plan.without_overhead().least(budget)
                 numbers["free"] = replace(row, least_variance=free).limit(confidence)
         return Note("limits", numbers)
 

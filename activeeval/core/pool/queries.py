@@ -163,10 +163,12 @@ class QueryPool:
 
     def with_items(self, items: ArrayLike) -> QueryPool:
         """Restrict the pool to some items, given by ascending positions; every query must keep at least one."""
-        kept = np.asarray(items, dtype=np.int64)
-        counts = np.bincount(self.item_queries[kept], minlength=self.n_queries)
+        positions = np.asarray(items, dtype=np.int64)
+        counts = np.bincount(self.item_queries[positions], minlength=self.n_queries)
         offsets = np.concatenate(([0], np.cumsum(counts)))
-        return self.replace(query_offsets=offsets, item_ids=self.item_texts[kept], item_costs=self.item_costs[kept])
+        return self.replace(
+            query_offsets=offsets, item_ids=self.item_texts[positions], item_costs=self.item_costs[positions]
+        )
 
     def subset(self, queries: ArrayLike) -> tuple[QueryPool, NDArray[np.int64]]:
         """Restrict the pool to some queries.

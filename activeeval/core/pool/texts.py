@@ -100,8 +100,8 @@ class Texts:
         return np.ones(self.offsets.size - 1, dtype=np.int64) if self.starts is None else np.diff(self.starts)
 
     def __repr__(self) -> str:
-        shown = [*map(repr, self[:3].tolist()), *(["…"] if self.size > 3 else [])]
-        return f"Texts([{', '.join(shown)}], size={self.size})"
+        parts = [*map(repr, self[:3].tolist()), *(["…"] if self.size > 3 else [])]
+        return f"Texts([{', '.join(parts)}], size={self.size})"
 
     def __len__(self) -> int:
         return self.size
