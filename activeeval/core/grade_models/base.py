@@ -32,7 +32,7 @@ class GradeModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Predict p(y = k) for every row, shape (n, n_grades); rows sum to 1."""
-        raise TypeError(f"{type(self).__name__} is a base: use one of the grade models")
+        raise TypeError(f"{type(self).__name__} is a base class: use one of the grade models")
 
     def predict(self, X: ArrayLike) -> Ints:
         """Predict the most probable grade of every row, the lower one of two in a tie; shape (n,)."""
@@ -126,8 +126,8 @@ class ThresholdModel(GradeModel):
 
     def _fit_thresholds(self, features: NDArray[Any], codes: Ints) -> None:
         """Fit the thresholds on grades coded 0 … n_seen − 1, each of which occurs."""
-        raise TypeError(f"{type(self).__name__} is a base: use one of the grade models")
+        raise TypeError(f"{type(self).__name__} is a base class: use one of the grade models")
 
     def _cumulative(self, features: NDArray[Any]) -> Floats:
         """Predict p(y ≤ the k-th seen grade), shape (n, n_seen − 1)."""
-        raise TypeError(f"{type(self).__name__} is a base: use one of the grade models")
+        raise TypeError(f"{type(self).__name__} is a base class: use one of the grade models")

@@ -156,7 +156,7 @@ def _judged_items(pool: QueryPool, grades: ArrayLike, n_grades: int) -> tuple[In
     whole = whole_grades(grades, pool.n_items)
     judged = np.flatnonzero(whole >= 0)
     if judged.size == 0:
-        raise InputError("no item is judged, calibration is seen on judged items")
+        raise InputError("no item is judged: calibration needs judged items")
     if whole.max() >= n_grades:
         item = int(np.argmax(whole))
         raise InputError(f"grade {whole[item]} of {pool.place(item)} has no column, there are {n_grades} columns")

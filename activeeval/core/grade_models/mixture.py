@@ -122,9 +122,7 @@ class MixtureGradeModel(GradeModel):
         if self.max_grade is None:
             return max(widths)
         if max(widths) > self.max_grade + 1:
-            raise InputError(
-                f"a model of the mixture knows {max(widths)} grades, max_grade allows {self.max_grade + 1}"
-            )
+            raise InputError(f"a model of the mixture has {max(widths)} grades, max_grade allows {self.max_grade + 1}")
         return int(self.max_grade) + 1
 
 
@@ -211,7 +209,7 @@ def worth_fitting(probs: Sequence[ArrayLike], weights: ArrayLike, grades: ArrayL
 def _likelihoods(probs: Sequence[ArrayLike], grades: ArrayLike, queries: ArrayLike) -> tuple[Floats, Floats]:
     """Compute p_j(y_i), shape (n, n_models), at least `SMALLEST`, and 1/n_x for the query of each row."""
     if len(probs) == 0:
-        raise InputError("there is nothing to weigh: no model is given")
+        raise InputError("cannot learn weights: no model is given")
     matrices = [as_probabilities(p, f"the probabilities of model {j}") for j, p in enumerate(probs)]
     n_rows = matrices[0].shape[0]
     columns = []

@@ -79,7 +79,7 @@ def average_probabilities(probs: Sequence[ArrayLike], weights: ArrayLike | None 
     array([[0.5 , 0.25, 0.25]])
     """
     if len(probs) == 0:
-        raise InputError("there is nothing to average: no model is given")
+        raise InputError("cannot average probabilities: no model is given")
     matrices = [as_probabilities(p, f"the probabilities of model {i}") for i, p in enumerate(probs)]
     shares = mixture_weights(weights, len(matrices))
     n_rows = matrices[0].shape[0]

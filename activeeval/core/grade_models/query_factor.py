@@ -291,5 +291,5 @@ def codes_of_queries(queries: ArrayLike, n_rows: int, is_judged: NDArray[np.bool
         counts = np.bincount(codes, is_judged, minlength=n_queries) > 0
         codes, n_queries = np.where(counts, np.cumsum(counts) - 1, -1)[codes], int(counts.sum())
     if n_queries < 2:
-        raise InputError(f"the rows belong to {n_queries} queries, at least two are needed to see how queries differ")
+        raise InputError(f"the rows belong to {n_queries} queries, a query factor needs at least two")
     return codes, n_queries

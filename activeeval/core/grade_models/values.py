@@ -187,7 +187,7 @@ def _kinds(values: Floats) -> tuple[Ints, int]:
     """Code the values in ascending order, missing ones last; return the codes and the number of other codes."""
     is_known = ~np.isnan(values)
     if not is_known.any():
-        raise InputError("every value of the grader is missing: there is nothing to go by")
+        raise InputError("every value of the grader is missing, expected at least one")
     distinct, counts = np.unique(values[is_known], return_counts=True)
     kind_of = np.arange(distinct.size)
     if distinct.size > MOST_VALUES:

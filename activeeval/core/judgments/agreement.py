@@ -171,7 +171,7 @@ def agreements(
     except InputError as problem:
         problems.append(f"preferences: {problem}")
     if by_grades is None and by_preferences is None:
-        raise InputError("; ".join(problems) or "there is no judge: agreement is of two or more")
+        raise InputError("; ".join(problems) or "there is no judge: agreement needs at least two")
     return Agreements(grades=by_grades, preferences=by_preferences, problems=tuple(problems))
 
 
@@ -285,8 +285,8 @@ def compare_agreement(
 def _check_judges(judges: Sequence[str]) -> None:
     """Raise InputError if there are fewer than two judges."""
     if len(judges) < 2:
-        problem = f"there is one judge alone, {judges[0]!r}" if judges else "there is no judge"
-        raise InputError(f"{problem}: agreement is of two or more")
+        problem = f"there is only one judge, {judges[0]!r}" if judges else "there is no judge"
+        raise InputError(f"{problem}: agreement needs at least two")
 
 
 def _shares(counts: Ints, axis: int) -> Floats:
@@ -329,12 +329,10 @@ def _pairs(
     pairs = []
     seed = int(rng.integers(1 << 62))  # a common seed, so that two pairs with equal judgments have equal intervals
     for mine, theirs in every_two(grades.judge):
-        shared, first_places, second_places = np.intersect1d(
-            grades.item[mine], grades.item[theirs], True, return_indices=True
-        )
+        shared, *places = np.intersect1d(grades.item[mine], grades.item[theirs], True, return_indices=True)
         if not shared.size:
             continue
-        rows, columns = mine[first_places], theirs[second_places]
+        rows, columns = mine[places[0]], theirs[places[1]]
         first, second = code[rows], code[columns]
         common_fields = compared(confusion(first, second, values.size))
         kappas = {

@@ -64,7 +64,7 @@ def chi_squared(n_agree: int, n: int, other_n_agree: int, other_n: int) -> ChiSq
     """
     for agree, of in ((n_agree, n), (other_n_agree, other_n)):
         if not 0 <= agree <= of:
-            raise InputError(f"as many pairs as {agree} of {of} cannot agree")
+            raise InputError(f"the number of pairs that agree must lie from 0 to {of}, got {agree}")
     total, alike = n + other_n, n_agree + other_n_agree
     if not 0 < alike < total or not n or not other_n:
         return None

@@ -173,7 +173,7 @@ class ByComparisons(Judging):
     def check_choices(self, names: Sequence[str]) -> None:
         """Raise ChoiceError if any choice is given: the cost of a query follows from its comparisons."""
         if names:
-            problem = f"`{names[0]}` is of grades: of a measure of the top k a query costs its comparisons, all of them"
+            problem = f"`{names[0]}` applies to grades: for a measure of the top k, a query costs its comparisons"
             raise ChoiceError(problem, field=names[0])
 
     @property
@@ -184,7 +184,7 @@ class ByComparisons(Judging):
     def check_rules(self, judges_per_item: int) -> None:
         """Raise InputError if there are several judges: their ranks have no majority."""
         if judges_per_item > 1:
-            raise InputError("of ranks one judge's count: a query of top-k judging has one judge, not several")
+            raise InputError("top-k judging takes one judge a query: ranks of several judges have no majority")
 
     def notes(self, measures: tuple[str, ...], max_grade: int | None, n_ideal: int) -> list[Note]:
         """Build a note with the number of best documents to find."""
@@ -207,7 +207,7 @@ class ByComparisons(Judging):
     def check_grade(self, place: str) -> None:
         """Raise InputError: documents have ranks, not grades."""
         expected = "expected a table of query, rank, doc_id"
-        raise InputError(f"{place}: a grade, where the {self.k} best are asked for: {expected}")
+        raise InputError(f"{place}: holds a grade, but the {self.k} best documents get ranks: {expected}")
 
     def of_ranks(self, refusal: str) -> ByComparisons:
         """Return this form: it yields ranks."""
@@ -228,12 +228,12 @@ class ByComparisons(Judging):
 
     def check_sheets(self, name: str) -> None:
         """Raise InputError: the next comparison depends on the answers so far, so there is no sheet."""
-        how = "`campaign label` asks, or claim them"
-        raise InputError(f"campaign {name}: documents are compared, two at a time: {how}")
+        how = "use `campaign label`, or claim them"
+        raise InputError(f"campaign {name}: documents are compared two at a time, not graded on sheets: {how}")
 
     def check_known(self, name: str) -> None:
         """Raise InputError: ranks are not known grades."""
-        raise InputError(f"campaign {name}: holds ranks, which are no known grades")
+        raise InputError(f"campaign {name}: holds ranks, which cannot serve as known grades")
 
     @property
     def about_labels(self) -> list[Note]:
@@ -251,13 +251,11 @@ def judging_of(measures: Iterable[Any]) -> Judging:
     InputError
         If some measures use grades and others a top k, or if their k differ.
     """
-    all_measures = list(measures)
-    kinds = {
-        ByComparisons(measure.k) if getattr(measure, "is_judged_whole", False) else GRADES for measure in all_measures
-    }
+    listed = list(measures)
+    kinds = {ByComparisons(measure.k) if getattr(measure, "is_judged_whole", False) else GRADES for measure in listed}
     if len(kinds) > 1:
-        names = ", ".join(map(str, all_measures))
-        raise InputError(f"{names}: one judging is of grades, or of the top k with one k for all measures")
+        names = ", ".join(map(str, listed))
+        raise InputError(f"{names}: a sample is judged by grades, or by the top k with one k for all measures")
     return kinds.pop() if kinds else GRADES
 
 

@@ -137,5 +137,5 @@ def truth_of_machines(source: str, n: int) -> Caution:
 def refuse_as_labels(source: str, what: str = "") -> NoReturn:
     """Raise InputError because a grader's grades are not labels; `what` names the source of the output."""
     of_what = f" ({what})" if what else ""
-    problem = f"these are a machine's grades{of_what}, which are no labels: they belong to `grader`"
+    problem = f"these are a grader's grades{of_what}, not labels: pass them with `grader`"
     raise InputError(f"{source}: {problem}", field="grader")

@@ -334,7 +334,7 @@ class Judgments:
 
         grades, relations = self.coded_grades(), self.coded_relations()
         if not grades.judges and not relations.judges:
-            raise InputError(f"{self.source}: nobody has judged anything yet")
+            raise InputError(f"{self.source}: there are no judgments yet")
         return agreements(grades, relations, confidence, n_resamples, rng)
 
 

@@ -108,7 +108,7 @@ class SoftLabels:
     def check(self, measure: Any) -> None:
         """Raise InputError if there are distributions but the measure has no gain between those of two grades."""
         if self.is_soft and (between := measure.no_gain_between):
-            raise InputError(f"{measure} knows no gain between {between}: a mean gain is for other measures")
+            raise InputError(f"{measure} has no gain between {between}: choose another policy than mean-gain")
 
 
 LabelsLike = ArrayLike | SoftLabels

@@ -114,7 +114,7 @@ def parse_measure(text: str) -> Measure:
         raise InputError(f"a measure is read from a text, as 'nDCG@10', got {brief(text)}", field="measure")
     if text.lstrip().startswith("@"):
         raise InputError(
-            f"measure {text!r:.100} names a file, which only a caller's own argument may; "
+            f"measure {text!r:.100} names a file, which is allowed in a caller's own argument only; "
             "expected Name(k=v,…)@cutoff, as nDCG@10"
         )
     if match := _RANX_RBP.fullmatch(text.strip()):

@@ -87,7 +87,7 @@ class RankGains(_RankedMeasure):
 
     def terms(self, n_grades: int, longest: int, widest: int) -> Terms:
         """Raise InputError: depth designs need one gain per grade for all ranks."""
-        raise InputError(f"{self.name} is sampled by queries that are judged whole: its gains depend on the rank")
+        raise InputError(f"{self.name} needs a method that judges whole queries: its gains depend on the rank")
 
     def limits(self, max_grade: int | None, longest: int) -> tuple[float, float]:
         """Compute the lowest and highest possible value of a query whose list has at most `longest` items."""

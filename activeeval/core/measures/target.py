@@ -133,7 +133,7 @@ def check_sampled(measure: Measure) -> SampledMeasure:
     """Check that a measure has moments, so that designs can sample for it; return it."""
     if not isinstance(measure, SampledMeasure):
         raise InputError(
-            f"{measure} is a score only, no model says how it is distributed; "
+            f"{measure} can be scored but not sampled for: it has no moments under a grade model; "
             "choose DCG, ERR, RBP, P, Success, RR, nDCG, R or AP"
         )
     return measure
@@ -187,7 +187,9 @@ class Target:
 
     def is_measured_by(self, measure: SampledMeasure) -> bool:
         """Check whether a measure equals this target's: same text, and same discounts, as the text omits functions."""
-        discounts, of_measure = (one.discount_vector(self._longest) for one in (self.measure, measure))
+        discounts, of_measure = (
+            each_measure.discount_vector(self._longest) for each_measure in (self.measure, measure)
+        )
         return str(self.measure) == str(measure) and np.array_equal(discounts, of_measure)
 
     @property
@@ -299,7 +301,7 @@ def _as_segment(within: ArrayLike, n_queries: int) -> NDArray[np.bool_]:
     if segment.dtype != np.bool_ or segment.shape != (n_queries,):
         raise InputError(f"within must be true or false for each of {n_queries} queries, got {within!r}")
     if not segment.any():
-        raise InputError("within holds no query: there is nothing to ask about")
+        raise InputError("within selects no query, expected at least one")
     segment.setflags(write=False)
     return segment
 

@@ -111,7 +111,7 @@ class TopK(Normalised):
 
     def terms(self, n_grades: int, longest: int, widest: int) -> Terms:
         """Raise InputError: a part of a query's items has no top k."""
-        raise InputError(f"{self} is of queries judged whole: a part of the items has no top {self.k}")
+        raise InputError(f"{self} needs every item of a query judged: a part of the items has no top {self.k}")
 
     def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
         """Compute the value of each query, averaged over the orders of tied items, shape (n_queries,)."""

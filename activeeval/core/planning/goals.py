@@ -69,7 +69,8 @@ class Goal:
         strict_share(self.confidence, "confidence")
         if self.difference is not None and self.power <= 1 - self.confidence:
             raise InputError(
-                f"power {self.power:g} takes no judgment: expected one above 1 - confidence, {1 - self.confidence:g}"
+                f"power {self.power:g} is reached without judgments: expected more than 1 - confidence, "
+                f"{1 - self.confidence:g}"
             )
 
     def is_met(self, prospect: Prospect, chance: float | None = None) -> bool:

@@ -133,8 +133,8 @@ class Pilot:
             If it draws with replacement, or does not cover the target.
         """
         if not design.scheme.is_planned:
-            pilot = f"a pilot of method {design.name!r}, draws with replacement,"
-            raise InputError(f"{pilot} teaches no plan: expected levels")
+            pilot = f"a pilot of method {design.name!r} draws with replacement"
+            raise InputError(f"{pilot} and cannot calibrate a plan: expected a method by levels")
         order, stage, predicting = design.order, design.stage, design.stage.model(beliefs)
         reading = stage.reading(target, order, predicting, design.known)
         places = OrderPlaces.of_order(order)
@@ -166,10 +166,10 @@ class Pilot:
         sample = evidence_of(self.design, self.reading, self.reading.judge(labels), selection)
         evaluated = evaluate(sample)
         if sample.is_census or not 0 < evaluated.observed < math.inf:
-            raise InputError(f"the pilot says nothing of how {name} varies: nothing in it was left to chance")
+            raise InputError(f"the pilot does not show how {name} varies: its sample has no random variation")
         expected = self.plan.at_level(selection.level)
         if not (expected > 0 and self.values.spread > 0):
-            raise InputError(f"the grade model leaves nothing open of {name}: there is nothing to rescale")
+            raise InputError(f"the grade model expects no variance of {name}: there is nothing to rescale")
         return PilotRatios(
             of_residuals=Ratio(value=evaluated.observed / expected, degrees_of_freedom=evaluated.degrees_of_freedom),
             of_values=self._of_values(value_variance(sample, evaluated, self.reading, selection)),

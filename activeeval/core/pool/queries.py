@@ -95,7 +95,7 @@ class QueryPool:
         freeze(self, "query_costs", frozen(self._query_costs(query_costs)))
         freeze(self, "query_probs", frozen(self._query_probs(query_probs)))
         if draw is not None and draw.strata.size != queries.size:
-            raise InputError(f"draw must be of the {queries.size} queries, got {draw.strata.size}")
+            raise InputError(f"draw must have {queries.size} queries, got {draw.strata.size}")
         freeze(self, "draw", draw)
 
     @property
@@ -163,12 +163,10 @@ class QueryPool:
 
     def with_items(self, items: ArrayLike) -> QueryPool:
         """Restrict the pool to some items, given by ascending positions; every query must keep at least one."""
-        positions = np.asarray(items, dtype=np.int64)
-        counts = np.bincount(self.item_queries[positions], minlength=self.n_queries)
+        chosen = np.asarray(items, dtype=np.int64)
+        counts = np.bincount(self.item_queries[chosen], minlength=self.n_queries)
         offsets = np.concatenate(([0], np.cumsum(counts)))
-        return self.replace(
-            query_offsets=offsets, item_ids=self.item_texts[positions], item_costs=self.item_costs[positions]
-        )
+        return self.replace(query_offsets=offsets, item_ids=self.item_texts[chosen], item_costs=self.item_costs[chosen])
 
     def subset(self, queries: ArrayLike) -> tuple[QueryPool, NDArray[np.int64]]:
         """Restrict the pool to some queries.
@@ -256,7 +254,7 @@ class QueryPool:
 
 def _refuse(pool: QueryPool, name: str, value: object) -> None:
     """Raise AttributeError: a pool is immutable."""
-    raise AttributeError(f"cannot assign to {name!r}: a pool does not change, replace() makes another")
+    raise AttributeError(f"cannot assign to {name!r}: a pool is immutable, use replace()")
 
 
 # the __setattr__ of a frozen dataclass with slots refers to the class before slots and fails for unknown names

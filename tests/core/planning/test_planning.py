@@ -245,7 +245,7 @@ def test_a_goal_that_the_queries_themselves_do_not_allow(made):
         ({"difference": math.inf}, "positive number, got inf"),
         ({"difference": 1.0, "power": 1.0}, "power must lie strictly between 0 and 1, got 1.0"),
         ({"half_width": 1.0, "scope": "world"}, "scope must be one of pool, population, got 'world'"),
-        ({"difference": 1.0, "power": 0.05}, "power 0.05 takes no judgment: expected one above 1 - confidence, 0.05"),
+        ({"difference": 1.0, "power": 0.05}, "power 0.05 is reached without judgments: expected more than 1 - confidence, 0.05"),
     ],
 )
 def test_goals_that_are_none(given, message):
@@ -480,11 +480,11 @@ def test_what_the_pilot_has_shown_is_not_what_it_is_measured_by(made):
 def test_pilots_that_teach_nothing_are_refused(made):
     planner = planner_of(made, DCG(cutoff=10))
     drawn = Campaign(design_of(planner, "passive"), 200.0, rng=0)
-    with pytest.raises(InputError, match="'passive', draws with replacement, teaches no plan"):
+    with pytest.raises(InputError, match="'passive' draws with replacement and cannot calibrate a plan"):
         planner.lesson(drawn.design, None, drawn.grades)
     labels = drawn_labels(planner.beliefs, 3)
     census = pilot_of(planner, "items", design_of(planner, "items").cost, labels, 1)
-    with pytest.raises(InputError, match="nothing in it was left to chance"):
+    with pytest.raises(InputError, match="its sample has no random variation"):
         planner.lesson(census.design, census.selection, census.grades)
 
 
