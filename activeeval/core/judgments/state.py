@@ -158,17 +158,17 @@ class State:
         return {place for place in map(self.apply, events) if place is not None}
 
     def waits(self, place: Place) -> bool:
-        """Check whether a drawn place waits for a judge."""
+        """Check whether a drawn place (unit, document) still needs a judgment."""
         return len(self.judgments.get(place, ())) < self.judges_per_item or self.is_differing(place)
 
     def is_differing(self, place: Place) -> bool:
-        """Check whether two judges differ on a place, so that it waits for a third."""
+        """Check whether two judges differ on a place (unit, document), so that it needs a third judgment."""
         by_judge = self.judgments.get(place, {})
         return self.adjudicate and needs_third([event.grade for event in by_judge.values()])
 
     @property
     def n_differing(self) -> int:
-        """Number of places that wait for a third judge."""
+        """Number of places (unit, document) that need a third judgment."""
         return sum(map(self.is_differing, self.judgments))
 
     @property
@@ -195,7 +195,7 @@ class State:
         self.ended = ""
 
     def _of_place(self, event: Event) -> Place | None:
-        """Apply an event of a place."""
+        """Apply an event that concerns one place (unit, document); return the place if its valid judgments changed."""
         place = event.unit or 0, event.doc_id
         assigned = self.assignments.get((*place, event.k or 1))
         if assigned is None:
@@ -219,7 +219,7 @@ class State:
         return None
 
     def _judge(self, place: Place, event: Event) -> Place:
-        """Record a judgment or a retraction, and remove the judgment that it supersedes."""
+        """Record a judgment or a retraction of a place, remove the superseded one, and update the waiting counts."""
         by_judge = self.judgments.setdefault(place, {})
         did_wait = self.waits(place)
         replaced = next((judge for judge, before in by_judge.items() if before.seq == event.supersedes), None)

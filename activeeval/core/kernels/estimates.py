@@ -108,7 +108,10 @@ def weighted_sum(weights, values):
 
 @_jit
 def residuals(omega, keep, totals, within, population, fitted, out, beyond):
-    """Compute B as in `linear_estimate`, and fill ``out`` (n, 2) with e and s of each query."""
+    """Compute the coefficients B of `linear_estimate`, and the residuals of the queries.
+
+    Fills ``out`` (n, 2) with the residual e of each query and the estimated variance s within the query.
+    """
     coefficients = fitted_coefficients(omega, keep, totals, within, population, fitted, n_beyond(beyond))[0]
     direction, products = residual_direction(coefficients, totals.shape[1])
     for j in range(omega.size):

@@ -34,6 +34,8 @@ _HIGHEST = 1e300  # an infinite limit times a rate of 0 would be NaN
 def _freely_below(keys, entries, order, q, limit, numbers, places, levels, n, ends):
     """Write the places of a query with levels below ``limit``, key by key, from position ``n`` on, and each key's end.
 
+    A key is one random sample; a place's level is the threshold above which the sample contains it.
+
     Parameters
     ----------
     keys, entries : arrays
@@ -182,7 +184,7 @@ def _listed(below, order, scale, lowest, ends, at, prices):
 
 @_jit
 def _end(at, prices, spent, budget):
-    """Find the level of the first place, by level, that a budget cannot pay."""
+    """Find the level of the first place, in order of level, whose price exceeds the rest of a budget."""
     for j in range(at.size):
         spent += prices[j]
         if spent > budget:

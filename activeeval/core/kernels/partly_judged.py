@@ -33,7 +33,7 @@ def _compose(tree_a, tree_b, node):
 
 @_jit
 def plant(ranked, n, expected, discounts, tree_a, tree_b):
-    """Build the tree of maps over the ``n`` ranks of a list of places; return its number of leaves."""
+    """Build the segment tree of maps T ↦ a + b T over the ``n`` ranks of a list; return its number of leaves."""
     size = 1
     while size < n:
         size *= 2
@@ -49,7 +49,9 @@ def plant(ranked, n, expected, discounts, tree_a, tree_b):
 
 @_jit
 def cascade_terms(tree_a, tree_b, size, rank, discounts, sign, around, alpha, beta):
-    """Add one list's α and β for the item at ``rank``; −1 if the list does not contain it.
+    """Add one list's α and β: the cascade's expected value is α + β v in the label value v of the item at ``rank``.
+
+    Rank −1 means that the list does not contain the item.
 
     ``around`` (4, n_nodes) is workspace: the map before the rank and the map after it.
     """
@@ -93,7 +95,10 @@ def settle(tree_a, tree_b, size, rank, discounts, value):
 
 @_jit
 def precision_terms(ranked, n, expected, rank, sign, alpha, beta):
-    """Add one list's α and β of Σ_i (r_i / i)(1 + Σ_{j<i} r_j) for the item at ``rank``; −1 if it has none."""
+    """Add one list's α and β: the expected sum of precisions is α + β v in the relevance v of the item at ``rank``.
+
+    The sum is Σ_i (r_i / i)(1 + Σ_{j<i} r_j). Rank −1 means that the list does not contain the item.
+    """
     for u in range(alpha.size):
         so_far, total, slope = 0.0, 0.0, 0.0  # summed per list, so that two equal lists cancel exactly
         for i in range(n):
@@ -111,7 +116,10 @@ def precision_terms(ranked, n, expected, rank, sign, alpha, beta):
 
 @_jit
 def ideal_value(known, added, rest, none_left, steps, cumulative):
-    """Compute Σ_l step_l C(N_l) from known, added and expected counts; 0 if no relevant item is possible."""
+    """Compute the expected value of the ideal ranking from known, added and expected counts of items per gain level.
+
+    Σ_l step_l C(N_l), with C the cumulated discounts; 0 if no relevant item is possible.
+    """
     is_found = False
     for level in range(steps.size):
         is_found = is_found or known[level] + added[level] > 0.0

@@ -36,7 +36,11 @@ _RAREST = 1e-3  # smallest share of users, so that no place has a rate of 0
 
 @_jit
 def pool_chain(offsets, variances, costs, overheads, ratios):
-    """Fill ``ratios`` (n_items,) with the pooled V / λ of every item, non-increasing within a query."""
+    """Fill ``ratios`` (n_items,) with variance / cost of every item, made non-increasing within each query.
+
+    Items that violate the order share the pooled ratio Σ variance / Σ cost of adjacent items. The first item of a
+    query also carries its overhead.
+    """
     longest = 0
     for q in range(offsets.size - 1):
         longest = max(longest, offsets[q + 1] - offsets[q])
@@ -63,7 +67,10 @@ def pool_chain(offsets, variances, costs, overheads, ratios):
 
 @_jit
 def _best_above(variance, costs, floors):
-    """Compute the optimal a of a block with variance ΣV, where λ (n,) is paid only above the floors M (n,)."""
+    """Minimize cost plus variance / a over the common probability a of a block of places.
+
+    ``costs`` (n,) are paid only for the part of a above ``floors`` (n,), the probabilities of places in hand.
+    """
     best, bottom = np.inf, 0.0
     for j in np.argsort(floors):
         bottom += costs[j]
@@ -73,7 +80,10 @@ def _best_above(variance, costs, floors):
 
 @_jit
 def chain_above(offsets, variances, costs, floors, probs):
-    """Fill ``probs`` (n_items,) with the optimal a above ``floors``, non-increasing within a query; can exceed 1."""
+    """Fill ``probs`` (n_items,) with the cheapest probabilities when places are in hand with probability ``floors``.
+
+    They minimize Σ costs (a − floor)⁺ + variances / a, are non-increasing within each query, and can exceed 1.
+    """
     longest = 0
     for q in range(offsets.size - 1):
         longest = max(longest, offsets[q + 1] - offsets[q])
@@ -98,7 +108,7 @@ def chain_above(offsets, variances, costs, floors, probs):
 
 @_jit
 def pool_star(offsets, variances, costs, stage_variances, overheads, query_ratios, ratios):
-    """Pool the ``ratios`` V / λ (n_items,) with their query's, in place, so that none is above it.
+    """Limit the ``ratios`` variance / cost of items (n_items,) to the pooled ratio of their query, in place.
 
     ``stage_variances`` is the variance of a query's own stage that remains once all its items are judged. Without an
     overhead the query is free and always selected, and items are sampled individually: its ratio, in ``query_ratios``
@@ -188,7 +198,7 @@ def go_on(
 
 @_jit
 def expected_cost(offsets, query_rates, place_rates, overheads, costs, nested, level):
-    """Compute the expected cost of a sample at a level.
+    """Compute the expected cost of a sample at a level; inclusion probabilities are min(1, level · rate).
 
     The overhead of a query is paid with its first place if nested; else if at least one of its places is judged.
     """
@@ -208,7 +218,7 @@ def expected_cost(offsets, query_rates, place_rates, overheads, costs, nested, l
 
 @_jit
 def level_of_cost(offsets, query_rates, place_rates, overheads, costs, nested, budget):
-    """Find κ whose `expected_cost` is the budget (below the cost of everything) by bisection."""
+    """Find the level at which `expected_cost` equals the budget (less than the cost of everything), by bisection."""
     high = 1.0
     while expected_cost(offsets, query_rates, place_rates, overheads, costs, nested, high) < budget and high < _HIGHEST:
         high *= 2.0

@@ -56,7 +56,7 @@ _FARTHEST = 4.0
 
 @_jit
 def _moment_matrix(omega, keep, totals, within, k):
-    """Compute H = Σ ω² (keep t t' + (1 − keep) S) of the totals t = (y, z_0, z_1 …) with k regressors."""
+    """Compute the moment matrix H = Σ ω² (keep t t' + (1 − keep) S) of value and k regressors, t = (y, z_0, z_1 …)."""
     h = np.zeros((k + 1, k + 1))
     width = totals.shape[1]
     for j in range(omega.size):
@@ -107,7 +107,7 @@ def _eliminate(left, right, diagonal):
 
 @_jit
 def _inverse(h, k):
-    """Compute the inverse of the regressors' part of H, and its rank."""
+    """Invert the part of the moment matrix H of the first k regressors; return the inverse and the rank."""
     left, inverse, diagonal = np.zeros((k, k)), np.zeros((k, k)), np.zeros(k)
     for a in range(k):
         inverse[a, a] = 1.0
@@ -121,7 +121,7 @@ def _inverse(h, k):
 
 @_jit
 def _least_squares(inverse, h):
-    """Compute B of the regressors from the inverse of their part of H."""
+    """Compute the least-squares coefficients B from the moment matrix H and the inverse of its regressors' part."""
     k = len(inverse)
     coefficients = np.zeros(k)
     for a in range(k):
@@ -132,7 +132,10 @@ def _least_squares(inverse, h):
 
 @_jit
 def _fit(h, k, omega, totals, population, coefficients, lift):
-    """Fill B and the vector ``lift`` for the g-weights with the first k regressors; return the rank."""
+    """Fit the first k regressors by least squares; return the rank.
+
+    Fills ``coefficients`` with B and ``lift`` with the vector from which the g-weights are computed.
+    """
     inverse, rank = _inverse(h, k)
     gap = population[:k].copy()
     for j in range(omega.size):
@@ -196,7 +199,7 @@ def seen_scale(omega, totals):
 
 @_jit
 def _explains(omega, keep, totals, within, coefficients):
-    """Check whether B leaves no residual except rounding errors."""
+    """Check whether the coefficients B explain the sample exactly, up to rounding errors."""
     spread = 0.0
     direction, products = residual_direction(coefficients, totals.shape[1])
     for j in range(omega.size):
@@ -237,7 +240,7 @@ def _press(h, k, omega, keep, totals, within):
 
 @_jit
 def _left(h, k):
-    """Compute V̂ of the fit of the first k regressors from H."""
+    """Compute the variance V̂ that a fit of the first k regressors leaves, from the moment matrix H."""
     inverse, _ = _inverse(h, k)
     coefficients, left = _least_squares(inverse, h), h[0, 0]
     for a in range(k):
@@ -268,9 +271,9 @@ def _n_unlike(totals):
 
 @_jit
 def _regress(omega, keep, totals, within, population, coefficients, lift):
-    """Fill B and ``lift`` for the g-weights; return the rank, and the gap if the second regressor is excluded.
+    """Choose and fit the regressors; return the rank, and the gap if the second regressor is excluded.
 
-    0 and no gap if B is not changed.
+    Fills ``coefficients`` with B and ``lift`` for the g-weights. Rank 0 and gap 0 if B is not changed.
     """
     most = coefficients.size
     if omega.size <= 2 or _explains(omega, keep, totals, within, coefficients):
@@ -308,7 +311,9 @@ def _n_effective(omega, keep, totals, within):
 
 @_jit
 def fitted_coefficients(omega, keep, totals, within, population, fitted, n_tail):
-    """Compute B, the vector for the g-weights, the rank, and the gap if the second regressor is excluded.
+    """Compute coefficients B, the vector for the g-weights, the rank, and the gap if the second regressor is excluded.
+
+    Without ``fitted``, B = (0, 1, 0 …): the difference estimator.
 
     If ``n_tail`` is not negative, it is the number of queries judged beyond a place, on which a part of the third
     regressor depends. The third regressor then requires two of them, and `_FEWEST_EFFECTIVE` effective queries in

@@ -34,7 +34,7 @@ def _locate_between(cumulative, u, low, high):
 
 @_jit
 def _signposts(cumulative):
-    """Compute `locate` of 0, 1/n … 1, to narrow later searches."""
+    """Compute the indices that `locate` finds for 0, 1/n … 1, to narrow later searches."""
     n = cumulative.size
     places = np.empty(n + 1, np.int64)
     for k in range(n + 1):
