@@ -259,7 +259,7 @@ def test_a_sheet_of_grades_says_nothing_of_ranks(drawn, call, folder, grade):
     (folder / "g.csv").write_text("\n".join(map(",".join, lines)))
     told = call("estimate", "s.sample", "g.csv")
     assert told.code == 1
-    assert "g.csv:3: a grade, where the 3 best are asked for" in told.err
+    assert "g.csv:3: holds a grade, but the 3 best documents get ranks" in told.err
 
 
 def test_two_judges_truths_are_not_mixed(drawn, call, folder):
@@ -444,9 +444,9 @@ def test_ranks_say_nothing_of_a_sample_of_grades(folder, call):
     ("options", "code", "problem"),
     [
         ("--measure kERR(k=3) --measure kERR(k=2)", 1, "one k for all measures"),
-        ("--measure kERR(k=3) --measure DCG", 1, "one judging is of grades, or of the top k"),
+        ("--measure kERR(k=3) --measure DCG", 1, "a sample is judged by grades, or by the top k"),
         ("--measure kERR(k=3) --method depth", 1, "method 'depth' is for measures of grades"),
-        ("--measure kERR(k=3) --cost costs.csv", 2, "--cost is of grades"),
+        ("--measure kERR(k=3) --cost costs.csv", 2, "--cost applies to grades"),
         ("--measure kERR(k=1)", 1, "the 1 best of a query have the grades 0 to 1: --max-grade 2 is above"),
     ],
 )
@@ -463,7 +463,7 @@ def test_a_sample_of_ranks_answers_nothing_of_grades(drawn, call):
     call("label", "s.csv", "--k", 3, "--log", "ann.log", "--out", "ann.csv")
     told = call("estimate", "s.sample", "ann.csv", "--measure", "nDCG@5")
     assert told.code == 1
-    assert "one judging is of grades, or of the top k" in told.err
+    assert "a sample is judged by grades, or by the top k" in told.err
 
 
 def test_a_full_disk_takes_no_answer(drawn, folder):

@@ -41,7 +41,7 @@ AGREEMENTS = [
         {"x.qrels": "q 0 a 1\n"},
         "agreement x.qrels",
         1,
-        r"grades: there is one judge alone, 'x\.qrels': agreement is of two or more",
+        r"grades: there is only one judge, 'x\.qrels': agreement needs at least two",
     ),
     (
         "agreement without an item in common",
@@ -62,7 +62,7 @@ AGREEMENTS = [
         {"x.csv": "query_id,doc_id,grade\nq,a,\n"},
         "agreement x.csv",
         1,
-        r"x\.csv: nobody has judged anything yet",
+        r"x\.csv: there are no judgments yet",
     ),
     ("agreement of nothing", {}, "agreement", 2, r"Missing argument 'FILE\.\.\.'\."),
     ("agreement of a file that is not there", {}, "agreement x.csv", 1, r"x\.csv: no such file"),
@@ -302,7 +302,7 @@ MEASURES = [
     ("gains below the grades", {}, "--quiet " + SCORE + " nDCG(gains={0:0,1:1})", 1,
      r"grade [23] of item 'd\d+' of query 'q\d+' is above the measure's largest, 1"),
     *((f"Judged@10 to {command.split()[0]}", {}, f"{command} --measure Judged@10", 1,
-       r"Judged@10 is a score only, no model says how it is distributed; choose DCG, ERR, RBP, P, Success, RR, nDCG, R or AP")
+       r"Judged@10 can be scored but not sampled for: it has no moments under a grade model; choose DCG, ERR, RBP, P, Success, RR, nDCG, R or AP")
       for command in (LETOR.replace("a.txt", "gone"), "sample --run gone --budget 17% --out x.sample --sheet x.csv",
                       "design --run gone --out x.csv", "calibration --run gone")),
     *((f"unknown method to {command.split()[0]}", {}, f"{command} --method best", 1,

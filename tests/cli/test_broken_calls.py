@@ -103,7 +103,7 @@ CALLS = [
      r"new and old share no query: the first of new is 'q2', of old 'q1'"),
     ("unknown measure", evaluated(QRELS, RUN, measure="foo"), InputError, r"unknown measure 'foo'; known: .*"),
     ("Judged", evaluated(QRELS, RUN, measure="Judged@10"), InputError,
-     r"Judged@10 is a score only, no model says how it is distributed; choose DCG, ERR, RBP, P, Success, RR, nDCG, R or AP"),
+     r"Judged@10 can be scored but not sampled for: it has no moments under a grade model; choose DCG, ERR, RBP, P, Success, RR, nDCG, R or AP"),
     ("items for nDCG", evaluated(QRELS, RUN, measure="nDCG@10", method="items"), InputError,
      r".*additive measures \(DCG, RBP, P\), not for nDCG\(dcg='log2'\)@10"),
     ("ERR below the labels", evaluated(QRELS, RUN, measure="ERR(max_rel=1)"), InputError,

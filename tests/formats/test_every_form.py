@@ -127,7 +127,7 @@ def test_what_machines_say_is_no_label_and_feeds_a_model(tmp_path):
     assert both.model_grades("majority").grades.tolist() == [0, 1]
     machine = read(path, kind="machine").where([1, 2])
     with pytest.raises(
-        InputError, match=r"both\.csv: these are a machine's grades, which are no labels: they belong to `grader`"
+        InputError, match=r"both\.csv: these are a grader's grades, not labels: pass them with `grader`"
     ):
         machine.labels()
     path.write_text("query_id,doc_id,grade,judge_kind\nq,a,2,robot\n")

@@ -128,7 +128,7 @@ def test_every_door_refuses_every_form_in_a_line_that_names_where_it_belongs(cal
         code, out, err = call(*(form if word == "FILE" else word for word in DOORS[door]))
         assert (code, out) == (1, ""), (form, err)
         line = err.splitlines()[-1]
-        assert f"{form}: these are a machine's grades" in line
+        assert f"{form}: these are a grader's grades" in line
         assert "they belong to --grader" in line
         after = {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix in (".sample", ".csv")}
         assert after == before
@@ -246,7 +246,7 @@ def test_a_sheet_that_a_machine_filled_in_is_read_where_that_is_said(call, folde
     ):
         code, out, err = call(*arguments)
         assert (code, out) == (1, "")
-        assert "filled.csv: these are a machine's grades, which are no labels: they belong to --grader" in err
+        assert "filled.csv: these are a grader's grades, not labels: pass them with --grader" in err
     code, out, err = call("estimate", "t.sample", "filled.csv", "--machine-is-truth", "-o", "jsonl")
     assert code == 0, err
     assert is_told(out, err, "filled.csv", n)
@@ -284,7 +284,7 @@ def test_a_pilot_that_a_machine_judged_is_one_where_that_is_said(call, folder):
     n = filled(folder, "t.csv", "filled.csv")
     plan = ("plan", "--run", "a.run", "--max-grade", "3", "--measure", "DCG@5", "--budget", "12")
     plan = (*plan, "--pilot", "t.sample", "--sheet", "filled.csv")
-    assert "filled.csv: these are a machine's grades" in call(*plan)[2]
+    assert "filled.csv: these are a grader's grades" in call(*plan)[2]
     code, out, err = call(*plan, "--machine-is-truth", "-o", "jsonl")
     assert code == 0, err
     assert is_told(out, err, "filled.csv", n)
@@ -389,9 +389,9 @@ def test_in_python_a_frame_of_a_machine_is_no_sheet(call, folder):
     drawn = load_sample("t.sample")
     filled(folder, "t.csv", "filled.csv")
     frame = pd.read_csv("filled.csv", dtype=str)
-    with pytest.raises(InputError, match="these are a machine's grades"):
+    with pytest.raises(InputError, match="these are a grader's grades"):
         drawn.estimate(frame)
-    with pytest.raises(InputError, match="these are a machine's grades"):
+    with pytest.raises(InputError, match="these are a grader's grades"):
         drawn.estimate(read("umbrela.jsonl", kind="machine"))
     with pytest.warns(UserWarning, match="are taken for people's"):
         estimate = drawn.estimate(read("umbrela.jsonl", machine_is_truth=True))
@@ -401,7 +401,7 @@ def test_in_python_a_frame_of_a_machine_is_no_sheet(call, folder):
 def test_a_frame_of_umbrela_s_is_a_grader_s_and_no_labels(folder):
     frame = pd.read_json(folder / "umbrela.jsonl", lines=True)
     assert len(Grades.read(frame)) == 40
-    with pytest.raises(InputError, match="these are a machine's grades"):
+    with pytest.raises(InputError, match="these are a grader's grades"):
         of_table(frame_sheet(frame, "the frame"))
 
 

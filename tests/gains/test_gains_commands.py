@@ -179,7 +179,7 @@ def test_what_comes_back_names_no_file(call, folder, method):
     (folder / "own.json").unlink()
     answer = call("estimate", *both("d.csv"))
     assert (answer.code, answer.out) == (1, "")
-    assert "measure '@own.json' names a file, which only a caller's own argument may" in answer.err
+    assert "measure '@own.json' names a file, which is allowed in a caller's own argument only" in answer.err
     assert answer.err.count("\n") == 1
 
 

@@ -365,7 +365,7 @@ REACH = r"{} is not covered by this sample: item 'd\d+' of query 'q\w+' could no
         (("--versus-run", "b.run"), ("--question", "run", "--measure", "DCG@6"), REACH.format(r"DCG.*@6")),
         ((), ("--question", "versus"), r"the sample was not made for the second ranking: .* 'versus' to it; .*"),
         ((), ("--question", "difference"), r"the sample was not made for the second ranking: .* 'difference' .*"),
-        ((), ("--measure", "Judged@3"), r"Judged@3 is a score only, .*; choose .*"),
+        ((), ("--measure", "Judged@3"), r"Judged@3 can be scored but not sampled for: .*; choose .*"),
         ((), ("--measure", "DCG(gains={0:0,1:1})"), r"the scale goes up to grade 3, above the largest of DCG.*, 1"),
         ((), ("--measure", "foo"), r"unknown measure 'foo'; known: .*"),
     ],

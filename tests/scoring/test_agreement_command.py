@@ -174,7 +174,7 @@ def test_one_kind_alone_is_told_and_the_other_shown(call, folder):
     write_lines(folder / "ann.jsonl", preference_lines("ann", ["ab"]))
     answer = call("agreement", *write_judges("qrels"), "ann.jsonl")
     assert answer.code == 0
-    expected = "activeeval: preferences: there is one judge alone, 'ann.jsonl': agreement is of two or more\n"
+    expected = "activeeval: preferences: there is only one judge, 'ann.jsonl': agreement needs at least two\n"
     assert answer.err == expected
 
 

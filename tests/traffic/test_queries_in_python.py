@@ -93,7 +93,7 @@ def test_a_part_of_a_pool_has_its_part_of_the_draw():
     pool = ae.QueryPool(["a", "b"], [0, 1, 2], draw=draw)
     assert pool.subset([1])[0].draw.inclusion_probs.tolist() == [1.0]
     assert pool.replace(item_costs=[1.0, 2.0]).draw is draw
-    with pytest.raises(ae.InputError, match="draw must be of the 1 queries, got 2"):
+    with pytest.raises(ae.InputError, match="draw must have 1 queries, got 2"):
         ae.QueryPool(["a"], [0, 1], draw=draw)
 
 

@@ -1,4 +1,4 @@
-"""What every grade model shares: grades as classes, checks of what comes in, predictions."""
+"""Base classes of grade models: grades as classes, input checks, predictions."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from activeeval.core.types import Floats, Ints
 
 
 class GradeModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Base of the models p(y = k | item); a scikit-learn classifier whose classes are the grades.
+    """Base class of models p(y = k | item): scikit-learn classifiers whose classes are the grades.
 
     Attributes
     ----------
     classes_ : ndarray of int, shape (n_grades,)
-        0 … max_grade where that parameter is given, else 0 … the largest training grade.
+        0 … max_grade if that parameter is given, else 0 … the largest training grade.
     n_features_in_ : int
     tuning_ : tuple of TuningRow
-        Only on models that `tune_grade_model` returns.
+        Only on models returned by `tune_grade_model`.
     """
 
     max_grade: int | None
     tuning_: tuple[Any, ...]
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return p(y = k) for every row, shape (n, n_grades); rows sum to 1."""
-        raise TypeError(f"{type(self).__name__} is a base: use one of the grade models")
+        """Predict p(y = k) for every row, shape (n, n_grades); rows sum to 1."""
+        raise TypeError(f"{type(self).__name__} is a base class: use one of the grade models")
 
     def predict(self, X: ArrayLike) -> Ints:
-        """Return the most probable grade of every row, the lower one where two tie; shape (n,)."""
+        """Predict the most probable grade of every row, the lower one of two in a tie; shape (n,)."""
         return np.asarray(np.argmax(self.predict_proba(X), axis=1), dtype=np.int64)
 
     def __sklearn_tags__(self) -> Any:
@@ -44,20 +44,22 @@ class GradeModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _check_max_grade(self) -> int | None:
+        """Check that `max_grade` is None or a positive whole number."""
         return None if self.max_grade is None else whole_number(self.max_grade, "max_grade", 1)
 
     def _check_columns(self, X: ArrayLike) -> NDArray[Any]:
+        """Check that X has as many columns as in the fit."""
         return fitted_columns(self, X)
 
 
 def fitted_columns(model: BaseEstimator, X: ArrayLike) -> NDArray[Any]:
-    """Return the features that a fitted model is to predict from, or say that they are not as many as in its fit."""
+    """Check the features for a fitted model's prediction: a matrix with as many columns as in its fit."""
     check_is_fitted(model)
     return as_many_features(X, model.n_features_in_, type(model).__name__)
 
 
 def as_many_features(X: ArrayLike, n_features: int, model: str) -> NDArray[Any]:
-    """Return a matrix of floats of so many columns, or say what the model of that name expects."""
+    """Convert to a matrix of floats with `n_features` columns; raise with the name `model` if the number differs."""
     features = as_features(X)
     if features.shape[1] != n_features:
         raise InputError(f"X has {features.shape[1]} features, but {model} is expecting {n_features} features as input")
@@ -65,9 +67,9 @@ def as_many_features(X: ArrayLike, n_features: int, model: str) -> NDArray[Any]:
 
 
 class ThresholdModel(GradeModel):
-    """Base of the models that learn p(y ≤ k) for every grade k but the largest.
+    """Base class of models that learn p(y ≤ k) for every grade k except the largest.
 
-    They are fitted on the grades that occur: a grade that the training data lack has probability 0.
+    They are fitted on the grades that occur: a grade without training data has probability 0.
 
     Attributes
     ----------
@@ -76,27 +78,27 @@ class ThresholdModel(GradeModel):
     """
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Learn from judged items.
+        """Fit the model on judged items.
 
         Parameters
         ----------
         X : array of float, shape (n, n_features)
-            NaN stands for a missing value.
+            NaN is a missing value.
         y : array of int, shape (n,)
-            Grades from 0; rows that are not judged must be left out.
+            Grades from 0; leave out unjudged rows.
 
         Raises
         ------
         InputError
-            Names the first place that is wrong; also where only one grade occurs.
+            Names the first invalid position; also if only one grade occurs.
         """
         top = self._check_max_grade()
         features = as_features(X)
         grades = as_grades(y, features.shape[0], top)
         seen, codes = np.unique(grades, return_inverse=True)
         if seen.size < 2:
-            held = f"only grade {seen[0]} occurs" if seen.size else "there are no rows"
-            raise InputError(f"{held} in the training data, a grade model needs at least two different grades")
+            problem = f"only grade {seen[0]} occurs" if seen.size else "there are no rows"
+            raise InputError(f"{problem} in the training data, a grade model needs at least two different grades")
         self.n_features_in_ = features.shape[1]
         self.classes_ = np.arange((int(seen[-1]) if top is None else top) + 1)
         self.seen_grades_ = seen
@@ -104,7 +106,7 @@ class ThresholdModel(GradeModel):
         return self
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return p(y = k) = p(y ≤ k) − p(y ≤ k − 1) for every row.
+        """Predict p(y = k) = p(y ≤ k) − p(y ≤ k − 1) for every row.
 
         Parameters
         ----------
@@ -123,9 +125,9 @@ class ThresholdModel(GradeModel):
         return probs
 
     def _fit_thresholds(self, features: NDArray[Any], codes: Ints) -> None:
-        """Learn from grades coded 0 … n_seen − 1, each of which occurs."""
-        raise TypeError(f"{type(self).__name__} is a base: use one of the grade models")
+        """Fit the thresholds on grades coded 0 … n_seen − 1, each of which occurs."""
+        raise TypeError(f"{type(self).__name__} is a base class: use one of the grade models")
 
     def _cumulative(self, features: NDArray[Any]) -> Floats:
-        """Return p(y ≤ the k-th seen grade), shape (n, n_seen − 1)."""
-        raise TypeError(f"{type(self).__name__} is a base: use one of the grade models")
+        """Predict p(y ≤ the k-th seen grade), shape (n, n_seen − 1)."""
+        raise TypeError(f"{type(self).__name__} is a base class: use one of the grade models")

@@ -1,4 +1,4 @@
-"""Does a grade model mean what it says? Its probabilities and variances against judged items."""
+"""Calibration of a grade model: comparison of its probabilities and variances with judged items."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from activeeval.core.types import Floats, Ints
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityBin:
-    """Judged items whose predicted probabilities of a grade are alike.
+    """Judged items with similar predicted probabilities of a grade.
 
     Attributes
     ----------
     grade, n : int
-        The grade, the number of items.
+        The grade; the number of items.
     predicted, observed : float
-        Mean p(y = grade), share of items that have the grade.
+        Mean of p(y = grade); share of items with the grade.
     """
 
     grade: int
@@ -35,23 +35,23 @@ class ReliabilityBin:
 
 @dataclass(frozen=True, slots=True)
 class CalibrationReport:
-    """A grade model, with or without a query factor, held against judgments.
+    """Comparison of a grade model, with or without a query factor, with judgments.
 
     Attributes
     ----------
     n_items : int
-        Judged items; the reliability and the likelihood are over these.
+        Number of judged items; reliability and likelihood are over these.
     n_queries : int
-        Queries of which everything is judged that the measure needs; the moments are over these,
-        and NaN where there is none.
+        Number of queries with a judgment of every item that the measure needs; the moments are over these,
+        and NaN if there are none.
     predicted_mean, observed_mean : float
         Mean over queries of m = E[L | x], and of L, in the unit of the measure.
     predicted_variance, observed_variance : float
-        Mean over queries of Var[L | x], and of (L − m)²; alike where the model is right.
+        Mean over queries of Var[L | x], and of (L − m)²; equal in expectation if the model is correct.
     log_likelihood_independent, log_likelihood : float
-        Nats an item. The first takes the items of a query as independent, each with its marginal
-        Σ_j ω_j p(y | u_j); the second integrates over what the query shares,
-        log Σ_j ω_j Π_i p(y_i | u_j). The same where there is one node.
+        In nats per item. The first treats the items of a query as independent, each with its marginal
+        Σ_j ω_j p(y | u_j); the second integrates over the query factor,
+        log Σ_j ω_j Π_i p(y_i | u_j). Equal if there is one node.
     reliability : tuple of ReliabilityBin
         By grade, then by predicted probability.
     """
@@ -68,17 +68,17 @@ class CalibrationReport:
 
     @property
     def bias(self) -> float:
-        """Mean of L − m: positive where the model predicts too little."""
+        """Mean of L − m: positive if the model predicts too low values."""
         return self.observed_mean - self.predicted_mean
 
     def reliability_rows(self) -> list[dict[str, float]]:
-        """Return a row for each bin: grade, n, predicted, observed."""
+        """Convert the reliability bins to rows: grade, n, predicted, observed."""
         return [
             {"grade": b.grade, "n": b.n, "predicted": b.predicted, "observed": b.observed} for b in self.reliability
         ]
 
     def figures(self, *, with_factor: bool) -> dict[str, float]:
-        """Return what it says of the model as a whole, by name; the second likelihood is of a model with a factor."""
+        """Collect the overall figures by name; the likelihood with the query factor only if `with_factor`."""
         figures = {
             "judged items": self.n_items,
             "queries judged in full": self.n_queries,
@@ -94,25 +94,25 @@ class CalibrationReport:
 def calibration_report(
     target: Target, grade_probs: ArrayLike, node_weights: ArrayLike | None, grades: ArrayLike, n_bins: int = 10
 ) -> CalibrationReport:
-    """Compare what a grade model predicts with judged items that it was not trained on.
+    """Compare the predictions of a grade model with judged items that it was not trained on.
 
     Parameters
     ----------
     target : Target
-        Whose L (or difference δ) the variance is of.
+        The variance is that of its L, or difference δ.
     grade_probs : array of float, shape (n_items, n_grades) or (n_nodes, n_items, n_grades)
     node_weights : array of float, shape (n_nodes,), or None
-        None with probabilities of two dimensions: no query factor.
+        None, with two-dimensional probabilities: no query factor.
     grades : array of int, shape (n_items,)
-        A negative grade means not judged.
+        A negative grade means unjudged.
     n_bins : int
-        Reliability bins of a grade; they hold about equally many items, and fewer bins are returned
-        where equal probabilities would fall apart.
+        Number of reliability bins per grade, with about equal numbers of items; fewer bins are returned
+        if equal probabilities would be separated.
 
     Raises
     ------
     InputError
-        Where shapes or grades do not fit, or nothing is judged.
+        If shapes or grades do not fit, or no item is judged.
 
     Examples
     --------
@@ -152,10 +152,11 @@ def calibration_report(
 
 
 def _judged_items(pool: QueryPool, grades: ArrayLike, n_grades: int) -> tuple[Ints, Ints]:
+    """Check the grades; return them as whole numbers, and the positions of the judged items."""
     whole = whole_grades(grades, pool.n_items)
     judged = np.flatnonzero(whole >= 0)
     if judged.size == 0:
-        raise InputError("no item is judged, calibration is seen on judged items")
+        raise InputError("no item is judged: calibration needs judged items")
     if whole.max() >= n_grades:
         item = int(np.argmax(whole))
         raise InputError(f"grade {whole[item]} of {pool.place(item)} has no column, there are {n_grades} columns")
@@ -163,19 +164,21 @@ def _judged_items(pool: QueryPool, grades: ArrayLike, n_grades: int) -> tuple[In
 
 
 def _judged_in_full(target: Target, is_judged: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Flag the queries for which every item that the measure needs is judged, shape (n_queries,)."""
     offsets, items = target.judging_lists()
     n_unjudged = np.concatenate(([0], np.cumsum(~is_judged[items])))
     return np.asarray(n_unjudged[offsets[1:]] == n_unjudged[offsets[:-1]])
 
 
 def _marginal_log_likelihood(of_grade: Floats, weights: Floats, queries: Ints) -> float:
-    """Return Σ_x log Σ_j ω_j Π_i p(y_i | u_j) of judged items, p(y_i | u_j) of shape (n_nodes, n)."""
+    """Compute Σ_x log Σ_j ω_j Π_i p(y_i | u_j) over judged items; p(y_i | u_j) has shape (n_nodes, n)."""
     starts = np.flatnonzero(np.diff(queries, prepend=-1))
     of_query = np.add.reduceat(np.log(np.maximum(of_grade, SMALLEST)), starts, axis=1)
     return float(logsumexp(of_query, axis=0, b=weights[:, None]).sum())
 
 
 def _bins(grade: int, predicted: Floats, has_grade: NDArray[np.bool_], n_bins: int) -> list[ReliabilityBin]:
+    """Compute the reliability bins of one grade, separated at quantiles of the predicted probability."""
     places = np.arange(1, n_bins) * predicted.size // n_bins
     edges = np.unique(np.partition(predicted, places)[places]) if places.size else np.empty(0)
     bin_of_item = np.searchsorted(edges, predicted, side="right")
@@ -185,4 +188,5 @@ def _bins(grade: int, predicted: Floats, has_grade: NDArray[np.bool_], n_bins: i
 
 
 def _mean(values: Floats) -> float:
+    """Compute the mean of values; NaN if there are none."""
     return float(values.mean()) if values.size else float("nan")

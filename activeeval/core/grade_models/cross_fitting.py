@@ -1,4 +1,4 @@
-"""Probabilities of rows by a model that has seen no grade of their queries."""
+"""Out-of-fold grade probabilities: each row is predicted by a model trained without its query."""
 
 from __future__ import annotations
 
@@ -25,35 +25,35 @@ def cross_fitted_probs(
     rng: np.random.Generator | int | None = None,
     progress: Callable[[str], object] = lambda what: None,
 ) -> Floats:
-    """Predict the grades of every row by a clone of the model that saw no grade of its query.
+    """Predict the grades of every row by a clone of the model trained without the row's query.
 
     Parameters
     ----------
     model : grade model
-        Stays as it is. A `random_state` of None is replaced by one draw from `rng`.
+        Not changed. A `random_state` of None is replaced by a number drawn from `rng`.
     features : array of float, shape (n, n_features)
     grades : array of int, shape (n,)
-        Negative where nobody judged the row: nothing is learned from it. A query without any grade is predicted by the
-        model of all that have one.
+        Negative for unjudged rows, which are not used for training. A query without any grade is predicted by the
+        model trained on all queries with grades.
     queries : array, shape (n,)
         The query of every row, in any order.
     n_folds : int
-        At least 2; as many as there are queries with a grade where these are fewer.
+        At least 2; at most the number of queries with a grade.
     rng : Generator, int or None
-        Of the folds.
+        Seed of the folds.
     progress : callable
-        Told which fold is next.
+        Called with a message before each fold.
 
     Returns
     -------
     ndarray, shape (n, n_grades)
-        n_grades is the model's max_grade + 1, or the largest of `grades` + 1 where that is None.
+        n_grades is the model's max_grade + 1, or the largest of `grades` + 1 if that is None.
 
     Raises
     ------
     InputError
-        On arrays of different lengths, fewer than two queries with a grade, or a fold whose other queries hold one
-        grade only.
+        If the arrays differ in length, fewer than two queries have a grade, or the training rows of a fold have
+        only one grade.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def cross_fitted_probs(
     candidate = clone(model)
     if candidate.get_params().get("random_state", 0) is None:
         candidate.set_params(random_state=int(random.integers(2**31)))
-    # A fold's training rows may lack the largest grade; the model then gives it probability 0.
+    # A fold's training rows can lack the largest grade; the model then gives it probability 0.
     top = int(whole.max()) if model.max_grade is None else int(model.max_grade)
     candidate.set_params(max_grade=top)
     fold_of_query = np.append(random.permutation(n_queries) % int(n_folds), -1)

@@ -1,4 +1,4 @@
-"""Models without features: equal probabilities, and probabilities from elsewhere, recalibrated against labels."""
+"""Models without features: equal probabilities, and given probabilities, recalibrated by labels."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from activeeval.core.grade_models.base import GradeModel
 from activeeval.core.grade_models.probabilities import as_grades, as_probabilities, from_cumulative
 from activeeval.core.types import Floats, Ints
 
-# To which rows must sum to 1: a cumulative probability below it is rounding.
+# Tolerance of row sums: a smaller cumulative probability is rounding error.
 SMALLEST_CUMULATIVE = 1e-6
-# 32 standard deviations of the prior at its default precision: they keep the search finite where there is hardly one.
+# 32 standard deviations of the prior at its default precision: bounds that keep the search finite with a weak prior.
 LOG_SLOPE_BOUNDS = (-5.0, 5.0)
-# The prior gives a threshold's own shift half the spread of the shared one. Simulated with four grades and 300 labels,
-# 4 against 1: .0015 less log-loss is lost on calibrated probabilities, .06 of .25 less is won back where thresholds are
-# shifted apart.
+# The prior of a threshold's own shift has half the standard deviation of the common shift. In a simulation with four
+# grades and 300 labels, 4 compared with 1 loses .0015 less log-loss on calibrated probabilities, and recovers .06 less
+# of the .25 lost when each threshold is shifted by another amount.
 OWN_SHIFT = 4.0
 
 
 class UniformGradeModel(GradeModel):
-    """Every grade is equally probable, p(y = k) = 1/(Y + 1): where no model is at hand.
+    """A model with equal probabilities of all grades, p(y = k) = 1/(Y + 1), for use when no model is available.
 
     Parameters
     ----------
     max_grade : int, optional
-        Largest grade Y. With it the model needs no fit; without, `fit` takes the largest grade.
+        Largest grade Y. If given, the model needs no fit; otherwise `fit` uses the largest training grade.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class UniformGradeModel(GradeModel):
         self.max_grade = max_grade
 
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
-        """Take the number of grades from `max_grade` or else from the training grades."""
+        """Set the number of grades from `max_grade`, or else from the training grades."""
         top = self._check_max_grade()
         shape = np.shape(X)
         if not shape:
@@ -59,7 +59,7 @@ class UniformGradeModel(GradeModel):
         return self
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return 1/(Y + 1) for every row and grade, shape (n, n_grades); only X's length matters."""
+        """Predict 1/(Y + 1) for every row and grade, shape (n, n_grades); the values of X are ignored."""
         n_grades = (self if hasattr(self, "classes_") else clone(self).fit(X)).classes_.size
         return np.full((np.shape(X)[0], n_grades), 1.0 / n_grades)
 
@@ -68,29 +68,29 @@ class UniformGradeModel(GradeModel):
 
 
 class GivenProbabilities(GradeModel):
-    """Given probabilities of the grades (an LLM judge's, a click model's), recalibrated if labels are at hand.
+    """Given probabilities of the grades (from an LLM judge or a click model), recalibrated if labels are available.
 
-    The features *are* the probabilities, one column for each grade. With labels `fit` learns
+    The features *are* the probabilities, one column per grade. With labels, `fit` learns
 
         logit p'(y ≤ k) = a · logit p(y ≤ k) − b_k,      a > 0,
 
     by the logistic losses of all thresholds {y ≤ k} and a Gaussian prior around the identity:
-    log a ~ N(0, 1/π), b_k = b + d_k with b ~ N(0, 1/π) and d_k ~ N(0, 1/(4π)), so that a shift which
-    all thresholds share is learned first. Rows whose p'(y ≤ k) cross, which different b_k allow,
-    are rearranged (sorted). Without labels nothing is changed.
+    log a ~ N(0, 1/π), b_k = b + d_k with b ~ N(0, 1/π) and d_k ~ N(0, 1/(4π)), so that a shift common
+    to all thresholds is learned first. Different b_k can make p'(y ≤ k) decrease in k; such rows
+    are rearranged (sorted). Without labels the probabilities are not changed.
 
     Parameters
     ----------
     recalibrate : bool
-        False passes the probabilities through even where labels are given.
+        If False, the probabilities are returned unchanged even with labels.
     max_grade : int, optional
         Columns of zeros are added up to this grade; by default the columns of X are the grades.
     prior_precision : float
-        π, above. A label informs on a shift by at most 1/4 for each threshold, so that 40 weighs as
-        much as 160 labels of two grades. Measured with four grades: labels of calibrated
-        probabilities raise the log-loss of 1.1 by 0.004 at most, at any number of them; 30 labels
-        of distorted ones win back a quarter to a half of what the distortion costs, 300 three
-        quarters or more; but only a third where each threshold is shifted by another amount.
+        π above. A label's information on a shift is at most 1/4 per threshold, so that 40 weighs as
+        much as 160 labels of two grades. Measured with four grades: for calibrated
+        probabilities, labels raise the log-loss of 1.1 by 0.004 at most, for any number of labels; for distorted
+        ones, 30 labels recover a quarter to a half of the loss from the distortion, 300 labels three
+        quarters or more, but only a third if each threshold is shifted by another amount.
 
     Attributes
     ----------
@@ -116,14 +116,14 @@ class GivenProbabilities(GradeModel):
         Parameters
         ----------
         X : array of float, shape (n, n_grades)
-            Given probabilities; rows sum to 1 to 1e-6.
+            Given probabilities; rows sum to 1 within 1e-6.
         y : array of int, shape (n,), optional
-            Grades from 0; rows that are not judged must be left out. None learns nothing.
+            Grades from 0; leave out unjudged rows. None: no recalibration.
 
         Raises
         ------
         InputError
-            Names the first row that is wrong.
+            Names the first invalid row.
         """
         top = self._check_max_grade()
         if not self.prior_precision > 0:
@@ -145,12 +145,12 @@ class GivenProbabilities(GradeModel):
         return self
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return the recalibrated probabilities, shape (n, n_grades).
+        """Compute the recalibrated probabilities, shape (n, n_grades).
 
         Raises
         ------
         InputError
-            Names the first row that is no probability distribution.
+            If a row is not a probability distribution; names the first.
         """
         if not hasattr(self, "classes_"):
             return np.asarray(clone(self).fit(X).predict_proba(X), dtype=np.float64)
@@ -166,6 +166,7 @@ class GivenProbabilities(GradeModel):
         return True
 
     def _learn(self, probs: Floats, grades: Ints) -> None:
+        """Fit slope and shifts by minimizing `recalibration_loss`."""
         logits = _cumulative_logits(probs)
         signs = np.where(grades[:, None] <= np.arange(logits.shape[1]), 1.0, -1.0)
         solution = minimize(
@@ -182,18 +183,18 @@ class GivenProbabilities(GradeModel):
 
 
 def recalibration_loss(params: Floats, logits: Floats, signs: Floats, precision: float) -> tuple[float, Floats]:
-    """Return the negative log posterior of the recalibration and its gradient.
+    """Compute the negative log posterior of the recalibration and its gradient.
 
     Parameters
     ----------
     params : array, shape (2 + n_thresholds,)
-        log a, the shared shift b, then each threshold's own d_k.
+        log a, the common shift b, then the shift d_k of each threshold.
     logits : array, shape (n, n_thresholds)
         logit p(y ≤ k).
     signs : array, shape (n, n_thresholds)
-        1 where y ≤ k, else −1.
+        1 if y ≤ k, else −1.
     precision : float
-        π, of the prior of log a and b; d_k has four times as much.
+        Prior precision π of log a and b; that of d_k is four times as large.
     """
     slope, shifts = np.exp(params[0]), params[1] + params[2:]
     margins = signs * (slope * logits - shifts)
@@ -206,6 +207,7 @@ def recalibration_loss(params: Floats, logits: Floats, signs: Floats, precision:
 
 
 def _cumulative_logits(probs: Floats) -> Floats:
+    """Compute logit p(y ≤ k), clipped to a finite range, shape (n, n_grades − 1)."""
     cumulative = np.cumsum(probs, axis=1)[:, :-1] / probs.sum(axis=1, keepdims=True)
     clipped = np.clip(cumulative, SMALLEST_CUMULATIVE, 1 - SMALLEST_CUMULATIVE)
     return np.asarray(logit(clipped), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Features that the runs themselves give, where items have no others."""
+"""Features derived from runs, for items without other features."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from activeeval.core.types import Floats
 
 
 def run_features(pool: QueryPool, scores: ArrayLike) -> Floats:
-    """Describe every item by its score and rank in each run.
+    """Compute features of every item from its score and rank in each run.
 
     Parameters
     ----------
     pool : QueryPool
     scores : array of float, shape (n_runs, n_items)
-        NaN where a run does not hold the item.
+        NaN if a run does not contain the item.
 
     Returns
     -------
     ndarray, shape (n_items, 3 n_runs + 1)
-        For each run score, rank and 1/rank (NaN where the run does not hold the item), then the
-        number of runs that hold it; `feature_names` names the columns. Ranks are by score
+        For each run: score, rank and 1/rank (NaN if the run does not contain the item); then the
+        number of runs that contain it; `feature_names` names the columns. Ranks are by score
         descending, ties by item id descending.
 
     Raises
     ------
     InputError
-        On a wrong shape or an infinite score.
+        If the shape is wrong or a score is infinite.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def run_features(pool: QueryPool, scores: ArrayLike) -> Floats:
 
 
 def feature_names(runs: Sequence[str]) -> list[str]:
-    """Name the columns of `run_features` for runs of these names.
+    """Name the columns of `run_features` from the names of the runs.
 
     Examples
     --------

@@ -16,14 +16,14 @@ from activeeval.core.errors import InputError
 from activeeval.core.grade_models.base import ThresholdModel
 from activeeval.core.types import Floats, Ints
 
-# What a thread takes through all trees: blocks of 512 rows take 1.4 to 1.7 times as long, larger ones are a tenth to a
-# third faster on one thread but leave others without work.
+# Number of rows that a thread passes through all trees. Blocks of 512 rows take 1.4 to 1.7 times as long; larger ones
+# are a tenth to a third faster on one thread but leave other threads idle.
 BLOCK_ROWS = 8192
 LARGEST_SEED = int(np.iinfo(np.int32).max)
 
 
 class Forests:
-    """What estimators made of regression forests share: their parameters, how they grow and what they say."""
+    """Base class of estimators made of regression forests: parameters, training and prediction."""
 
     forests_: list[RandomForestRegressor]
 
@@ -46,7 +46,7 @@ class Forests:
         self.random_state = random_state
 
     def _grow(self, features: NDArray[Any], targets: Sequence[NDArray[Any]]) -> None:
-        """Grow a forest for each of the targets, of shape (n,) or (n, n_outputs), on the same rows."""
+        """Train one forest for each target, of shape (n,) or (n, n_outputs), all on the same rows."""
         n_rows = features.shape[0]
         n_kept = n_rows if self.max_rows is None else min(n_rows, whole_number(self.max_rows, "max_rows", 1))
         try:
@@ -65,6 +65,7 @@ class Forests:
             raise InputError(f"the forest cannot be grown: {problem}") from problem
 
     def _forest(self, seed: int) -> RandomForestRegressor:
+        """Create an untrained forest with the given seed."""
         return RandomForestRegressor(
             n_estimators=self.n_estimators,
             min_samples_leaf=self.min_samples_leaf,
@@ -75,12 +76,12 @@ class Forests:
         )
 
     def _means(self, features: NDArray[Any]) -> Floats:
-        """Return what the forests predict, outputs side by side, shape (n, n_outputs)."""
+        """Predict all outputs of all forests side by side, shape (n, n_outputs)."""
         n_rows = features.shape[0]
         single = _single_precision(features, np.arange(n_rows))
         starts = range(0, max(n_rows, 1), BLOCK_ROWS)
         # scikit-learn's own predict adds up trees in the order in which threads finish, so its last
-        # digits depend on n_jobs; here a thread takes a block of rows through all trees in order.
+        # digits depend on n_jobs; here a thread passes a block of rows through all trees in order.
         blocks = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(_mean_of_trees)(self.forests_, single[start : start + BLOCK_ROWS]) for start in starts
         )
@@ -88,22 +89,22 @@ class Forests:
 
 
 class ForestGradeModel(Forests, ThresholdModel):
-    """Grade probabilities of random forests.
+    """Grade probabilities by random forests.
 
-    They are regression forests of the indicators {y ≤ k}: p(y = k) = p(y ≤ k) − p(y ≤ k − 1).
+    Regression forests predict the indicators {y ≤ k}; p(y = k) = p(y ≤ k) − p(y ≤ k − 1).
 
     Parameters
     ----------
     n_estimators : int
-        Trees in each forest.
+        Number of trees in each forest.
     min_samples_leaf : int or float
-        Items (a share of them, if float) that a leaf holds at least.
+        Minimum number (int) or share (float) of items in a leaf.
     max_features : str, int, float or None
         Features tried at each split, as in scikit-learn.
     max_samples : int, float or None
         Size of each tree's bootstrap sample; None draws as many rows as there are.
     max_rows : int, optional
-        Where there are more rows, the forest learns from that many, drawn without replacement.
+        If there are more rows, the forest is trained on this number of rows, drawn without replacement.
     separate : bool
         False: one forest with all indicators as outputs. A leaf averages monotone vectors, so the
         probabilities are monotone by construction and the cost is that of one forest.
@@ -112,22 +113,22 @@ class ForestGradeModel(Forests, ThresholdModel):
     max_grade : int, optional
         Largest grade; by default the largest of the training data.
     n_jobs : int, optional
-        Parallel jobs of joblib. The result is the same, bit for bit, whatever their number.
+        Parallel jobs of joblib. The result does not depend on their number, bit for bit.
     random_state : int, Generator, RandomState or None
         Seed of bootstrap samples and splits.
 
     Attributes
     ----------
     forests_ : list of RandomForestRegressor
-        One, or with `separate` one for each grade of the training data but the largest.
+        One, or with `separate` one for each grade of the training data except the largest.
 
     Notes
     -----
-    Missing values (NaN) are scikit-learn's own: each split learns to which side they go, for one
-    and for several outputs alike; a feature that only misses values at prediction sends them to
-    the child that held more training items (scikit-learn 1.5 does not split on missing values of a
-    feature that is constant otherwise). Values are held in single precision. A grade that no
-    leaf of an item holds has probability 0 there: few trees with small leaves are overconfident.
+    scikit-learn handles missing values (NaN): each split learns to which side they go, for one
+    and for several outputs alike. If a feature has missing values only at prediction, they go to
+    the child with more training items (scikit-learn 1.5 does not split on missing values of a
+    feature that is constant otherwise). Values are stored in single precision. A grade that is absent
+    from all leaves of an item has probability 0 there: few trees with small leaves are overconfident.
 
     Examples
     --------
@@ -156,21 +157,25 @@ class ForestGradeModel(Forests, ThresholdModel):
         self.max_grade = max_grade
 
     def _fit_thresholds(self, features: NDArray[Any], codes: Ints) -> None:
+        """Train the forests on the indicators {y ≤ k}."""
         below = (codes[:, None] <= np.arange(codes.max())).astype(np.float64)
         one_column = self.separate or below.shape[1] == 1
         self._grow(features, list(below.T) if one_column else [below])
 
     def _cumulative(self, features: NDArray[Any]) -> Floats:
+        """Predict p(y ≤ the k-th seen grade), shape (n, n_seen − 1)."""
         return self._means(features)
 
 
 def _seeds(random_state: Any, n: int) -> list[int]:
+    """Draw n integer seeds from a random state."""
     if isinstance(random_state, np.random.Generator):
         return [int(seed) for seed in random_state.integers(LARGEST_SEED, size=n)]
     return [int(seed) for seed in check_random_state(random_state).randint(LARGEST_SEED, size=n)]
 
 
 def _mean_of_trees(forests: list[RandomForestRegressor], block: NDArray[np.float32]) -> Floats:
+    """Average the predictions of each forest's trees for a block of rows, shape (n, n_outputs)."""
     columns = []
     for forest in forests:
         total = np.zeros((block.shape[0], forest.n_outputs_))
@@ -181,7 +186,7 @@ def _mean_of_trees(forests: list[RandomForestRegressor], block: NDArray[np.float
 
 
 def _single_precision(features: NDArray[Any], rows: Ints) -> NDArray[np.float32]:
-    """Return features in single precision; `rows` are their numbers in X, for the message."""
+    """Convert features to single precision; `rows` are the row numbers in X for the error message."""
     with np.errstate(over="ignore"):
         single = np.ascontiguousarray(features, dtype=np.float32)
     if features.dtype != np.float32 and single.size:

@@ -1,4 +1,4 @@
-"""A grader's values as a grade model: what is expected of people's grades at each, and what labels teach beside it."""
+"""Grade model from a grader's values: expected grades of people for each value, updated by labels."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from activeeval.core.types import Floats, Ints
 
 
 class GraderModel(GradeModel):
-    """Grades of people by the value that a grader gave, which labels teach beside what is expected of it.
+    """People's grades given the value of a grader, with a prior expectation that labels update.
 
-    The model of a value is the mean of its labels and of `PRIOR_LABELS` more, shared out as expected:
-    (c_rk + w P⁰_rk) / (c_r + w).
+    The probabilities for a value r combine its labels' counts c with `PRIOR_LABELS` w pseudo-labels with the expected
+    distribution: (c_rk + w P⁰_rk) / (c_r + w).
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class GraderModel(GradeModel):
     prior_labels : float
         w.
     max_grade : int, optional
-        The largest grade, the last column of ``expected``.
+        Largest grade; the last column of ``expected``.
 
     Examples
     --------
@@ -43,14 +43,14 @@ class GraderModel(GradeModel):
         self.max_grade = max_grade
 
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
-        """Learn from judged items.
+        """Update the expected probabilities by judged items.
 
         Parameters
         ----------
         X : array of float, shape (n, 1)
-            The kind of each item's value, as `ValueTable.codes`.
+            Code of each item's value, as `ValueTable.codes`.
         y : array of int, shape (n,), optional
-            Grades from 0; None learns nothing.
+            Grades from 0; None: no update.
         """
         table = as_probabilities(self.expected, "expected")
         if self.max_grade not in (None, table.shape[1] - 1):
@@ -64,7 +64,7 @@ class GraderModel(GradeModel):
         return self
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return the probabilities of the grades of items with these kinds of values, shape (n, n_grades)."""
+        """Look up the grade probabilities for codes of values, shape (n, n_grades)."""
         probs = self.probs_ if hasattr(self, "probs_") else as_probabilities(self.expected, "expected")
         return np.asarray(probs[self._codes(X, len(probs))])
 
@@ -73,6 +73,7 @@ class GraderModel(GradeModel):
 
     @staticmethod
     def _codes(X: ArrayLike, n_kinds: int) -> Ints:
+        """Convert X to codes of values; raise if one is out of range."""
         codes = np.asarray(X, dtype=np.float64).reshape(-1).astype(np.int64)
         if codes.size and not 0 <= codes.min() <= codes.max() < n_kinds:
             raise InputError(f"kinds of values lie between 0 and {n_kinds - 1}, got {codes.min()} to {codes.max()}")

@@ -1,4 +1,4 @@
-"""Averages of grade models: equal, of given weights, or of weights learned from grades that no model has seen."""
+"""Mixtures of grade models with equal, given, or learned weights."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ from activeeval.core.grade_models.probabilities import (
 from activeeval.core.types import Floats, Ints
 
 PRIOR_QUERIES = 1.0
-"""Queries that stand for each model beforehand. Grades of a query are alike, so it counts once, whatever its length. Of
-.2, .5, 1, 2, 5 and 20 on fifteen parts of four collections (a forest, a logit and the rankers' scores, or four language
-models' grades, learned from 10 to 339 of the queries, held against the rest) all from 1 on leave the same squared error
-within .3 %, and .2 up to 1.5 % more; where every row counts as much as a query does here, it is up to 14 % more."""
+"""Prior weight of each model, in queries. Grades within a query are correlated, so it counts once, whatever its length.
+.2, .5, 1, 2, 5 and 20 were compared on fifteen parts of four collections (a forest, a logit and the rankers' scores, or
+four language models' grades, learned from 10 to 339 of the queries, tested on the rest): all from 1 on give the same
+squared error within .3 %, and .2 up to 1.5 % more; if rows count instead of queries, it is up to 14 % more."""
 WORTH = 0.03
-"""Share of the squared error that an extra regressor has to take away: it costs 1/n, 3 % of n = 30 judged queries."""
+"""Smallest share of the squared error that an extra regressor must remove: it costs 1/n, 3 % for n = 30 queries."""
 _CLOSE, _MOST_STEPS = 1e-10, 10_000
 _RANKS = 10
 _ROUNDING, _FAR = 1e-9, 2.0
 
 
 class MixtureGradeModel(GradeModel):
-    """Average of the probabilities of several models, as where each of two rankers brings one.
+    """Weighted average of the probabilities of several models, for example of one model from each of two rankers.
 
     Parameters
     ----------
     models : sequence of grade models
-        `fit` learns clones of them and leaves these as they are. Models that are fitted already can
+        `fit` trains clones and leaves these unchanged. Models that are fitted already can
         be averaged without calling `fit`.
     weights : array of float, shape (len(models),), optional
         Not negative; equal by default. They need not sum to 1.
     max_grade : int, optional
-        Columns of zeros are added up to this grade; by default up to the widest model's.
+        Columns of zeros are added up to this grade; by default up to that of the widest model.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class MixtureGradeModel(GradeModel):
 
     See Also
     --------
-    average_probabilities : the same for models that look at different features.
+    average_probabilities : the same for models with different features.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class MixtureGradeModel(GradeModel):
         return int(self._fitted()[0].n_features_in_)
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return the weighted mean of the models' probabilities, shape (n, n_grades)."""
+        """Compute the weighted mean of the models' probabilities, shape (n, n_grades)."""
         check_is_fitted(self)
         self._check_max_grade()
         self._check_models()
@@ -108,33 +108,34 @@ class MixtureGradeModel(GradeModel):
         return True
 
     def _fitted(self) -> Sequence[Any]:
+        """Get the models fitted by `fit`, or the given models if they were fitted before."""
         return getattr(self, "models_", self.models)
 
     def _check_models(self) -> None:
+        """Raise InputError without any model or with invalid weights."""
         if len(self.models) == 0:
             raise InputError("a mixture needs at least one model")
         mixture_weights(self.weights, len(self.models))
 
     def _n_grades(self, widths: list[int]) -> int:
+        """Compute the number of columns from the models' numbers of grades and `max_grade`."""
         if self.max_grade is None:
             return max(widths)
         if max(widths) > self.max_grade + 1:
-            raise InputError(
-                f"a model of the mixture knows {max(widths)} grades, max_grade allows {self.max_grade + 1}"
-            )
+            raise InputError(f"a model of the mixture has {max(widths)} grades, max_grade allows {self.max_grade + 1}")
         return int(self.max_grade) + 1
 
 
 def learned_weights(probs: Sequence[ArrayLike], grades: ArrayLike, queries: ArrayLike) -> Floats:
-    """Learn the weights of a mixture from grades that its models did not learn from.
+    """Learn the weights of a mixture from grades that its models were not trained on.
 
-    They maximise Σ_x (1/n_x) Σ_i log Σ_j w_j p_j(y_i) + `PRIOR_QUERIES` Σ_j log w_j over queries x and their n_x rows:
-    the likelihood of a query by its mean row, and a prior that draws weights together.
+    They maximize Σ_x (1/n_x) Σ_i log Σ_j w_j p_j(y_i) + `PRIOR_QUERIES` Σ_j log w_j over queries x and their n_x rows:
+    the mean log-likelihood of each query's rows, and a prior that favours equal weights.
 
     Parameters
     ----------
     probs : sequence of arrays of float, each of shape (n, n_grades)
-        Of each model, out of fold, as `cross_fitted_probs` gives them.
+        Out-of-fold probabilities of each model, as from `cross_fitted_probs`.
     grades : array of int, shape (n,)
     queries : array, shape (n,)
         The query of every row, in any order.
@@ -142,12 +143,12 @@ def learned_weights(probs: Sequence[ArrayLike], grades: ArrayLike, queries: Arra
     Returns
     -------
     ndarray, shape (len(probs),)
-        Positive, with the sum 1.
+        Positive, with sum 1.
 
     Raises
     ------
     InputError
-        Where there is no model, arrays differ in length, or a grade is above the largest of a model.
+        If there is no model, arrays differ in length, or a grade is above the largest of a model.
 
     Examples
     --------
@@ -167,19 +168,19 @@ def learned_weights(probs: Sequence[ArrayLike], grades: ArrayLike, queries: Arra
 
 
 def worth_fitting(probs: Sequence[ArrayLike], weights: ArrayLike, grades: ArrayLike, queries: ArrayLike) -> list[int]:
-    """Return which models an estimate should be fitted to beside their mixture, the most telling first.
+    """Select the models to use as regressors in addition to their mixture, most useful first.
 
-    Each query is worth Σ_i d_i y_i over the first ten items in the order of the mixture's expectation, d = 1 / log₂(1 +
-    rank), and a model expects Σ_i d_i E_j[y_i]. Model after model is taken as long as the next lowers by `WORTH`, and
-    by two standard errors over the queries, the squared error of a regression on 1, the mixture and those taken, each
-    query left out in turn.
+    The value of a query is Σ_i d_i y_i over the first ten items in the order of the mixture's expected grade, with d =
+    1 / log₂(1 + rank); model j predicts Σ_i d_i E_j[y_i]. Forward selection minimizes the leave-one-query-out squared
+    error of a regression on 1, the mixture and the selected models. It stops when the next model lowers the error by
+    less than the share `WORTH`, or by less than two standard errors over the queries.
 
     Parameters
     ----------
     probs, grades, queries
         As in `learned_weights`.
     weights : array of float, shape (len(probs),)
-        Of the mixture.
+        Weights of the mixture.
     """
     known = as_grades(grades, np.shape(probs[0])[0], None)
     codes, n = as_query_codes(queries, known.size, "queries")
@@ -206,9 +207,9 @@ def worth_fitting(probs: Sequence[ArrayLike], weights: ArrayLike, grades: ArrayL
 
 
 def _likelihoods(probs: Sequence[ArrayLike], grades: ArrayLike, queries: ArrayLike) -> tuple[Floats, Floats]:
-    """Return p_j(y_i) (n, n_models), never 0, and 1/n_x of the query of each row."""
+    """Compute p_j(y_i), shape (n, n_models), at least `SMALLEST`, and 1/n_x for the query of each row."""
     if len(probs) == 0:
-        raise InputError("there is nothing to weigh: no model is given")
+        raise InputError("cannot learn weights: no model is given")
     matrices = [as_probabilities(p, f"the probabilities of model {j}") for j, p in enumerate(probs)]
     n_rows = matrices[0].shape[0]
     columns = []
@@ -222,7 +223,7 @@ def _likelihoods(probs: Sequence[ArrayLike], grades: ArrayLike, queries: ArrayLi
 
 
 def _left_out(columns: Sequence[Floats], values: Floats) -> Floats:
-    """Return (e_i / (1 − h_i))² of least squares: squared errors of leaving each out, h the leverages."""
+    """Compute leave-one-out squared errors of least squares, (e_i / (1 − h_i))², with the leverages h."""
     basis = np.linalg.svd(np.column_stack(columns), full_matrices=False)
     base = basis.U[:, basis.S / basis.S[0] > _ROUNDING]
     residuals, leverages = values - base @ (base.T @ values), (base**2).sum(axis=1)

@@ -1,4 +1,4 @@
-"""Ordered logit models: proportional odds and mord's two surrogates."""
+"""Ordered logit models: proportional odds and the two surrogate losses of mord."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from activeeval.core.grade_models.base import ThresholdModel
 from activeeval.core.types import Floats, Ints
 
 LOSSES = ("proportional-odds", "all-threshold", "immediate-threshold")
-# They leave 1e-7 in the probabilities on MQ2008, SciPy's own 1e-4; `max_iter` is the limit, not maxfun.
+# They leave errors of 1e-7 in the probabilities on MQ2008, SciPy's defaults 1e-4; `max_iter` is the limit, not maxfun.
 TOLERANCES = {"ftol": 1e-13, "gtol": 1e-8, "maxfun": 100_000}
-# Gaps of e^−30 to e^10: no limit to data (gaps are 1.0 on OHSUMED, 1.5 on MQ2008), they keep a long step finite.
+# Gaps of e^−30 to e^10: wider than any data (gaps are 1.0 on OHSUMED, 1.5 on MQ2008), they keep a long step finite.
 LOG_GAP_BOUNDS = (-30.0, 10.0)
-# Of the largest: columns that repeat one another have a curvature of rounding, which must not be inverted.
+# Relative to the largest: nearly collinear columns have a curvature of rounding error, which must not be inverted.
 SMALLEST_CURVATURE = 1e-10
 
 
 class OrderedLogitModel(ThresholdModel):
-    """Grade probabilities of a linear model.
+    """Grade probabilities by a linear model: the ordered logit.
 
-    It is the ordered logit p(y ≤ k) = σ(θ_k − wᵀx), with a Gaussian prior on w and increasing θ.
+    p(y ≤ k) = σ(θ_k − wᵀx), with a Gaussian prior on w and increasing θ.
 
     Parameters
     ----------
@@ -40,16 +40,16 @@ class OrderedLogitModel(ThresholdModel):
         "proportional-odds" maximises the posterior of the grades. The other two are mord's
         surrogates (Rennie and Srebro 2005): the sum of logistic losses over all thresholds
         (LogisticAT) or over the two next to the grade (LogisticIT). The thresholds of the last
-        are no quantiles: they may coincide, which gives a grade that occurs probability 0.
+        are no quantiles: they can coincide, which gives a grade that occurs probability 0.
     max_grade : int, optional
         Largest grade; by default the largest of the training data.
     max_iter : int
-        Iterations of L-BFGS-B at most.
+        Maximum number of iterations of L-BFGS-B.
 
     Attributes
     ----------
     coef_ : ndarray, shape (n_features + n_missing,)
-        w, of the standardised features and then of the missing-value columns.
+        w of the standardised features, then of the missing-value columns.
     thresholds_ : ndarray, shape (n_seen − 1,)
         θ, increasing.
     n_iter_ : int
@@ -57,12 +57,12 @@ class OrderedLogitModel(ThresholdModel):
     Warns
     -----
     ConvergenceWarning
-        Where `max_iter` did not suffice.
+        If `max_iter` iterations are not enough.
 
     Notes
     -----
-    Features are standardised inside. A missing value (NaN) becomes the feature's mean, and every
-    feature that misses values in the training data brings one more column, 1 where it is missing.
+    Features are standardised internally. A missing value (NaN) becomes the feature's mean, and every
+    feature with missing values in the training data adds a column that is 1 where it is missing.
 
     Examples
     --------
@@ -82,6 +82,7 @@ class OrderedLogitModel(ThresholdModel):
         self.max_iter = max_iter
 
     def _fit_thresholds(self, features: NDArray[Any], codes: Ints) -> None:
+        """Standardise the features, then fit weights and thresholds by the chosen loss; warn without convergence."""
         one_of(self.loss, LOSSES, "loss")
         if not (np.isfinite(self.alpha) and self.alpha >= 0):
             raise InputError(f"alpha must not be negative, got {self.alpha!r}")
@@ -101,22 +102,25 @@ class OrderedLogitModel(ThresholdModel):
             )
 
     def _cumulative(self, features: NDArray[Any]) -> Floats:
+        """Predict p(y ≤ the k-th seen grade), shape (n, n_seen − 1)."""
         scores = self._standardise(features) @ self.coef_
         return np.asarray(expit(self.thresholds_ - scores[:, None]), dtype=np.float64)
 
     def _learn_scaling(self, features: Floats) -> None:
-        held = ~np.isnan(features)
-        self.has_missing_ = ~held.all(axis=0)
-        n_held = np.maximum(held.sum(axis=0), 1)
-        means = np.where(held, features, 0.0).sum(axis=0) / n_held
-        variances = (np.where(held, features - means, 0.0) ** 2).sum(axis=0) / n_held
-        shares = 1 - held[:, self.has_missing_].mean(axis=0)
+        """Learn means and scales of the features and of the missing-value columns."""
+        is_known = ~np.isnan(features)
+        self.has_missing_ = ~is_known.all(axis=0)
+        n_known = np.maximum(is_known.sum(axis=0), 1)
+        means = np.where(is_known, features, 0.0).sum(axis=0) / n_known
+        variances = (np.where(is_known, features - means, 0.0) ** 2).sum(axis=0) / n_known
+        shares = 1 - is_known[:, self.has_missing_].mean(axis=0)
         self.means_ = np.concatenate((means, shares))
         spreads = np.sqrt(np.concatenate((variances, shares * (1 - shares))))
-        # A constant column misses its own mean by rounding; dividing by that would blow it up.
+        # The spread of a constant column is rounding error; division by it would amplify the error.
         self.scales_ = np.where(spreads > 1e-13 * np.abs(self.means_), spreads, 1.0)
 
     def _standardise(self, features: NDArray[Any]) -> Floats:
+        """Standardise features, fill missing values by means and append the missing-value columns."""
         missing = np.isnan(features)
         filled = np.where(missing, self.means_[: features.shape[1]], features)
         columns = np.hstack((filled, missing[:, self.has_missing_]))
@@ -124,15 +128,14 @@ class OrderedLogitModel(ThresholdModel):
 
 
 def proportional_odds_loss(params: Floats, Z: Floats, codes: Ints, alpha: float) -> tuple[float, Floats]:
-    """Return the negative log posterior per row and its gradient.
+    """Compute the negative log posterior per row and its gradient.
 
     With a = θ_y − wᵀx and b = θ_{y−1} − wᵀx (θ_{−1} = −∞, the last θ = +∞),
 
         −log(σ(a) − σ(b)) = log(1 + e^{−a}) + log(1 + e^{b}) − log(1 − e^{−(a − b)}),
 
-    and a − b is the gap θ_y − θ_{y−1}, the same for every item of a grade: nothing is subtracted
-    that could cancel. The first two terms are the immediate-threshold loss; the third is what it
-    lacks to be a likelihood.
+    and a − b is the gap θ_y − θ_{y−1}, the same for every item of a grade: there is no cancellation.
+    The first two terms are the immediate-threshold loss; the third makes it a likelihood.
 
     Parameters
     ----------
@@ -154,9 +157,9 @@ def proportional_odds_loss(params: Floats, Z: Floats, codes: Ints, alpha: float)
     loss -= counts[1:-1] @ np.log(-np.expm1(-gaps))
     pull_up, pull_down = expit(-above), expit(below)
     slope = np.bincount(codes, pull_down)[1:] - np.bincount(codes, pull_up)[:-1]
-    from_here = np.cumsum(slope[::-1])[::-1]
-    of_gaps = (from_here[1:] + counts[1:-1] * np.exp(-gaps) / np.expm1(-gaps)) * gaps
-    gradient = np.concatenate((Z.T @ (pull_up - pull_down) + alpha * w, from_here[:1], of_gaps))
+    suffix_sums = np.cumsum(slope[::-1])[::-1]
+    of_gaps = (suffix_sums[1:] + counts[1:-1] * np.exp(-gaps) / np.expm1(-gaps)) * gaps
+    gradient = np.concatenate((Z.T @ (pull_up - pull_down) + alpha * w, suffix_sums[:1], of_gaps))
     return float(loss + 0.5 * alpha * (w @ w)) / n, gradient / n
 
 
@@ -183,8 +186,8 @@ def fit_mord(Z: Floats, codes: Ints, alpha: float, max_iter: int, loss: str) -> 
     weights = np.ones(distance.shape) if loss == "all-threshold" else np.isin(distance, (-1, 0)).astype(np.float64)
     arguments = (Z, codes, alpha, theta.size + 1, weights, np.tri(theta.size), None)
 
-    # mord's own fit hands L-BFGS-B the option `disp`, which SciPy 1.16 deprecates and 1.18 drops:
-    # its loss and gradient are minimised here instead, which no version of SciPy minds.
+    # mord's own fit passes the option `disp` to L-BFGS-B, which SciPy 1.16 deprecates and 1.18 removes:
+    # its loss and gradient are minimised here instead, with any version of SciPy.
     def loss_and_gradient(params: Floats) -> tuple[float, Floats]:
         return obj_margin(params, *arguments) / n, grad_margin(params, *arguments) / n
 
@@ -199,7 +202,7 @@ def _minimise(
     whitening: Floats,
     max_iter: int,
 ) -> OptimizeResult:
-    """Minimise over (w, the rest) from w = 0 and `start`, stepping in v with w = whitening · v."""
+    """Minimise over (w, other parameters) from w = 0 and `start`, with steps in v, w = whitening · v."""
     n_features = whitening.shape[0]
 
     def in_white(params: Floats) -> tuple[float, Floats]:
@@ -219,7 +222,7 @@ def _minimise(
 
 
 def _whitening(Z: Floats, alpha: float) -> Floats:
-    """Return (ZᵀZ/4n + α/n)^(−1/2): features that nearly repeat one another would take L-BFGS thousands of steps."""
+    """Compute (ZᵀZ/4n + α/n)^(−1/2): without it, nearly collinear features cost L-BFGS thousands of steps."""
     n = Z.shape[0]
     curvatures, directions = np.linalg.eigh(Z.T @ Z / (4 * n) + alpha / n * np.eye(Z.shape[1]))
     floored = np.maximum(curvatures, SMALLEST_CURVATURE * max(curvatures[-1], 1.0))
@@ -227,9 +230,11 @@ def _whitening(Z: Floats, alpha: float) -> Floats:
 
 
 def _thresholds(params: Floats) -> Floats:
+    """Compute θ from θ_0 and the logarithms of the gaps."""
     return np.asarray(np.cumsum(np.concatenate((params[:1], np.exp(params[1:])))), dtype=np.float64)
 
 
 def _first_thresholds(codes: Ints) -> Floats:
+    """Compute the thresholds of a model without features, from the grade frequencies."""
     shares = np.cumsum(np.bincount(codes))[:-1] / codes.size
     return np.asarray(logit(shares), dtype=np.float64)

@@ -13,11 +13,11 @@ from activeeval.core.pool import whole_grades
 from activeeval.core.types import Floats, Ints
 
 SMALLEST = float(np.finfo(np.float64).eps)
-"""Probabilities are raised to this before a logarithm is taken, as scikit-learn's log_loss does."""
+"""Lower bound of probabilities before a logarithm, as in scikit-learn's log_loss."""
 
 
 def expected_grade(probs: ArrayLike) -> Floats:
-    """Return the expected grade Σ_k k·p(y = k), the score by which a grade model ranks.
+    """Compute the expected grade Σ_k k·p(y = k), the score by which a grade model ranks.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def expected_grade(probs: ArrayLike) -> Floats:
 
 
 def log_loss(probs: ArrayLike, y: ArrayLike) -> float:
-    """Return how badly probabilities predict grades: the mean of −log p(y), a p(y) below 2.2e-16 counting as that.
+    """Compute the mean of −log p(y) over observed grades y, in nats; p(y) is raised to at least 2.2e-16.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def log_loss(probs: ArrayLike, y: ArrayLike) -> float:
     Raises
     ------
     InputError
-        Where a row is no probability distribution or a grade has no column.
+        If a row is not a probability distribution or a grade has no column.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def log_loss(probs: ArrayLike, y: ArrayLike) -> float:
 
 
 def average_probabilities(probs: Sequence[ArrayLike], weights: ArrayLike | None = None) -> Floats:
-    """Average several models' probabilities of the same items; narrow matrices get columns of zeros.
+    """Average several models' probabilities of the same items; missing grades have probability 0.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def average_probabilities(probs: Sequence[ArrayLike], weights: ArrayLike | None 
     array([[0.5 , 0.25, 0.25]])
     """
     if len(probs) == 0:
-        raise InputError("there is nothing to average: no model is given")
+        raise InputError("cannot average probabilities: no model is given")
     matrices = [as_probabilities(p, f"the probabilities of model {i}") for i, p in enumerate(probs)]
     shares = mixture_weights(weights, len(matrices))
     n_rows = matrices[0].shape[0]
@@ -92,7 +92,7 @@ def average_probabilities(probs: Sequence[ArrayLike], weights: ArrayLike | None 
 
 
 def mixture_weights(weights: ArrayLike | None, n_models: int) -> Floats:
-    """Return the weights of a mixture, summing to 1."""
+    """Check the weights of a mixture and scale them to sum 1; None gives equal weights."""
     if weights is None:
         return np.full(n_models, 1.0 / n_models)
     values = np.asarray(weights, dtype=np.float64)
@@ -104,12 +104,12 @@ def mixture_weights(weights: ArrayLike | None, n_models: int) -> Floats:
 
 
 def as_features(X: Any, what: str = "X") -> NDArray[Any]:
-    """Return a dense matrix of floats, float32 kept as it is; NaN may stand for a missing value.
+    """Convert to a dense matrix of floats, without conversion of float32; NaN is allowed as a missing value.
 
     Raises
     ------
     InputError
-        Where it is no matrix of numbers or holds an infinite value; names row and column.
+        If it is not a matrix of numbers or contains an infinite value; names row and column.
     """
     if hasattr(X, "toarray"):
         raise InputError(f"{what} is a sparse matrix, dense values are expected: pass {what}.toarray()")
@@ -123,7 +123,7 @@ def as_features(X: Any, what: str = "X") -> NDArray[Any]:
         raise InputError(f"{what} must have shape (n, n_features), got {matrix.shape}. Reshape your data")
     if matrix.shape[1] == 0:
         raise InputError(f"{what} has 0 feature(s) (shape={matrix.shape}) while a minimum of 1 is required.")
-    # The extremes show an infinity without a mask of the matrix's size.
+    # The extremes reveal an infinity without a mask of the matrix's size.
     if matrix.size and np.isinf((np.fmin.reduce(matrix, axis=None), np.fmax.reduce(matrix, axis=None))).any():
         row, column = np.argwhere(np.isinf(matrix))[0]
         raise InputError(f"{what} must be finite or NaN, got {matrix[row, column]} at row {row}, column {column}")
@@ -131,12 +131,12 @@ def as_features(X: Any, what: str = "X") -> NDArray[Any]:
 
 
 def as_grades(y: ArrayLike, n_rows: int, max_grade: int | None, what: str = "y") -> Ints:
-    """Return training grades as whole numbers, or say what is wrong with them.
+    """Check training grades and convert them to whole numbers.
 
     Raises
     ------
     InputError
-        On a wrong length, a fractional or negative grade, a grade above `max_grade`.
+        If the length is wrong, or a grade is fractional, negative, or above `max_grade`.
     """
     values = np.asarray(y)
     if values.shape != (n_rows,):
@@ -155,12 +155,12 @@ def as_grades(y: ArrayLike, n_rows: int, max_grade: int | None, what: str = "y")
 
 
 def as_query_codes(query_ids: ArrayLike, n_rows: int, what: str) -> tuple[Ints, int]:
-    """Return the queries of the rows as numbers from 0, and how many there are.
+    """Number the distinct queries of the rows from 0; return the number of each row's query and their count.
 
     Raises
     ------
     InputError
-        Where they are not one id for each row, all text or all numbers.
+        If there is not one id per row, or ids are neither all text nor all numbers.
     """
     of_row = np.asarray(query_ids)
     if of_row.shape != (n_rows,):
@@ -173,12 +173,12 @@ def as_query_codes(query_ids: ArrayLike, n_rows: int, what: str) -> tuple[Ints, 
 
 
 def as_probabilities(probs: ArrayLike, what: str) -> Floats:
-    """Return rows of probabilities as given, or name the first row that is none.
+    """Check that rows are probabilities; raise with the first row that is not.
 
     Raises
     ------
     InputError
-        On a negative or missing value, or a row that misses 1 by more than 1e-6.
+        If a value is negative or missing, or the sum of a row differs from 1 by more than 1e-6.
     """
     matrix = np.asarray(as_features(probs, what), dtype=np.float64)
     bad = np.flatnonzero(~((matrix >= 0).all(axis=1) & (np.abs(matrix.sum(axis=1) - 1) <= 1e-6)))
@@ -195,10 +195,10 @@ def as_probabilities(probs: ArrayLike, what: str) -> Floats:
 
 
 def from_cumulative(cumulative: Floats) -> Floats:
-    """Turn p(y ≤ k), k = 0 … K−2, into p(y = k), k = 0 … K−1.
+    """Convert p(y ≤ k), k = 0 … K−2, to p(y = k), k = 0 … K−1.
 
-    Rows that cross are rearranged, that is sorted: of all ways to make an estimated distribution
-    function monotone this one never moves it away from the true one, in any L_p norm
+    Rows that are not increasing are rearranged (sorted): this makes an estimated distribution function monotone and
+    never increases its distance from the true one, in any L_p norm
     (Chernozhukov, Fernández-Val and Galichon 2009).
     """
     ordered = np.sort(np.clip(cumulative, 0.0, 1.0), axis=1)

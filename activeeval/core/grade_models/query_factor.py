@@ -1,22 +1,22 @@
-"""One latent factor per query: queries are easy or hard as a whole, so their grades are not independent.
+"""A latent factor per query: some queries have higher grades overall, so their grades are not independent.
 
 A grade model p(y | z) treats the items of a query as independent. The factor u ~ N(0, 1) of a query
-moves all of them together,
+shifts all of them together,
 
     logit p(y ≤ k | z, u) = c (a · logit p(y ≤ k | z) − b) − σ u,      c = sqrt(1 + 0.346 σ²),     (1)
 
 and given u grades are independent again. c keeps the marginal ∫ p(y ≤ k | z, u) φ(u) du within 0.011
 of the curve with logit a · logit p(y ≤ k | z) − b (0.346 = (16√3 / 15π)² is the logistic-normal
-constant). u is integrated by Gauss–Hermite quadrature with nodes u_j and weights ω_j; the nodes are
-the model, so that every expectation is a finite sum of programs for independent grades.
+constant). u is integrated by Gauss–Hermite quadrature with nodes u_j and weights ω_j. The nodes define
+the model, so that every expectation is a finite sum of computations for independent grades.
 
 For a query with judged items i the likelihood is Σ_j ω_j Π_i p(y_i | u_j). With l_k = logit p(y ≤ k | z),
 η_k the right-hand side of (1) and s the logistic function, p(y = k | u) = s(η_k) − s(η_{k−1}) and
 
     log p(y = k | u) = log s(η_k) + log s(−η_{k−1}) + log(1 − exp(−c a (l_k − l_{k−1}))),           (2)
 
-where nothing cancels. The last term knows neither u nor b; the first is 0 for the largest grade, the
-second for grade 0. So a query's likelihood is a product of logistic terms, one or two an item.
+without cancellation. The last term does not depend on u or b; the first is 0 for the largest grade, the
+second for grade 0. So a query's likelihood is a product of logistic terms, one or two per item.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ from activeeval.core.grade_models.probabilities import as_grades, as_probabiliti
 from activeeval.core.types import Floats, Ints
 
 N_NODES = 9
-"""Nine nodes miss the integral by 5e-4 at σ = 2 and by 4e-3 at σ = 3."""
+"""Nine nodes integrate with an error of 5e-4 at σ = 2 and of 4e-3 at σ = 3."""
 
 SIGMA_BOUNDS = (0.0, 3.0)
-"""As far as nine nodes carry; a forest on MQ2008 has a factor of 1.4, on OHSUMED of .66."""
+"""Range in which nine nodes are accurate; a forest has σ = 1.4 on MQ2008 and .66 on OHSUMED."""
 
 SLOPE_BOUNDS = (0.05, 10.0)
 SHIFT_BOUNDS = (-10.0, 10.0)
-"""No limit to data (slopes of .9 to 1 and shifts below .3 there): they keep the search finite where grades separate."""
+"""Wider than any data (slopes of .9 to 1, shifts below .3): the bounds keep the search finite for separable grades."""
 
 SMOOTHING = 1e-4
-"""Added to every probability before a logit is taken: a forest's 0 is not certain, it means "few of my leaves".
+"""Added to every probability before a logit: a forest's 0 is not certain, it means few leaves with the grade.
 
-One in a thousand of a forest's positive probabilities lies below 1.8e-4 on MQ2008. Between 1e-2 and 1e-8 the
-held-out log-likelihood moves by .0024 nats an item there, by .0002 on OHSUMED.
+One in a thousand of a forest's positive probabilities is below 1.8e-4 on MQ2008. Between 1e-2 and 1e-8 the
+held-out log-likelihood changes by .0024 nats per item there, and by .0002 on OHSUMED.
 """
 
 _LOGISTIC_NORMAL = 0.346
-# Long queries make the likelihood uneven in σ, as nine nodes are then too far apart: of starts .1, .3, 1, 2 and 2.9 on
-# OHSUMED (140 items a query) this one ended highest; on MQ2008 (20 items) all end alike.
+# Long queries make the likelihood rough in σ, as nine nodes are then too far apart: of starts .1, .3, 1, 2 and 2.9 on
+# OHSUMED (140 items per query) this one ended highest; on MQ2008 (20 items) all end at the same value.
 _FIRST_SIGMA = 1.0
-# The likelihood is even in σ, so that its slope is 0 at σ = 0: a search must not step there.
+# The likelihood is an even function of σ, with slope 0 at σ = 0, where a search would stop.
 _LEAST_FITTED_SIGMA = 0.05
 _BLOCK_ROWS = 4096  # fits a cache: blocks of 256 rows take five times as long, all rows at once up to 2.5 times
 _TOLERANCES = {"ftol": 1e-13, "gtol": 1e-8, "maxiter": 1000}
@@ -62,23 +62,21 @@ _TOLERANCES = {"ftol": 1e-13, "gtol": 1e-8, "maxiter": 1000}
 
 @dataclass(frozen=True, slots=True)
 class QueryFactor:
-    """How much queries are easy or hard as a whole: it ties the grades of a query, which a grade model does not.
-
-    A latent factor per query on top of a grade model, equation (1) of the module.
+    """Latent factor per query on top of a grade model, equation (1) of the module; correlates the grades of a query.
 
     Parameters
     ----------
     sigma : float
-        σ, from 0 (independent grades) to 3: how much queries differ as a whole, in logits.
+        σ, from 0 (independent grades) to 3: standard deviation between queries, in logits.
     slope : float
-        a > 0; below 1 the grade model is overconfident.
+        a > 0; below 1 if the grade model is overconfident.
     shift : float
-        b; positive means higher grades than the grade model says.
+        b; positive means higher grades than the grade model predicts.
     log_likelihood, log_likelihood_without : float
-        Of the fitted rows in nats, with the factor and of the grade model itself (σ = 0, a = 1,
-        b = 0), both of smoothed probabilities; NaN where the factor was not fitted.
+        Log-likelihood of the fitted rows in nats, with the factor and of the grade model itself (σ = 0,
+        a = 1, b = 0), both of smoothed probabilities; NaN if the factor was not fitted.
     n_items, n_queries : int
-        What it was fitted on.
+        Numbers of items and queries in the fit.
 
     Examples
     --------
@@ -108,27 +106,27 @@ class QueryFactor:
 
     @classmethod
     def fit(cls, probs: ArrayLike, grades: ArrayLike, queries: ArrayLike) -> Self:
-        """Find σ, a and b by maximum marginal likelihood on judged items.
+        """Estimate σ, a and b by maximum marginal likelihood on judged items.
 
         Parameters
         ----------
         probs : array of float, shape (n, n_grades)
-            Of a model that was not trained on these rows, as `cross_fitted_probs` gives: on its own
+            From a model that was not trained on these rows, as `cross_fitted_probs` gives: on its own
             training rows a forest is far too confident.
         grades : array of int, shape (n,)
-            From 0; rows that are not judged must be left out.
+            From 0; leave out unjudged rows.
         queries : array, shape (n,)
             The query of every row, in any order.
 
         Returns
         -------
         QueryFactor
-            With σ = 0 where no σ above 0 is more likely.
+            With σ = 0 if no σ above 0 is more likely.
 
         Raises
         ------
         InputError
-            Names the first row that is wrong; also on fewer than two queries or one grade only.
+            Names the first invalid row; also if there are fewer than two queries or only one grade.
         """
         matrix = _checked_probs(probs)
         whole = as_grades(grades, matrix.shape[0], matrix.shape[1] - 1)
@@ -147,32 +145,32 @@ class QueryFactor:
 
     @property
     def nodes(self) -> Floats:
-        """The values u_j of the factor, ascending, shape (n_nodes,); only 0 where σ = 0."""
+        """Values u_j of the factor, ascending, shape (n_nodes,); only 0 if σ = 0."""
         return _quadrature(self.sigma)[0]
 
     @property
     def node_weights(self) -> Floats:
-        """The probabilities ω_j of the nodes, shape (n_nodes,); they sum to 1."""
+        """Probabilities ω_j of the nodes, shape (n_nodes,); they sum to 1."""
         return _quadrature(self.sigma)[1]
 
     def node_probs(self, probs: ArrayLike) -> Floats:
-        """Return p(y = k | z, u_j) of every item given every node, in the order of `nodes`.
+        """Compute p(y = k | z, u_j) of every item given every node, in the order of `nodes`.
 
         Parameters
         ----------
         probs : array of float, shape (n_items, n_grades)
-            Of the grade model. Every probability is first raised by 1e-4 and the row scaled back to
-            a sum of 1, but where σ = 0, a = 1 and b = 0, which leaves them as they are.
+            From the grade model. 1e-4 is added to every probability and the rows are rescaled to sum 1, unless
+            σ = 0, a = 1 and b = 0, where they are not changed.
 
         Returns
         -------
         ndarray, shape (n_nodes, n_items, n_grades)
-            Rows sum to 1; 9 nodes, or 1 where σ = 0.
+            Rows sum to 1; 9 nodes, or 1 if σ = 0.
 
         Raises
         ------
         InputError
-            Names the first row that is no probability distribution.
+            If a row is not a probability distribution; names the first.
         """
         matrix = _checked_probs(probs)
         if (self.sigma, self.slope, self.shift) == (0.0, 1.0, 0.0):
@@ -191,7 +189,7 @@ class QueryFactor:
 
 @dataclass(frozen=True, slots=True)
 class _Terms:
-    """The logistic terms log s(sign · η) of equation (2), by query, and what does not depend on u."""
+    """The logistic terms log s(sign · η) of equation (2), sorted by query, and the gaps of the term without u."""
 
     logits: Floats
     signs: Floats
@@ -200,6 +198,7 @@ class _Terms:
 
     @classmethod
     def of(cls, probs: Floats, grades: Ints, codes: Ints) -> Self:
+        """Collect the terms of judged items; `codes` are the queries' numbers, shape (n,)."""
         logits = _cumulative_logits(probs)
         top = logits.shape[1]
         below, above = np.flatnonzero(grades < top), np.flatnonzero(grades > 0)
@@ -215,7 +214,7 @@ class _Terms:
         )
 
     def log_likelihood(self, params: Floats, nodes: Floats, weights: Floats) -> tuple[float, Floats]:
-        """Return the marginal log-likelihood of (σ, a, b) and its gradient."""
+        """Compute the marginal log-likelihood of (σ, a, b) and its gradient."""
         sigma, slope, shift = params
         stretch = np.sqrt(1 + _LOGISTIC_NORMAL * sigma**2)
         per_sigma = _LOGISTIC_NORMAL * sigma / stretch
@@ -242,7 +241,7 @@ class _Terms:
 
 
 def _maximum(terms: _Terms, start: Floats, sigma_bounds: tuple[float, float]) -> tuple[Floats, float]:
-    """Return (σ, a, b) of the largest likelihood within bounds, and that."""
+    """Maximize the likelihood over (σ, a, b) within bounds; return them and the maximum."""
     nodes, weights = _quadrature(sigma_bounds[1])
 
     def loss(params: Floats) -> tuple[float, Floats]:
@@ -250,27 +249,27 @@ def _maximum(terms: _Terms, start: Floats, sigma_bounds: tuple[float, float]) ->
         return -value / terms.logits.size, -gradient / terms.logits.size
 
     bounds = [sigma_bounds, SLOPE_BOUNDS, SHIFT_BOUNDS]
-    from scipy.optimize import minimize  # who reads a sample fits no factor
+    from scipy.optimize import minimize  # imported here: reading a sample needs no fit
 
     solution = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=_TOLERANCES)
     return np.asarray(solution.x), -float(solution.fun) * terms.logits.size
 
 
 def _quadrature(sigma: float) -> tuple[Floats, Floats]:
-    """Return nodes and weights that integrate over u ~ N(0, 1); without a factor one node says all."""
+    """Compute nodes and weights to integrate over u ~ N(0, 1); one node if σ = 0."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(N_NODES if sigma > 0 else 1)
     return np.asarray(nodes, dtype=np.float64), np.asarray(weights / weights.sum(), dtype=np.float64)
 
 
 def _cumulative_logits(probs: Floats) -> Floats:
-    """Return logit p(y ≤ k), k = 0 … n_grades − 2, of smoothed rows; both tails are summed from their end."""
+    """Compute logit p(y ≤ k), k = 0 … n_grades − 2, of smoothed rows; each tail is summed from its end."""
     raised = probs + SMOOTHING
     lower, upper = np.cumsum(raised, axis=1), np.cumsum(raised[:, ::-1], axis=1)[:, ::-1]
     return np.asarray(np.log(lower[:, :-1] / upper[:, 1:]), dtype=np.float64)
 
 
 def _fill(rows: Floats, odds: Floats) -> None:
-    """Write p(y = k) of items from p(y > k) / p(y ≤ k), shape (n_grades − 1, n), without subtracting tails."""
+    """Write p(y = k) of items from p(y > k) / p(y ≤ k), shape (n_grades − 1, n), without cancellation."""
     lower = 1 / (1 + odds)
     rows[:, 0] = lower[0]
     rows[:, 1:-1] = ((odds[:-1] - odds[1:]) * lower[:-1] * lower[1:]).T
@@ -278,6 +277,7 @@ def _fill(rows: Floats, odds: Floats) -> None:
 
 
 def _checked_probs(probs: ArrayLike) -> Floats:
+    """Check that rows are probabilities of at least two grades."""
     matrix = as_probabilities(probs, "probs")
     if matrix.shape[1] < 2:
         raise InputError("probs has one column, one for each of at least two grades is expected")
@@ -285,11 +285,11 @@ def _checked_probs(probs: ArrayLike) -> Floats:
 
 
 def codes_of_queries(queries: ArrayLike, n_rows: int, is_judged: NDArray[np.bool_] | None = None) -> tuple[Ints, int]:
-    """Return the queries of the rows as numbers from 0, and how many there are; −1 where none of its rows is judged."""
+    """Number the queries of the rows from 0 and count them; −1 and not counted if a query has no judged row."""
     codes, n_queries = as_query_codes(queries, n_rows, "queries")
     if is_judged is not None:
         counts = np.bincount(codes, is_judged, minlength=n_queries) > 0
         codes, n_queries = np.where(counts, np.cumsum(counts) - 1, -1)[codes], int(counts.sum())
     if n_queries < 2:
-        raise InputError(f"the rows belong to {n_queries} queries, at least two are needed to see how queries differ")
+        raise InputError(f"the rows belong to {n_queries} queries, a query factor needs at least two")
     return codes, n_queries

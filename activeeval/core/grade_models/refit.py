@@ -1,13 +1,13 @@
-"""What a sample's own labels teach of a model whose items fall into few kinds, query by query from other queries.
+"""Update of grade probabilities by a sample's own labels, cross-fitted over queries, for items of a few kinds.
 
-For a query of fold f the model of kind r is
+For a query of fold f the probabilities of kind r are
 
     p_r^(−f) = (c_rk^(−f) + w p_rk) / (c_r^(−f) + w),
 
-with the counts c of the labels of all other folds and w labels' worth of what it said before the sample. Folds are of
-queries, and follow from their ids alone: a query's own labels have no part in what is expected of it, so that an
-estimate with fixed probabilities is as unbiased as without. Folds by item would not be: the items of a query share one
-random number.
+with the counts c of the labels of all other folds and a prior weight of w labels for the probabilities before the
+sample. Folds consist of queries, and depend on their ids alone: a query's own labels do not affect its expected values,
+so that the estimate is as unbiased as with fixed probabilities. Folds of items would not ensure this, because the items
+of a query share one random number.
 """
 
 from __future__ import annotations
@@ -27,20 +27,21 @@ N_FOLDS = 5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValueRefit:
-    """The kinds of a pool's items, and what was expected of each.
+    """The kinds of a pool's items, and the expected grade distribution of each.
 
     Attributes
     ----------
     probs : ndarray, shape (n_items, n_grades)
-        Of every item before the sample.
+        Probabilities of every item before the sample.
     kinds : ndarray of int64, shape (n_items,)
-        Items of the same probabilities; of more than eleven of them ten bins by expected grade.
+        Items with the same probabilities have the same kind; if that gives more than eleven kinds, ten bins by
+        expected grade.
     expected : ndarray, shape (n_kinds, n_grades)
-        The mean probabilities of each kind.
+        Mean probabilities of each kind.
     folds : ndarray of int64, shape (n_items,)
-        Of each item's query.
+        Fold of each item's query.
     are_alike : bool
-        Whether all items of a kind have its probabilities.
+        True if all items of a kind have the same probabilities.
     """
 
     probs: Floats
@@ -51,7 +52,7 @@ class ValueRefit:
 
     @classmethod
     def of(cls, pool: QueryPool, grade_probs: ArrayLike) -> Self:
-        """Take the kinds of grade probabilities (n_items, n_grades).
+        """Derive the kinds from grade probabilities, shape (n_items, n_grades).
 
         Examples
         --------
@@ -74,7 +75,7 @@ class ValueRefit:
         return cls(probs, kinds, sums / np.bincount(kinds)[:, None], folds[pool.item_queries], are_alike)
 
     def after(self, items: Ints, grades: Ints) -> tuple[Floats, Ints]:
-        """Return probabilities once labels of some items are in, and which of their rows is each item's.
+        """Update the probabilities by labels of some items; return them, and the row of each item.
 
         Parameters
         ----------
@@ -83,7 +84,7 @@ class ValueRefit:
         Returns
         -------
         ndarray, shape (n_rows, n_grades), and ndarray of int64, shape (n_items,)
-            A row for each fold and kind where the items of a kind are alike, else one for each item.
+            One row for each fold and kind if the items of a kind are alike, else one for each item.
         """
         counts = np.zeros((N_FOLDS, *self.expected.shape))
         np.add.at(counts, (self.folds[items], self.kinds[items], grades), 1.0)

@@ -1,4 +1,4 @@
-"""Hyper-parameters by log-loss on held-out queries."""
+"""Tuning of a grade model's hyper-parameters by log-loss on held-out queries."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
 
 @dataclass(frozen=True, slots=True)
 class TuningRow:
-    """One candidate of a tuning: its parameters and its log-loss on the validation queries."""
+    """Parameters of a tuning candidate and their log-loss (nats) on the validation queries."""
 
     params: Mapping[str, Any]
     log_loss: float
@@ -37,14 +37,14 @@ def tune_grade_model(
     rng: np.random.Generator | int | None = None,
     validation_fraction: float = 0.5,
 ) -> Model:
-    """Choose a grade model's parameters on held-out queries and refit it on all rows, as the paper does.
+    """Choose a grade model's parameters on held-out queries and refit it on all rows, as in the paper.
 
-    Queries, not rows, are split: rows of one query share what makes it easy or hard.
+    The split is by query, not by row, because the rows of one query are correlated.
 
     Parameters
     ----------
     model : grade model
-        Stays as it is. A `random_state` of None is replaced by one draw from `rng`, the same for all
+        Not changed. A `random_state` of None is replaced by one number drawn from `rng`, the same for all
         candidates.
     grid : dict of parameter → values, or a sequence of such dicts
     X : array of float, shape (n, n_features)
@@ -52,20 +52,20 @@ def tune_grade_model(
     groups : array, shape (n,)
         The query of every row.
     rng : Generator, int or None
-        Of the split.
+        Seed of the split.
     validation_fraction : float
-        Share of the queries that validates; at least one query stays on either side.
+        Share of the queries used for validation; each side gets at least one query.
 
     Returns
     -------
     grade model
-        A fitted clone with the best parameters, the first where two tie; its attribute `tuning_`
+        A fitted clone with the best parameters, the first of two in a tie; its attribute `tuning_`
         holds a TuningRow for every candidate, in the grid's order.
 
     Raises
     ------
     InputError
-        On arrays of different lengths or fewer than two queries.
+        If the arrays differ in length or there are fewer than two queries.
     """
     random = np.random.default_rng(rng)
     features = as_features(X)
@@ -74,7 +74,7 @@ def tune_grade_model(
     candidate = clone(model)
     if "random_state" in candidate.get_params() and candidate.get_params()["random_state"] is None:
         candidate.set_params(random_state=int(random.integers(2**31)))
-    # The training half may lack the largest grade, which the validation half then could not score.
+    # The training part can lack the largest grade, which could then not be scored in the validation part.
     top = int(grades.max(initial=0)) if model.max_grade is None else model.max_grade
     rows = []
     for params in _candidates(grid):
@@ -87,6 +87,7 @@ def tune_grade_model(
 
 
 def _candidates(grid: Grid) -> list[dict[str, object]]:
+    """List the parameter combinations of a grid."""
     candidates = list(ParameterGrid(grid))
     if not candidates:
         raise InputError("the grid holds no candidate")
@@ -94,6 +95,7 @@ def _candidates(grid: Grid) -> list[dict[str, object]]:
 
 
 def _validation_rows(groups: ArrayLike, n_rows: int, fraction: float, random: np.random.Generator) -> NDArray[np.bool_]:
+    """Choose a random share of the queries for validation; return the mask of their rows."""
     queries = np.asarray(groups)
     if queries.shape != (n_rows,):
         raise InputError(f"groups must name the query of each of the {n_rows} rows of X, got shape {queries.shape}")

@@ -1,7 +1,7 @@
-"""A machine's grades as a model of people's: what to expect of an item of which a grader says r, without any label.
+"""A grader's grades as a model of people's: expected grades of people for each value of the grader, without labels.
 
 A grader's value r of an item becomes an interval of normal scores z, from Φ⁻¹(share below r) to Φ⁻¹(share up to r)
-among its values over the pool, and people's grade y follows z by a line with a noise of its own,
+among its values over the pool. People's grade y depends on z linearly, with independent noise,
 
     P(y ≤ k | z) = Φ((θ_k − ρ z) / √(1 − ρ²)),                                                              (1)
 
@@ -9,8 +9,8 @@ with θ_k from the marginal shares of people's grades. The mean of (1) over the 
 
     P(y ≤ k | r) = (Φ₂(θ_k, z_hi; ρ) − Φ₂(θ_k, z_lo; ρ)) / (share of r),                                    (2)
 
-keeps these marginals exactly, however few values there are: at the middle ranks of a grader of two values a share of
-.35 would become .339. Φ₂ is the normal distribution of two variables with correlation ρ.
+keeps these marginals exactly, for any number of values. (With (1) at the middle ranks of a grader with two values, a
+share of .35 would become .339.) Φ₂ is the normal distribution of two variables with correlation ρ.
 """
 
 from __future__ import annotations
@@ -26,23 +26,24 @@ from activeeval.core.errors import InputError
 from activeeval.core.types import Floats, Ints
 
 RHO = 0.4
-"""Correlation of normal scores, for judges of whom nothing is known; benchmarks/graders.py measures others."""
+"""Default correlation of normal scores, for unknown graders; benchmarks/graders.py measures others."""
 PLANNED_RHO = 0.7
-"""The same where it is planned whether to ask a judge, for which nobody has to be safe from bad ones. Of four language
-models on passages of 2021 (DCG@10, .002, .01 and .05 of a person's price; benchmarks/asking.py) what it advises is
-within 2 % of the least squared error in replays; `RHO` advised against three of them at .002, a fifth worse.
+"""Default correlation for planning whether to use a grader, where safety against bad graders is not required. Of four
+language models on passages of 2021 (DCG@10, at .002, .01 and .05 of a person's price; benchmarks/asking.py), its advice
+is within 2 % of the least squared error in replays; `RHO` advised against three of them at .002, with a fifth more
+error.
 """
 PRIOR_LABELS = 8.0
-"""Labels that (2) is worth for each value of a grader beside people's grades of items with that value."""
+"""Prior weight of (2) for each value of a grader, in labels, relative to people's grades of items with that value."""
 MOST_VALUES = 10
-"""Values of more kinds, scores, are taken together in as many bins of about equal counts."""
+"""Largest number of distinct values; more values (scores) are grouped into this many bins of about equal counts."""
 CUMULATIVE_SHARES = ((0.0, 0.25, 0.5, 0.75, 1.0), (0.0, 0.35, 0.65, 0.85, 1.0))
-"""Share of items of the lowest grades, by the part of the scale that they are: .35, .30, .20 and .15 of four grades,
-about what TREC's judges gave to pools of passages; between these points on a line."""
+"""Cumulative share of items by position on the scale, interpolated linearly: .35, .30, .20 and .15 for four grades,
+about as TREC's judges graded pools of passages."""
 
 
 def default_shares(n_grades: int) -> Floats:
-    """Return the shares of people's grades where nothing tells them, shape (n_grades,).
+    """Compute default shares of people's grades for use without data, shape (n_grades,).
 
     Examples
     --------
@@ -54,14 +55,14 @@ def default_shares(n_grades: int) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValueTable:
-    """The kinds of values that a grader gives, and what people's grades are expected to be at each.
+    """The distinct values of a grader, and the expected distribution of people's grades for each.
 
     Attributes
     ----------
     codes : ndarray of int64, shape (n,)
-        Which kind each value is, ascending; the last one where it is missing.
+        Code of each value, ascending with the value; the last code if it is missing.
     probs : ndarray, shape (n_kinds + 1, n_grades)
-        P(y = k | r) by (2); in the last row, of missing values, the marginal shares.
+        P(y = k | r) by (2); the last row, for missing values, holds the marginal shares.
     """
 
     codes: Ints
@@ -69,19 +70,19 @@ class ValueTable:
 
     @classmethod
     def of(cls, values: ArrayLike, shares: ArrayLike, rho: float = RHO) -> Self:
-        """Make the table of a grader's values.
+        """Build the table of a grader's values.
 
         Parameters
         ----------
         values : array of float, shape (n,)
-            On any scale that rises with relevance; NaN where it is missing.
+            On any scale that increases with relevance; NaN if missing.
         shares : array of float, shape (n_grades,)
-            Of people's grades among items of which there is a value.
+            Shares of people's grades among items with a value.
 
         Raises
         ------
         InputError
-            Where every value is missing.
+            If every value is missing.
 
         Examples
         --------
@@ -97,7 +98,7 @@ class ValueTable:
 
 
 def expected_grades(counts: ArrayLike, shares: ArrayLike, rho: float = RHO) -> Floats:
-    """Return P(y = k | r) of equation (2) for values with these counts, in ascending order; shape (n_kinds, n_grades).
+    """Compute P(y = k | r) by (2) for values with these counts, in ascending order, shape (n_kinds, n_grades).
 
     Examples
     --------
@@ -116,19 +117,19 @@ def expected_grades(counts: ArrayLike, shares: ArrayLike, rho: float = RHO) -> F
 
 
 def imagined_probs(probs: ArrayLike, ranks: ArrayLike, rho: float = RHO) -> Floats:
-    """Return what would be expected of items once a grader that nobody has asked has given its values.
+    """Simulate the grade probabilities of items after a hypothetical grader has given its values.
 
-    (2) for each item, with its own thresholds in place of the pool's: the mean over what the grader may say is
-    ``probs``, whatever model these come from.
+    Applies (2) to each item, with the item's own thresholds in place of the pool's. The mean over the grader's possible
+    values equals ``probs``, for any model.
 
     Parameters
     ----------
     probs : array of float, shape (n_items, n_grades)
-        What is believed without it.
+        Probabilities without the grader.
     ranks : array of float, shape (n_items,)
-        What it says, as the share of items below, in [0, 1); one of `MOST_VALUES` bins counts.
+        The grader's values as the share of items below, in [0, 1); only the bin among `MOST_VALUES` matters.
     rho : float
-        Correlation of normal scores, given what is believed.
+        Correlation of normal scores, given the probabilities.
 
     Examples
     --------
@@ -145,9 +146,9 @@ def imagined_probs(probs: ArrayLike, ranks: ArrayLike, rho: float = RHO) -> Floa
 
 
 def bivariate_normal(h: ArrayLike, k: ArrayLike, rho: float) -> Floats:
-    """Return Φ₂(h, k; ρ), the probability that two normal variables of correlation ρ lie below h and k.
+    """Compute Φ₂(h, k; ρ), the probability that two normal variables with correlation ρ are below h and k.
 
-    By Owen's T function (Owen 1956); infinite h and k are limits.
+    Uses Owen's T function (Owen 1956); h and k can be infinite.
 
     Examples
     --------
@@ -158,12 +159,12 @@ def bivariate_normal(h: ArrayLike, k: ArrayLike, rho: float) -> Floats:
     is_finite = np.isfinite(x) & np.isfinite(y)
     a, b = np.where(is_finite, x, 1.0), np.where(is_finite, y, 1.0)
     root = np.sqrt(1 - rho**2)
-    with np.errstate(all="ignore"):  # ratios of tiny numbers may be infinite too
+    with np.errstate(all="ignore"):  # ratios of tiny numbers can overflow
         # at 0 the ratio is infinite with the sign of its numerator, and T(0, ± ∞) = ± 1/4
         of_a = owens_t(a, np.where(a == 0, np.copysign(np.inf, b), (b / a - rho) / root))
         of_b = owens_t(b, np.where(b == 0, np.copysign(np.inf, a), (a / b - rho) / root))
     both_zero = (a == 0) & (b == 0)
-    signs = np.sign(a) * np.sign(b)  # of the numbers: their product may be too small for one
+    signs = np.sign(a) * np.sign(b)  # not the sign of the product, which can underflow to 0
     opposite = (signs < 0) | ((signs == 0) & (a + b < 0))
     inside = 0.5 * (ndtr(a) + ndtr(b) - opposite) - of_a - of_b
     inside = np.where(both_zero, 0.25 + np.arcsin(rho) / (2 * np.pi), inside)
@@ -171,7 +172,7 @@ def bivariate_normal(h: ArrayLike, k: ArrayLike, rho: float) -> Floats:
 
 
 def posterior(counts: Floats, expected: Floats, prior_labels: float = PRIOR_LABELS) -> Floats:
-    """Return (c_rk + w P⁰_rk) / (c_r + w), of the shape of ``counts`` (…, n_kinds, n_grades).
+    """Combine counts with prior probabilities: (c_rk + w P⁰_rk) / (c_r + w), shape (…, n_kinds, n_grades).
 
     Examples
     --------
@@ -183,28 +184,28 @@ def posterior(counts: Floats, expected: Floats, prior_labels: float = PRIOR_LABE
 
 
 def _kinds(values: Floats) -> tuple[Ints, int]:
-    """Return the kind of each value, ascending, and how many kinds there are; missing ones are one more."""
-    is_there = ~np.isnan(values)
-    if not is_there.any():
-        raise InputError("every value of the grader is missing: there is nothing to go by")
-    distinct, counts = np.unique(values[is_there], return_counts=True)
+    """Code the values in ascending order, missing ones last; return the codes and the number of other codes."""
+    is_known = ~np.isnan(values)
+    if not is_known.any():
+        raise InputError("every value of the grader is missing, expected at least one")
+    distinct, counts = np.unique(values[is_known], return_counts=True)
     kind_of = np.arange(distinct.size)
     if distinct.size > MOST_VALUES:
         middle = (np.cumsum(counts) - counts / 2) / counts.sum()
         kind_of = np.unique((middle * MOST_VALUES).astype(np.int64), return_inverse=True)[1]
     n_kinds = int(kind_of[-1]) + 1
     codes = np.full(values.size, n_kinds, dtype=np.int64)
-    codes[is_there] = kind_of[np.searchsorted(distinct, values[is_there])]
+    codes[is_known] = kind_of[np.searchsorted(distinct, values[is_known])]
     return codes, n_kinds
 
 
 def _scores_of_rows(cumulative: Floats) -> Floats:
-    """Return normal scores of cumulative shares by row; the last of a row is 1 whatever rounding says."""
+    """Compute normal scores of cumulative shares by row; the last of each row is set to 1 against rounding errors."""
     clipped = np.clip(cumulative, 0.0, 1.0)
     clipped[:, -1] = 1.0
     return np.asarray(ndtri(clipped))
 
 
 def _scores(cumulative: Floats) -> Floats:
-    """Return normal scores of cumulative shares; the last one is 1 whatever rounding says."""
+    """Compute normal scores of cumulative shares; the last share is set to 1 against rounding errors."""
     return np.asarray(ndtri(np.append(np.clip(cumulative[:-1], 0.0, 1.0), 1.0)))

@@ -1,4 +1,4 @@
-"""What judges say of items: judgments of any form, what several of them count as, how far judges agree."""
+"""Judgments of all forms, the combination of several judgments of an item, and agreement between judges."""
 
 from activeeval.core.lazily import attached, homes_of
 

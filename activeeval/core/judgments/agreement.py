@@ -1,7 +1,8 @@
-"""How far judges agree: on which of two items is better, and on grades; with intervals by the bootstrap over queries.
+"""Agreement between judges on preferences and on grades, with intervals by the bootstrap over queries.
 
-The tables are those of Niu, Guo, Lan and Cheng (SIGIR 2012): pairs of items over {A ≻ B, A ~ B, A ≺ B}, what one judge
-says against what another does. Theirs are normalised by column where the text says by row; here both have their name.
+The tables are those of Niu, Guo, Lan and Cheng (SIGIR 2012): for pairs of items, the answer of one judge in
+{A ≻ B, A ~ B, A ≺ B} against that of another. The paper's text says that rows are normalised, but its tables are
+normalised by column; here both forms have a name.
 """
 
 from __future__ import annotations
@@ -41,21 +42,21 @@ RELATIONS = ("A>B", "A~B", "A<B")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PreferenceAgreement:
-    """How far judges agree on which of two items is better.
+    """Agreement between judges on the better of two items.
 
     Attributes
     ----------
     judges : tuple of str
     n_queries : int
-        With a pair that two judges have in common.
+        Number of queries with a pair that two judges compared.
     confidence : float
-        Of the intervals.
+        Confidence level of the intervals.
     counts : ndarray of int64, shape (3, 3)
-        Rows are what a judge says, columns what another does, as `RELATIONS`.
+        Number of pairs by the answer of one judge (row) and of another (column), in the order of `RELATIONS`.
     overall : Coefficient
-        Share of the pairs on which both say the same.
+        Share of pairs with the same answer from both judges.
     strict : Coefficient
-        The same of pairs on which both prefer one.
+        The same, among pairs for which both judges prefer one item (no ties).
     """
 
     judges: tuple[str, ...]
@@ -67,26 +68,26 @@ class PreferenceAgreement:
 
     @property
     def by_row(self) -> Floats:
-        """P(column | row): what the second judge says, given the first; NaN in rows without a pair."""
+        """P(column | row): distribution of the second judge's answer given the first's; NaN in empty rows."""
         return _shares(self.counts, 1)
 
     @property
     def by_column(self) -> Floats:
-        """P(row | column): what the first judge says, given the second; NaN in columns without a pair."""
+        """P(row | column): distribution of the first judge's answer given the second's; NaN in empty columns."""
         return _shares(self.counts, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairAgreement:
-    """How far two judges agree on grades.
+    """Agreement between two judges on grades.
 
     Attributes
     ----------
     judges : tuple of str
     kappas : dict of str to Coefficient
-        Cohen's κ by its weights: none, linear, quadratic.
+        Cohen's κ by weights: none, linear, quadratic.
     difference : Coefficient
-        Mean of the first judge's grade less the second's.
+        Mean of the first judge's grade minus the second's.
     """
 
     judges: tuple[str, str]
@@ -96,27 +97,27 @@ class PairAgreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GradeAgreement:
-    """How far judges agree on grades.
+    """Agreement between judges on grades.
 
     Attributes
     ----------
     judges : tuple of str
     n_queries, n_items : int
-        With an item that several judges graded; how many such items.
+        Number of items graded by several judges, and of queries with such an item.
     n_alike : int
-        Items to which all who graded them gave one grade.
+        Number of items with the same grade from all their judges.
     common_grade : float
-        The commonest of the grades that are compared, the lowest of several; the base rate is its share.
+        Most frequent of the compared grades (the lowest if tied); the base rate is its share.
     confidence : float
-        Of the intervals.
+        Confidence level of the intervals.
     alphas : dict of str to Coefficient
         Krippendorff's α by metric.
     acs : dict of str to Coefficient
-        Gwet's AC1, of weights none, and AC2 by weights. How common each grade is rests on all items that were graded.
+        Gwet's AC1 (weights none) and AC2 by weights. Grade frequencies are estimated from all graded items.
     pairs : tuple of PairAgreement
-        Of every two judges with items in common.
+        One entry for every two judges with common items.
     preferences : PreferenceAgreement or None
-        Of the preferences that the grades imply; None where no query has two items in common.
+        Agreement on the preferences that the grades imply; None if no query has two common items.
     """
 
     judges: tuple[str, ...]
@@ -133,15 +134,15 @@ class GradeAgreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreements:
-    """How far judges agree on grades and on preferences.
+    """Agreement between judges on grades and on preferences.
 
     Attributes
     ----------
     grades : GradeAgreement or None
     preferences : PreferenceAgreement or None
-        None where nobody has judged anything of the kind, or too few have.
+        None if there are no judgments of the kind, or too few.
     problems : tuple of str
-        Why there is no answer of a kind of which there are judgments.
+        For each kind with judgments but without a result: the reason.
     """
 
     grades: GradeAgreement | None
@@ -152,12 +153,12 @@ class Agreements:
 def agreements(
     grades: CodedGrades, relations: Relations, confidence: float = 0.95, n_resamples: int = 1000, rng: Seed = None
 ) -> Agreements:
-    """Compare what judges say, grades and preferences each for themselves.
+    """Compute the agreement between judges, separately for grades and for preferences.
 
     Raises
     ------
     InputError
-        Where neither can be compared; says why.
+        If neither kind can be compared; gives the reasons.
     """
     problems: list[str] = []
     by_grades = by_preferences = None
@@ -170,19 +171,19 @@ def agreements(
     except InputError as problem:
         problems.append(f"preferences: {problem}")
     if by_grades is None and by_preferences is None:
-        raise InputError("; ".join(problems) or "there is no judge: agreement is of two or more")
+        raise InputError("; ".join(problems) or "there is no judge: agreement needs at least two")
     return Agreements(grades=by_grades, preferences=by_preferences, problems=tuple(problems))
 
 
 def preference_agreement(
     relations: Relations, confidence: float = 0.95, n_resamples: int = 1000, rng: Seed = None
 ) -> PreferenceAgreement:
-    """Compare what judges prefer.
+    """Compute the agreement between judges on preferences.
 
     Raises
     ------
     InputError
-        Where there is one judge alone, or no two have a pair in common.
+        If there is only one judge, or no two judges compared the same pair.
 
     Examples
     --------
@@ -201,6 +202,7 @@ def preference_agreement(
 def _preference_agreement(
     relations: Relations, confidence: float, n_resamples: int, rng: Seed
 ) -> PreferenceAgreement | None:
+    """Compute the agreement on preferences; None if no two judges compared the same pair."""
     tables = relations.tables()
     tables = tables[tables.sum(axis=(1, 2)) > 0]
     if not tables.size:
@@ -224,12 +226,12 @@ def _preference_agreement(
 def grade_agreement(
     grades: CodedGrades, confidence: float = 0.95, n_resamples: int = 1000, rng: Seed = None
 ) -> GradeAgreement:
-    """Compare the grades that judges gave, as grades and by the preferences they imply.
+    """Compute the agreement between judges on grades, and on the preferences that the grades imply.
 
     Raises
     ------
     InputError
-        Where there is one judge alone, or no two have an item in common.
+        If there is only one judge, or no two judges graded the same item.
     """
     _check_judges(grades.judges)
     shared = grades.shared()
@@ -246,13 +248,13 @@ def grade_agreement(
     is_alone = ~np.isin(grades.item, items)
     alone = np.bincount(np.searchsorted(values, grades.grade[is_alone]), minlength=values.size).astype(np.float64)
     by_grade = counts.sum(axis=0)
-    beside = items.size, raw_agreement(counts), float(by_grade.max() / by_grade.sum())
+    common_fields = items.size, raw_agreement(counts), float(by_grade.max() / by_grade.sum())
     alphas = {
-        metric: coefficient(_alpha(counts, query[first], values, metric), draws, confidence, *beside)
+        metric: coefficient(_alpha(counts, query[first], values, metric), draws, confidence, *common_fields)
         for metric in METRICS
     }
     acs = {
-        weights: coefficient(_ac(counts, query[first], values, weights, alone), draws, confidence, *beside)
+        weights: coefficient(_ac(counts, query[first], values, weights, alone), draws, confidence, *common_fields)
         for weights in WEIGHTS
     }
     return GradeAgreement(
@@ -272,7 +274,7 @@ def grade_agreement(
 def compare_agreement(
     first: PreferenceAgreement, second: PreferenceAgreement, *, strict: bool = False
 ) -> ChiSquared | None:
-    """Compare by χ² how often the judges of two methods say the same, of all pairs or of strict preferences alone."""
+    """Test by χ² whether the judges of two methods agree equally often, on all pairs or on strict preferences."""
     sides = []
     for agreement in (first, second):
         counts = agreement.counts[::2, ::2] if strict else agreement.counts
@@ -281,18 +283,22 @@ def compare_agreement(
 
 
 def _check_judges(judges: Sequence[str]) -> None:
+    """Raise InputError if there are fewer than two judges."""
     if len(judges) < 2:
-        held = f"there is one judge alone, {judges[0]!r}" if judges else "there is no judge"
-        raise InputError(f"{held}: agreement is of two or more")
+        problem = f"there is only one judge, {judges[0]!r}" if judges else "there is no judge"
+        raise InputError(f"{problem}: agreement needs at least two")
 
 
 def _shares(counts: Ints, axis: int) -> Floats:
+    """Divide a 3 × 3 table by its sums along an axis; NaN where the sum is 0."""
     sums = counts.sum(axis=axis, keepdims=True)
     shares: Floats = np.divide(counts, sums, out=np.full((3, 3), np.nan), where=sums > 0)
     return shares
 
 
 def _share_of(same: Ints, n: Ints) -> Statistic:
+    """Build the statistic Σ same / Σ n over queries, for given multiplicities of the queries."""
+
     def share(times: Floats) -> float | None:
         total = times @ n
         return float(times @ same / total) if total else None
@@ -301,10 +307,12 @@ def _share_of(same: Ints, n: Ints) -> Statistic:
 
 
 def _alpha(counts: Floats, query: Ints, values: Floats, metric: str) -> Statistic:
+    """Build Krippendorff's α as a function of the multiplicities of the queries."""
     return lambda times: alpha_of(coincidences(counts, times[query]), values, metric)
 
 
 def _ac(counts: Floats, query: Ints, values: Floats, weights: str, alone: Floats) -> Statistic:
+    """Build Gwet's AC as a function of the multiplicities of the queries."""
     return lambda times: ac_of(counts, values, weights, alone, times[query])
 
 
@@ -317,22 +325,23 @@ def _pairs(
     confidence: float,
     rng: np.random.Generator,
 ) -> list[PairAgreement]:
+    """Compute κ and the mean grade difference of every two judges with common items."""
     pairs = []
-    seed = int(rng.integers(1 << 62))  # two pairs who say the same have the same interval
+    seed = int(rng.integers(1 << 62))  # a common seed, so that two pairs with equal judgments have equal intervals
     for mine, theirs in every_two(grades.judge):
-        shared, here, there = np.intersect1d(grades.item[mine], grades.item[theirs], True, return_indices=True)
+        shared, *places = np.intersect1d(grades.item[mine], grades.item[theirs], True, return_indices=True)
         if not shared.size:
             continue
-        rows, columns = mine[here], theirs[there]
+        rows, columns = mine[places[0]], theirs[places[1]]
         first, second = code[rows], code[columns]
-        beside = compared(confusion(first, second, values.size))
+        common_fields = compared(confusion(first, second, values.size))
         kappas = {
-            weights: coefficient(_kappa(first, second, query[rows], values, weights), draws, confidence, *beside)
+            weights: coefficient(_kappa(first, second, query[rows], values, weights), draws, confidence, *common_fields)
             for weights in WEIGHTS
         }
         gaps = grades.grade[rows] - grades.grade[columns]
         value, low, high = mean_difference(gaps, query[rows], confidence, len(draws), np.random.default_rng(seed))
-        n, raw, base_rate = beside
+        n, raw, base_rate = common_fields
         difference = Coefficient(value=value, low=low, high=high, n=n, raw_agreement=raw, base_rate=base_rate)
         judges = grades.judges[grades.judge[mine[0]]], grades.judges[grades.judge[theirs[0]]]
         pairs.append(PairAgreement(judges=judges, kappas=kappas, difference=difference))
@@ -340,4 +349,5 @@ def _pairs(
 
 
 def _kappa(first: Ints, second: Ints, query: Ints, values: Floats, weights: str) -> Statistic:
+    """Build Cohen's κ as a function of the multiplicities of the queries."""
     return lambda times: kappa_of(confusion(first, second, values.size, times[query]), values, weights)

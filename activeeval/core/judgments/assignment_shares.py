@@ -1,4 +1,4 @@
-"""Items shared out among judges: each to as many of them as it needs, by query as far as that goes."""
+"""Assignment of items to judges: each item to as many judges as it needs, with few judges per query."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 
 class Item(NamedTuple):
-    """An item that waits for judges.
+    """An item that needs judges.
 
     Attributes
     ----------
     block : int
     query : str
     n_judges : int
-        How many of them are to judge it.
+        Number of judges to assign.
     barred : collection of str
-        Who is not to judge it, as whoever has done so.
+        Judges who must not receive it, for example because they have judged it.
     """
 
     block: int
@@ -27,16 +27,21 @@ class Item(NamedTuple):
 
 
 def shared_out(items: Sequence[Item], judges: Sequence[str]) -> list[list[str]]:
-    """Return the judges of each item.
+    """Assign judges to items.
 
-    The items of a block are cut into runs of equal length, one for each judge, in the order in which they come: where
-    that is by query a query is cut at the ends of a run alone. Whoever has the least so far comes first.
+    The items of a block are cut into runs of equal length, one per judge, in the given order; if that is by query, a
+    query is split only at the ends of a run. Judges with the fewest items so far come first.
 
     Parameters
     ----------
     items : sequence of Item
-        Block by block.
+        Sorted by block.
     judges : sequence of str
+
+    Returns
+    -------
+    list of list of str
+        Judges of each item.
 
     Examples
     --------
@@ -48,7 +53,7 @@ def shared_out(items: Sequence[Item], judges: Sequence[str]) -> list[list[str]]:
     for _, of_block in groupby(items, key=lambda item: item.block):
         block = list(of_block)
         order = sorted(judges, key=lambda judge: n_of[judge])
-        # what everybody judges is nobody's part of the block
+        # items that all judges receive do not count for the cut into runs
         n_apart, place = sum(item.n_judges < len(order) for item in block), 0
         for item in block:
             first = place * len(order) // n_apart if item.n_judges < len(order) else 0

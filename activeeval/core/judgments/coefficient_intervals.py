@@ -1,11 +1,11 @@
-"""Intervals of how far judges agree: of coefficients by the bootstrap over queries, of mean differences of grades.
+"""Confidence intervals for agreement: bootstrap over queries for coefficients; intervals of mean grade differences.
 
-Those of coefficients are bias-corrected (Efron 1981), as wide for few queries as Student's t is (Hesterberg 2015), and
-contain the value: where all resamples lie on one side of it they reach as far as the value itself.
+Intervals of coefficients are bias-corrected (Efron 1981), widened for few queries as Student's t is (Hesterberg 2015),
+and contain the value: if all resamples lie on one side of it, they extend to the value.
 
-Where two judges are equally strict, one grades a query higher by some amount as often as the other does. The means over
-all parts of the queries are then typical values (Hartigan 1969): 0 lies in each of the gaps between them with the same
-probability, however many items a query has, so that an interval at 95 % leaves it out once in twenty times at most.
+If two judges are equally strict, each is as likely as the other to grade a query higher by a given amount. The means
+over all subsets of the queries are then typical values (Hartigan 1969): 0 lies in each of the gaps between them with
+the same probability, for any number of items per query, so a 95 % interval excludes it at most once in twenty times.
 """
 
 from __future__ import annotations
@@ -25,27 +25,26 @@ Seed = np.random.Generator | int | None
 Statistic = Callable[[Floats], float | None]
 
 _ROUNDING = 1e-12
-"""By how much a resample may be off the value that is the same number."""
+"""Largest rounding error of a resample that equals the value."""
 _MOST_LISTED = 11
-"""Units of which all parts are listed, 2,047; of more a random choice of parts serves."""
+"""Largest number of units for which all 2,047 subsets are listed; beyond it, random subsets are used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coefficient:
-    """A coefficient of agreement; None is what is not defined.
+    """A coefficient of agreement; None for undefined numbers.
 
     Attributes
     ----------
     value : float or None
     low, high : float or None
-        Ends of the interval; None with one query, or where resamples leave the coefficient undefined.
+        Ends of the interval; None for one query, or if the coefficient is undefined in a resample.
     n : int
-        Pairs of items, or items, that it rests on.
+        Number of pairs of items, or of items, in the computation.
     raw_agreement : float or None
-        Mean share of the pairs of judges of an item, or of a pair of items, that say the same of it.
+        Mean share of the pairs of judges of an item, or of a pair of items, with equal answers.
     base_rate : float or None
-        Share of the commonest answer among all answers that are compared: what a judge who always gives it has in
-        common with them.
+        Share of the most frequent answer among all compared answers: the agreement of a judge who always gives it.
     """
 
     value: float | None
@@ -57,14 +56,14 @@ class Coefficient:
 
     @property
     def why_undefined(self) -> str:
-        """Why there is no value: nothing to compare, or one answer only; empty where there is one."""
+        """Reason why there is no value: nothing to compare, or only one distinct answer; empty if there is a value."""
         if self.value is not None:
             return ""
         return "one answer only" if self.n else "nothing judged by several"
 
 
 def compared(table: Ints | Floats) -> tuple[int, float | None, float | None]:
-    """Count what two judges say, and compute how often they say the same and how common the commonest answer is."""
+    """Compute from a table of two judges' answers: their number, the raw agreement and the base rate."""
     n = int(table.sum())
     if not n:
         return 0, None, None
@@ -72,7 +71,7 @@ def compared(table: Ints | Floats) -> tuple[int, float | None, float | None]:
 
 
 def resamples(n_queries: int, confidence: float, n_resamples: int, rng: Seed) -> Floats:
-    """Return how often each query is drawn, shape (n_resamples, n_queries)."""
+    """Draw bootstrap samples of the queries: multiplicity of each query, shape (n_resamples, n_queries)."""
     strict_share(confidence, "confidence")
     n_resamples = whole_number(n_resamples, "n_resamples", 1)
     random = np.random.default_rng(rng)
@@ -82,6 +81,7 @@ def resamples(n_queries: int, confidence: float, n_resamples: int, rng: Seed) ->
 def coefficient(
     statistic: Statistic, draws: Floats, confidence: float, n: int, raw: float | None, base_rate: float | None
 ) -> Coefficient:
+    """Compute a coefficient and its bootstrap interval; `statistic` maps multiplicities of queries to a value."""
     n_queries = draws.shape[1]
     value = statistic(np.ones(n_queries))
     resampled = [statistic(times) for times in draws] if value is not None and n_queries > 1 else [None]
@@ -93,11 +93,11 @@ def coefficient(
 
 
 def _bias_corrected(value: float, resampled: Floats, n_queries: int, confidence: float) -> tuple[float, float]:
-    """Compute the ends of the bias-corrected interval, which contain the value.
+    """Compute the ends of the bias-corrected interval, which contains the value.
 
-    The share of resamples below the value, those at the value by halves, says how far their median is off. At 95 %
-    intervals without the widening held alpha in .88 of the samples of 8 queries with 3 items each, with it in .93; of
-    15 in .91 and .93.
+    The share of resamples below the value, plus half of those equal to it, measures their median bias. In simulations,
+    95 % intervals covered alpha in .88 of the samples of 8 queries with 3 items each without the widening, and in .93
+    with it; for 15 queries in .91 and .93.
     """
     resampled = np.where(np.abs(resampled - value) < _ROUNDING, value, resampled)
     share = (np.mean(resampled < value) + np.mean(resampled <= value)) / 2
@@ -109,7 +109,7 @@ def _bias_corrected(value: float, resampled: Floats, n_queries: int, confidence:
 
 
 class Difference(NamedTuple):
-    """A mean difference of grades, and the ends of its interval where there is enough for one."""
+    """A mean difference of grades, and the ends of its interval; None if there are too few units."""
 
     value: float
     low: float | None
@@ -117,7 +117,7 @@ class Difference(NamedTuple):
 
 
 def least_units(confidence: float) -> int:
-    """Compute how many units an interval takes at least: one of all 2^n signs must be rarer than each tail.
+    """Compute the smallest number of units for an interval: one of all 2^n signs must be rarer than each tail.
 
     Examples
     --------
@@ -130,18 +130,18 @@ def least_units(confidence: float) -> int:
 def mean_difference(
     differences: Floats, query: Ints, confidence: float, n_parts: int, rng: np.random.Generator
 ) -> Difference:
-    """Estimate the mean difference of the grades that two judges gave the same items.
+    """Estimate the mean difference between the grades of two judges for the same items, with an interval.
 
-    Queries are the units, as grades of one query are alike. Of fewer queries than an interval takes the items are, and
-    the interval is about items like these of the same queries.
+    The units are queries, as grades within a query are correlated. If there are too few queries for an interval, the
+    units are items, and the interval applies to items like these of the same queries.
 
     Parameters
     ----------
     differences : ndarray, shape (n_items,)
-        Grade of the first judge less that of the second.
+        Grade of the first judge minus that of the second.
     query : ndarray of int64, shape (n_items,)
     n_parts : int
-        How many random parts there are, of many units.
+        Number of random subsets, if there are too many units to list all subsets.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def mean_difference(
 
 
 def _part_means(sums: Floats, sizes: Floats, n_parts: int, rng: np.random.Generator) -> Floats:
-    """Compute the means over all parts of the units but the empty one, or over random parts and what they leave."""
+    """Compute the means over all nonempty subsets of the units, or over random subsets and their complements."""
     n = sizes.size
     if n <= _MOST_LISTED:
         is_in = (np.arange(1, 1 << n)[:, None] >> np.arange(n)) & 1

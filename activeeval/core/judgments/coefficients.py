@@ -1,25 +1,27 @@
 """Coefficients of agreement: Cohen's κ, Krippendorff's α, Gwet's AC1 and AC2, χ² of two shares.
 
-Each is None where it is not defined, as where nothing varies: there is no number that would say how far judges agree.
+Each is None if it is undefined, for example if the grades do not vary.
 
-Both κ and α compare the disagreement that was observed with the one expected of judges who grade at random,
+Both κ and α compare the observed disagreement with the disagreement expected of judges who grade at random,
 
     1 − D_o / D_e,
 
-with δ(c, k) the weight of a disagreement between grades c and k. κ (Cohen 1960, 1968) expects of each judge the grades
-that this judge gave, D_e = Σ δ(c, k) n_c· n_·k / n. α (Krippendorff 2011) expects of all the grades that all gave: with
-o_ck the pairs of grades that items have, each of an item with m of them counted 1 / (m − 1), and n_c = Σ_k o_ck,
+with δ(c, k) the weight of a disagreement between grades c and k. For κ (Cohen 1960, 1968) each random judge has the
+grade distribution of the actual judge, D_e = Σ δ(c, k) n_c· n_·k / n. For α (Krippendorff 2011) all have the
+distribution of all grades: with o_ck the pairs of grades of the items, each pair of an item with m grades counted
+1 / (m − 1), and n_c = Σ_k o_ck,
 
     α = 1 − (n − 1) Σ o_ck δ(c, k) / Σ n_c n_k δ(c, k).
 
-Where nearly all grades are alike both are low whatever the judges do, as chance agrees nearly always. AC1 and AC2 (Gwet
-2008, 2014) expect less of chance. With r_ik of the r_i judges of item i saying k, and w(k, l) = 1 − δ(k, l) / max δ,
+If nearly all grades are equal, both are low for any judges, as chance agreement is nearly certain. AC1 and AC2 (Gwet
+2008, 2014) assume less chance agreement. With r_ik of the r_i judges of item i giving grade k, and
+w(k, l) = 1 − δ(k, l) / max δ,
 
     p_a = mean over items with r_i ≥ 2 of Σ_k r_ik (Σ_l w(k, l) r_il − 1) / (r_i (r_i − 1)),
     π_k = mean over items of r_ik / r_i,    p_e = Σ_kl w(k, l) Σ_k π_k (1 − π_k) / (q (q − 1)),
     AC = (p_a − p_e) / (1 − p_e)
 
-of q grades. AC1 has the weights of δ = 1, AC2 others. p_a without weights is the raw agreement.
+for q grades. AC1 has the weights of δ = 1, AC2 other weights. p_a without weights is the raw agreement.
 """
 
 from __future__ import annotations
@@ -45,10 +47,15 @@ class ChiSquared(NamedTuple):
 
 
 def chi_squared(n_agree: int, n: int, other_n_agree: int, other_n: int) -> ChiSquared | None:
-    """Compare two shares by Pearson's χ², without a correction for continuity.
+    """Compare two shares by Pearson's χ² test without continuity correction.
 
-    It takes the pairs for independent of each other, which those of one query are not: with few queries its p-value is
-    too small.
+    The test assumes independent pairs, but pairs of one query are dependent: with few queries the p-value is too
+    small.
+
+    Returns
+    -------
+    ChiSquared or None
+        None if either sample is empty, or all or none of the pairs agree.
 
     Examples
     --------
@@ -57,7 +64,7 @@ def chi_squared(n_agree: int, n: int, other_n_agree: int, other_n: int) -> ChiSq
     """
     for agree, of in ((n_agree, n), (other_n_agree, other_n)):
         if not 0 <= agree <= of:
-            raise InputError(f"as many pairs as {agree} of {of} cannot agree")
+            raise InputError(f"the number of pairs that agree must lie from 0 to {of}, got {agree}")
     total, alike = n + other_n, n_agree + other_n_agree
     if not 0 < alike < total or not n or not other_n:
         return None
@@ -67,14 +74,14 @@ def chi_squared(n_agree: int, n: int, other_n_agree: int, other_n: int) -> ChiSq
 
 
 def cohen_kappa(first: ArrayLike, second: ArrayLike, weights: str = "none") -> float | None:
-    """Return Cohen's κ of two judges who graded the same items.
+    """Compute Cohen's κ of two judges who graded the same items.
 
     Parameters
     ----------
     first, second : array, shape (n,)
         Their grades.
     weights : {"none", "linear", "quadratic"}
-        A disagreement counts 1, ``|c − k|`` or (c − k)².
+        Weight of a disagreement: 1, ``|c − k|`` or (c − k)².
 
     Examples
     --------
@@ -92,12 +99,12 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike, weights: str = "none") -> f
 
 
 def confusion(first: NDArray[np.int64], second: NDArray[np.int64], n: int, counts: Floats | None = None) -> Floats:
-    """Return how often one judge says the row and another the column, shape (n, n)."""
+    """Cross-tabulate the codes of two judges, first judge by row, weighted by `counts` if given, shape (n, n)."""
     return np.bincount(first * n + second, counts, minlength=n * n).astype(np.float64).reshape(n, n)
 
 
 def kappa_of(table: Floats, values: Floats, weights: str) -> float | None:
-    """Return κ of a table of grades of two judges, shape (n, n); None where nothing is expected to disagree."""
+    """Compute κ from a table of the grades of two judges, shape (n, n); None if the expected disagreement is 0."""
     weight = _gaps(values, weights)
     expected = weight.ravel() @ np.outer(table.sum(1), table.sum(0)).ravel()
     if not expected > 0:
@@ -106,20 +113,21 @@ def kappa_of(table: Floats, values: Floats, weights: str) -> float | None:
 
 
 def _gaps(values: Floats, weights: str) -> Floats:
+    """Compute the weight of a disagreement between every two grades, shape (n, n)."""
     gaps = np.abs(values[:, None] - values)
     return np.asarray(gaps ** WEIGHTS[weights] if WEIGHTS[weights] else (gaps > 0).astype(np.float64))
 
 
 def krippendorff_alpha(grades: ArrayLike, metric: str = "ordinal") -> float | None:
-    """Return Krippendorff's α.
+    """Compute Krippendorff's α.
 
     Parameters
     ----------
     grades : array, shape (n_judges, n_items)
-        NaN where a judge said nothing of an item.
+        NaN if a judge did not grade an item.
     metric : {"nominal", "ordinal", "interval", "ratio"}
-        What a disagreement counts: 1; the square of how many grades were given between the two, with half of both; of
-        the difference; of the difference as a share of the sum.
+        Weight of a disagreement: 1; the square of the number of grades given between the two, plus half of both; the
+        square of the difference; the square of the difference divided by the sum.
 
     Examples
     --------
@@ -133,7 +141,7 @@ def krippendorff_alpha(grades: ArrayLike, metric: str = "ordinal") -> float | No
 
 
 def _counts(grades: ArrayLike) -> tuple[Floats, Floats]:
-    """Count the grades of each item, shape (n_items, n_values); return the values too."""
+    """Count the grades of each item, shape (n_items, n_values), and list the distinct grades."""
     table = np.asarray(grades, dtype=np.float64)
     if table.ndim != 2 or np.isinf(table).any():
         raise InputError(f"grades must be finite or NaN, of shape (judges, items), got shape {table.shape}")
@@ -145,19 +153,19 @@ def _counts(grades: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def gwet_ac(grades: ArrayLike, weights: str = "none") -> float | None:
-    """Compute Gwet's AC1, or AC2 where disagreements have weights.
+    """Compute Gwet's AC1, or AC2 if disagreements are weighted.
 
     Parameters
     ----------
     grades : array, shape (n_judges, n_items)
-        NaN where a judge said nothing of an item. An item with one grade counts for how common each grade is.
+        NaN if a judge did not grade an item. Items with one grade contribute only to the grade frequencies.
     weights : {"none", "linear", "quadratic"}
-        A disagreement counts 1, ``|c − k|`` or (c − k)², each as a share of the largest.
+        Weight of a disagreement: 1, ``|c − k|`` or (c − k)², divided by the largest weight.
 
     Returns
     -------
     float, or None
-        None where no item has two grades, or there is one grade only.
+        None if no item has two grades, or only one distinct grade occurs.
 
     Examples
     --------
@@ -173,16 +181,16 @@ def gwet_ac(grades: ArrayLike, weights: str = "none") -> float | None:
 
 
 def ac_of(counts: Floats, values: Floats, weights: str, alone: Floats, times: Floats | None = None) -> float | None:
-    """Compute AC1 or AC2.
+    """Compute AC1 or AC2 from counts of grades.
 
     Parameters
     ----------
     counts : ndarray, shape (n_items, n_values)
-        How often each grade was given to items with at least two.
+        Number of times each grade was given, for items with at least two grades.
     alone : ndarray, shape (n_values,)
-        How often each grade was the only one of an item.
+        Number of times each grade was the only one of an item.
     times : ndarray, shape (n_items,), optional
-        How often each item counts.
+        Multiplicity of each item; 1 by default.
     """
     if values.size < 2 or not len(counts):
         return None
@@ -196,26 +204,27 @@ def ac_of(counts: Floats, values: Floats, weights: str, alone: Floats, times: Fl
 
 
 def raw_agreement(counts: Floats) -> float:
-    """Compute the mean share of the pairs of judges of an item that give it the same grade; counts as in `ac_of`."""
+    """Compute the mean share of an item's pairs of judges with equal grades; counts as in `ac_of`."""
     return _alike_share(counts, np.eye(counts.shape[1]), np.ones(len(counts)))
 
 
 def _alike_share(counts: Floats, alike: Floats, times: Floats) -> float:
+    """Compute p_a: the mean weighted agreement of an item's pairs of judges."""
     n_judges = counts.sum(axis=1)
     shares = (counts * (counts @ alike - 1)).sum(axis=1) / (n_judges * (n_judges - 1))
     return float(times @ shares / times.sum())
 
 
 def coincidences(counts: Floats, times: Floats | None = None) -> Floats:
-    """Return o_ck of items with so many of each grade, shape (n_items, n_values), each item counted so many times."""
-    # an item with one grade has no pair: its two terms are equal, whatever they are divided by
+    """Compute o_ck from counts of grades, shape (n_items, n_values), weighted by the multiplicity of each item."""
+    # an item with one grade has no pair: its two terms cancel for any divisor
     share = (1.0 if times is None else times) / np.maximum(counts.sum(axis=1) - 1, 1)
     weighted = counts * share[:, None]
     return np.asarray(weighted.T @ counts - np.diag(weighted.sum(axis=0)))
 
 
 def alpha_of(coincidence: Floats, values: Floats, metric: str) -> float | None:
-    """Return α of coincidences, shape (n, n); None where no item has two grades or all grades are alike."""
+    """Compute α from coincidences, shape (n, n); None if no item has two grades or all grades are equal."""
     counts = coincidence.sum(axis=1)
     delta = _deltas(counts, values, metric)
     expected = counts @ delta @ counts
@@ -225,6 +234,7 @@ def alpha_of(coincidence: Floats, values: Floats, metric: str) -> float | None:
 
 
 def _deltas(counts: Floats, values: Floats, metric: str) -> Floats:
+    """Compute the weight δ of a disagreement between every two grades, shape (n, n)."""
     gaps: Floats = values[:, None] - values
     if metric == "nominal":
         gaps = np.sign(gaps)

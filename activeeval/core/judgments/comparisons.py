@@ -1,4 +1,4 @@
-"""Pairs of documents that judges compared, and the truth that they came to, as ranks and as κ-grades."""
+"""Pairwise comparisons of documents, and the top-k truth that follows from them, as ranks and as κ-grades."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Comparison(NamedTuple):
-    """A pair of documents of a query that somebody compared; in a tie the order of the two says nothing."""
+    """A judge's comparison of two documents of a query; for a tie, the order of the two has no meaning."""
 
     query: str
     preferred: str
@@ -28,14 +28,14 @@ class Truth(NamedTuple):
     Attributes
     ----------
     top : tuple of str
-        The documents that have a rank, best first; of those that share one by id.
+        Documents with a rank, best first; documents with the same rank are sorted by id.
     below : tuple of str
-        Documents that stand below, all tied.
+        Documents below the top, all tied.
     bad : tuple of str
-        Documents that were thrown out.
+        Documents that were rejected.
     ranks : tuple of int
-        The ranks of the top where some of it are alike: these share the first of theirs, the next has the rank behind
-        them. Empty where each has its own.
+        Ranks of the documents in `top`, if some are tied: tied documents share the first of their ranks, and the next
+        rank counts all of them. Empty if there are no ties.
     """
 
     top: tuple[str, ...]
@@ -45,7 +45,7 @@ class Truth(NamedTuple):
 
     @classmethod
     def of(cls, groups: Iterable[Iterable[str]], below: Iterable[str] = (), bad: Iterable[str] = ()) -> Self:
-        """Return the truth of groups of documents that are alike, best group first; of equal ones the same."""
+        """Build a truth from groups of tied documents, best group first; the order within a group has no effect."""
         top: list[str] = []
         ranks: list[int] = []
         for group in map(sorted, groups):
@@ -56,52 +56,52 @@ class Truth(NamedTuple):
 
     @classmethod
     def from_parts(cls, parts: Mapping[str, Iterable[Any]]) -> Self:
-        """Return the truth of its parts by their names, as a log keeps it; one that is not there is empty."""
+        """Build a truth from its parts by name, as stored in a log; missing parts are empty."""
         return cls(*(tuple(parts.get(name, ())) for name in cls._fields))
 
     @property
     def parts(self) -> dict[str, list[Any]]:
-        """Its parts by their names, as a log keeps them."""
+        """The parts by name, as stored in a log."""
         return {name: list(part) for name, part in self._asdict().items()}
 
     def grades(self, k: int) -> dict[str, int]:
-        """Return κ-grades of the documents that it names; a truth of more than k ranks holds that of k."""
+        """Compute the κ-grades of its documents; k can be smaller than the number of ranks."""
         ranked = {doc: max(k + 1 - rank, 0) for rank, doc in self.ranked}
         return ranked | dict.fromkeys((*self.below, *self.bad), 0)
 
     @property
     def ranked(self) -> list[tuple[int, str]]:
-        """The rank and the id of each document of the top."""
+        """(rank, document id) of each document of the top."""
         return list(zip(self.ranks or range(1, len(self.top) + 1), self.top, strict=True))
 
 
 def check_truths(pool: QueryPool, grades: Ints, k: int, source: str) -> None:
-    """Raise InputError where judged κ-grades of a query skip a rank, or too few of its best have one.
+    """Raise InputError if the κ-grades of a query skip a rank, or fewer than k documents have one.
 
-    They are k, k − 1, …; m items that are alike share one, and the next is m smaller.
+    The κ-grades must be k, k − 1, …; m tied items share one, and the next is m smaller.
 
     Parameters
     ----------
     grades : array of int, shape (n_items,)
-        −1 where nobody has judged.
+        κ-grades; −1 if unjudged.
     """
-    import numpy as np  # a page that compares takes none of it
+    import numpy as np  # imported here, because the page for comparisons does not need it
 
     for query in np.unique(pool.item_queries[grades >= 0]).tolist():
         of_query = grades[pool.query_offsets[query] : pool.query_offsets[query + 1]]
-        held = np.sort(of_query[of_query > 0])[::-1]
+        ranked = np.sort(of_query[of_query > 0])[::-1]
         where = f"{source}: query {pool.query_texts[query]!r}"
-        n_above = np.searchsorted(-held, -held)
-        wrong = np.flatnonzero(held != k - n_above)
+        n_above = np.searchsorted(-ranked, -ranked)
+        wrong = np.flatnonzero(ranked != k - n_above)
         if wrong.size:
             rank = int(n_above[wrong[0]]) + 1
-            raise InputError(f"{where} has κ-grade {held[rank - 1]} for rank {rank}, expected {k + 1 - rank}")
-        if held.size < k and (of_query < 0).any():
-            raise InputError(f"{where} has ranks 1 … {held.size} and documents without one, expected the {k} best")
+            raise InputError(f"{where} has κ-grade {ranked[rank - 1]} for rank {rank}, expected {k + 1 - rank}")
+        if ranked.size < k and (of_query < 0).any():
+            raise InputError(f"{where} has ranks 1 … {ranked.size} and documents without one, expected the {k} best")
 
 
 def check_depth(where: str, truth: Truth, k: int) -> None:
-    """Raise where a truth has fewer than k ranks and names documents that would deserve one."""
+    """Raise InputError if a truth has fewer than k ranks although documents remain that are not rejected."""
     if len(truth.top) < k and truth.below:
         others = f"{len(truth.below)} documents without one that are not `bad`"
         raise InputError(f"{where} has ranks 1 … {len(truth.top)} and {others}, expected the {k} best")

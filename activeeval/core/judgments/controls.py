@@ -1,6 +1,6 @@
-"""What a log says of controls: items whose grade is known, or was given before, that a judge meets among the others.
+"""State of controls, derived from the event log: items with a known or earlier grade, mixed among a judge's items.
 
-A judge cannot tell them apart, and what is said of them never counts as a label.
+A judge cannot distinguish them from other items, and their answers never count as labels.
 """
 
 from __future__ import annotations
@@ -10,27 +10,27 @@ from dataclasses import dataclass, field
 from activeeval.core.judgments.log import ANSWERS, Event, is_of_control
 
 PairCheck = tuple[str, str]
-"""A judge, and the key of a control."""
+"""A judge and the key of a control."""
 _STANDS = (*ANSWERS, "checked")
 _SAYS = (*_STANDS, "deferred", "passed", "preferred")
 
 
 @dataclass(slots=True)
 class Checks:
-    """What controls come to, event by event.
+    """State of the controls after the events so far.
 
     Attributes
     ----------
     n_said : dict of str to int
-        By judge how often he has said something of an item, of controls too; corrections are not counted.
+        Number of answers of each judge, including controls; corrections are not counted.
     standing : dict of str to dict of int to Event
-        By judge what he said of items that stands, of controls too, by event and in their order.
+        Valid answers of each judge, including controls, by event number and in their order.
     posed : dict of str to Event
-        By judge the control that waits for him.
-    answers : dict of Checked to Event
-        What stands of each control that was answered, or put off.
+        The open control of each judge, if any.
+    answers : dict of PairCheck to Event
+        The valid answer or deferral of each control.
     put_off : dict of str to dict of str to Event
-        By judge the controls that he has put off and not answered since, by key, as they were put off.
+        Deferred controls of each judge without a later answer, by key, in the order of deferral.
     """
 
     n_said: dict[str, int] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class Checks:
     put_off: dict[str, dict[str, Event]] = field(default_factory=dict)
 
     def apply(self, event: Event) -> bool:
-        """Take an event in; return whether it is of a control."""
+        """Update the state with an event; return True if the event belongs to a control."""
         if event.kind in _SAYS and event.supersedes is None:
             self.n_said[event.judge] = self.n_said.get(event.judge, 0) + 1
         if event.supersedes is not None:
@@ -52,15 +52,16 @@ class Checks:
             return False
         if event.kind == "control_shown":
             self.posed[event.judge] = event
-            if event.supersedes is not None:  # the answer to it was taken back
+            if event.supersedes is not None:  # the control is shown again after its answer was retracted
                 self.answers.pop((event.judge, str(event.body["item"])), None)
         elif event.kind in ("checked", "passed"):
             self._answer(event, str(event.body["item"]))
         return True
 
     def _answer(self, event: Event, item: str) -> None:
-        waiting, put_off = self.posed.get(event.judge), self.put_off.setdefault(event.judge, {})
-        if waiting is not None and waiting.body["item"] == item:  # else an earlier one was corrected meanwhile
+        """Record an answer or deferral of a control."""
+        open_control, put_off = self.posed.get(event.judge), self.put_off.setdefault(event.judge, {})
+        if open_control is not None and open_control.body["item"] == item:  # else an earlier control was corrected
             del self.posed[event.judge]
         self.answers[event.judge, item] = event
         put_off.pop(item, None)

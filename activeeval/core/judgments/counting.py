@@ -1,4 +1,4 @@
-"""What judgments count as: labels or shares of grades, the truths of queries, the pairs that were compared."""
+"""Aggregation of judgments into labels, shares of grades, truths of queries, or compared pairs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def label_columns(judgments: Judgments, policy: str) -> tuple[Texts, Texts, Ints]:
-    """Return query, item and grade of each item, by a policy where several judges gave it one."""
+    """Compute one grade per item, combining several judges by a policy: query ids, item ids, grades."""
     if not judgments.is_of_grades:
         judgments.refuse("grades")
     if judgments.is_distinct and judgments.kinds is None:
@@ -33,38 +33,39 @@ def label_columns(judgments: Judgments, policy: str) -> tuple[Texts, Texts, Ints
 
 
 def distributions(judgments: Judgments) -> Probabilities:
-    """Return the share of the judges who gave each grade, of the items that have one."""
+    """Compute the share of judges for each grade, for items with at least one grade and no "cannot" judgment."""
     from activeeval.core.pool.keyed import Probabilities
 
-    held = {pair: list(by_judge.values()) for pair, by_judge in _by_pair(judgments, "mean-gain").items()}
-    held = {pair: grades for pair, grades in held.items() if min(grades) >= 0}
-    probs = np.zeros((len(held), 1 + max((max(grades) for grades in held.values()), default=0)))
-    for row, grades in enumerate(held.values()):
+    graded = {pair: list(by_judge.values()) for pair, by_judge in _by_pair(judgments, "mean-gain").items()}
+    graded = {pair: grades for pair, grades in graded.items() if min(grades) >= 0}
+    probs = np.zeros((len(graded), 1 + max((max(grades) for grades in graded.values()), default=0)))
+    for row, grades in enumerate(graded.values()):
         np.add.at(probs[row], grades, 1 / len(grades))
-    queries, items = (Texts.from_list([pair[side] for pair in held]) for side in range(2))
+    queries, items = (Texts.from_list([pair[side] for pair in graded]) for side in range(2))
     return Probabilities(queries, items, probs, judgments.source)
 
 
 def _by_pair(judgments: Judgments, policy: str) -> dict[Pair, dict[str, int]]:
-    """Return the grades of each item by judge."""
+    """Group the grades by item and judge; with policy ``refuse``, raise if judges disagree."""
     by_pair: dict[Pair, dict[str, int]] = {}
     places: dict[Pair, dict[str, str]] = {}
     for row, query, item, grade, judge in judgments.rows_of(GRADE):
-        pair, who, where = (query, item), judgments.judges[judge].name, judgments.place(row)
-        add_grade(by_pair.setdefault(pair, {}), who, grade, f"{where}: {_named(pair)}")
+        pair, name, place = (query, item), judgments.judges[judge].name, judgments.place(row)
+        add_grade(by_pair.setdefault(pair, {}), name, grade, f"{place}: {_named(pair)}")
         if policy == "refuse":
-            places.setdefault(pair, {})[who] = where
+            places.setdefault(pair, {})[name] = place
     check_alike(DisagreedItem(_named(pair), by_pair[pair], places[pair]) for pair in places)
     return by_pair
 
 
 def _named(pair: Pair) -> str:
+    """Name an item for a message."""
     query, item = pair
     return f"document {shown(item)} of query {shown(query)}"
 
 
 def truths_by_judge(judgments: Judgments) -> dict[tuple[Judge, str], Truth]:
-    """Return the truth of each judge and query; none of other judgments."""
+    """Build the truth of each judge and query from judgments of kind ``truth``; other judgments are ignored."""
     from activeeval.core.judgments.comparisons import Truth
 
     ranked: dict[tuple[Judge, str], dict[int, list[str]]] = {}
@@ -77,7 +78,7 @@ def truths_by_judge(judgments: Judgments) -> dict[tuple[Judge, str], Truth]:
 
 
 def placed_comparisons(judgments: Judgments) -> Iterator[tuple[str, Comparison]]:
-    """Yield every pair of documents that somebody compared or ranked, with its place; as `Judgments.comparisons`."""
+    """Yield each compared pair of documents with its place in the input; a truth implies a comparison of every two."""
     from activeeval.core.judgments.comparisons import Comparison
 
     truths = truths_by_judge(judgments)

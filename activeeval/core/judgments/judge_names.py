@@ -1,4 +1,4 @@
-"""Names of judges, in a module that whoever only needs a name has at once."""
+"""Normalization of judge names; separate so that importing it is fast."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from unicodedata import normalize
 
 
 def judge_name(text: str) -> str:
-    """Return the name of a judge, however it is written.
+    """Normalize the name of a judge.
 
-    Blanks and capitals tell nobody apart, nor whether an accented letter is written as one sign (NFC) or two (NFD).
+    Names are equal regardless of blanks, capitals and the Unicode form (NFC or NFD) of accented letters.
 
     Examples
     --------
@@ -17,5 +17,5 @@ def judge_name(text: str) -> str:
     >>> judge_name("Zoe\u0308") == judge_name("zo\u00eb")
     True
     """
-    # small letters of what is taken apart: else a sign that has none as a whole keeps its capital
+    # casefold after NFD: a composed letter without a single small form would keep its capital
     return normalize("NFC", normalize("NFD", " ".join(text.split())).casefold())

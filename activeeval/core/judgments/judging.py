@@ -1,8 +1,8 @@
-"""How what was drawn is judged: items by grades, or whole queries by comparisons of two documents.
+"""Forms of judging: items are graded, or whole queries are judged by comparing two documents at a time.
 
-What depends on that is asked of the `Judging`, so that nobody has to ask which one it is. It is chosen once, by what
-measures are of (`judging_of`) or what a campaign was made with (`judging_in`), and handed on. What needs more than a
-judging knows (the costs of a pool, a store) goes by its class, once in each place.
+The form is chosen once, from the measures (`judging_of`) or a campaign's configuration (`judging_in`), and passed on
+as a `Judging`, whose methods cover the differences between forms. Code that needs more context (the costs of a pool, a
+store) tests its class, once in each place.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from activeeval.core.types import Ints
 
 WHOLE = "*"
-"""The document of a query that is judged as a whole."""
+"""Document id of a judgment of a whole query."""
 
 
 class DocumentToJudge(NamedTuple):
-    """What a judge is shown at once: a document with its texts, or `WHOLE` with all ``documents`` of a query.
+    """A document shown to a judge, with its texts; or `WHOLE`, with all ``documents`` of a query.
 
     Attributes
     ----------
     probability : float
-        With which it came into the sample.
+        Inclusion probability in the sample.
     text : mapping
-        By the names of its texts.
+        Texts by field name.
     """
 
     doc_id: str
@@ -42,116 +42,123 @@ class DocumentToJudge(NamedTuple):
 
 
 class Judging(Protocol):
-    """What is asked of judges, and what their answers stand for; what has a body here is so of grades.
+    """The form of the answers of judges and their meaning; the method bodies here apply to grades.
 
     Attributes
     ----------
     name : str
-        What it is called where it is chosen.
+        Name of the form in options.
     is_whole : bool
-        Whether one answer settles all documents of a query.
+        True if one answer settles all documents of a query.
     has_grades : bool
-        Whether labels are grades of a scale, of which a grade model speaks.
+        True if labels are grades of a scale, as predicted by a grade model.
     """
 
     name: ClassVar[str]
     is_whole: ClassVar[bool] = False
     has_grades: ClassVar[bool] = True
 
-    # Of choices
+    # Choices of the caller
 
     def check_choices(self, names: Sequence[str]) -> None:
-        """Raise ChoiceError where choices that were made by these names are of another judging."""
+        """Raise ChoiceError if one of the named choices does not apply to this form of judging."""
         return
 
-    # Of a sample
+    # Sampling
 
     @property
     def config(self) -> dict[str, int | None]:
-        """What a campaign keeps of it, as `judging_in` reads it."""
+        """Entries of a campaign's configuration, as `judging_in` reads them."""
 
     def check_rules(self, judges_per_item: int) -> None:
-        """Raise InputError where an item cannot have so many judges."""
+        """Raise InputError if an item cannot have that many judges."""
         return
 
     def notes(self, measures: tuple[str, ...], max_grade: int | None, n_ideal: int) -> list[Note]:
-        """Return what to know before judging; ``n_ideal`` is of how many items the ideal of a measure is, 0 of none."""
+        """Build notes to show before judging; `n_ideal` is the number of items in a measure's ideal, 0 without one."""
 
     def shown(self, query: str, items: Sequence[DocumentToJudge]) -> list[DocumentToJudge]:
-        """Return what judges are shown of a unit's items, each with its texts."""
+        """Convert the items of a unit to the documents that judges see, with their texts."""
         return list(items)
 
-    # Of what judges say
+    # Answers of judges
 
     def check_labels(self, pool: QueryPool, labels: Ints, source: str) -> None:
-        """Raise InputError where labels (n_items,), −1 where nobody has judged, do not fit each other."""
+        """Raise InputError if labels (n_items,), −1 if unjudged, contradict each other."""
         return
 
     def check_grade(self, place: str) -> None:
-        """Raise InputError where an item has a grade, at a place of a sheet, that cannot have one."""
+        """Raise InputError if an item at a place of a sheet has a grade but this form has none."""
         return
 
     def of_ranks(self, refusal: str) -> ByComparisons:
-        """Return itself where ranks are asked for; raise InputError with a refusal where they are not."""
+        """Return this form if it yields ranks; raise InputError with the text `refusal` otherwise."""
 
     def grades(self, doc_id: str, item_ids: Sequence[str], judgments: Mapping[str, Event]) -> dict[str, dict[str, int]]:
-        """Return the grade that each judge gives each item by judgments of a document, `CANNOT` where there is none.
+        """Compute the grade of each item from each judge's judgment of a document; `CANNOT` if there is no grade.
 
         Parameters
         ----------
         item_ids : sequence of str
-            Of the unit that the document is of.
+            Items of the document's unit.
         judgments : mapping of str to Event
-            By judge.
+            Judgments by judge.
+
+        Returns
+        -------
+        dict of str to dict of str to int
+            Grades by item, then by judge.
         """
         return {doc_id: {judge: CANNOT if e.grade is None else e.grade for judge, e in judgments.items()}}
 
-    # Of a campaign
+    # Campaigns
 
     def check_sheets(self, name: str) -> None:
-        """Raise InputError where a campaign of a name takes no sheets."""
+        """Raise InputError if this form cannot be judged on sheets; `name` is the campaign."""
         return
 
     def check_known(self, name: str) -> None:
-        """Raise InputError where the labels of a campaign of a name are no grades that another may take for known."""
+        """Raise InputError if labels of this form cannot serve as known grades; `name` is the campaign."""
         return
 
     @property
     def about_labels(self) -> list[Note]:
-        """What to know of labels that are written out for other tools."""
+        """Notes about labels that are exported for other tools."""
         return []
 
 
 @dataclass(frozen=True, slots=True)
 class ByGrades(Judging):
-    """Each item has a grade."""
+    """Judging in which each item gets a grade."""
 
     name: ClassVar[str] = "grades"
 
     @property
     def config(self) -> dict[str, int | None]:
-        """That no query has a top."""
+        """Configuration entry for judging by grades: no top k."""
         return {"top_k": None}
 
     def notes(self, measures: tuple[str, ...], max_grade: int | None, n_ideal: int) -> list[Note]:
-        """Return the scale, and of how many items the ideal is."""
+        """Build notes about the grade scale and the number of items in the ideal."""
         from activeeval.core.results import Note
 
         scale = [] if max_grade is None else [Note("judges grade", {"measures": measures, "max_grade": max_grade})]
         return [*scale, *([Note("ideal of the pool", {"n_items": n_ideal})] if n_ideal else [])]
 
     def of_ranks(self, refusal: str) -> ByComparisons:
-        """Refuse: items are graded."""
+        """Raise InputError: items are graded, not ranked."""
         raise InputError(refusal)
 
 
 GRADES = ByGrades()
-"""What is so where nobody says otherwise."""
+"""The default form of judging."""
 
 
 @dataclass(frozen=True, slots=True)
 class ByComparisons(Judging):
-    """The k best of each query are found by comparing two documents at a time; labels are κ-grades, k + 1 − rank.
+    """Judging in which comparisons of two documents at a time find the k best of each query; labels are κ-grades.
+
+    The κ-grade of a document is k + 1 − rank.
 
     Parameters
     ----------
@@ -164,54 +171,54 @@ class ByComparisons(Judging):
     has_grades: ClassVar[bool] = False
 
     def check_choices(self, names: Sequence[str]) -> None:
-        """Raise ChoiceError where there is a choice: what a query costs follows from its comparisons, all of them."""
+        """Raise ChoiceError if any choice is given: the cost of a query follows from its comparisons."""
         if names:
-            problem = f"`{names[0]}` is of grades: of a measure of the top k a query costs its comparisons, all of them"
+            problem = f"`{names[0]}` applies to grades: for a measure of the top k, a query costs its comparisons"
             raise ChoiceError(problem, field=names[0])
 
     @property
     def config(self) -> dict[str, int | None]:
-        """How many of the best of a query are asked for."""
+        """Configuration entry: the number of best documents to find."""
         return {"top_k": self.k}
 
     def check_rules(self, judges_per_item: int) -> None:
-        """Raise InputError where there are several judges: their ranks have no majority."""
+        """Raise InputError if there are several judges: their ranks have no majority."""
         if judges_per_item > 1:
-            raise InputError("of ranks one judge's count: a query of top-k judging has one judge, not several")
+            raise InputError("top-k judging takes one judge a query: ranks of several judges have no majority")
 
     def notes(self, measures: tuple[str, ...], max_grade: int | None, n_ideal: int) -> list[Note]:
-        """Return how many of the best are looked for."""
+        """Build a note with the number of best documents to find."""
         from activeeval.core.results import Note
 
         return [Note("judges compare", {"measures": measures, "k": self.k})]
 
     def shown(self, query: str, items: Sequence[DocumentToJudge]) -> list[DocumentToJudge]:
-        """Return all of a query's items as one; a tie keeps what came first, so ids decide on that."""
+        """Combine all items of a query into one document; hashes of ids set the order, which decides ties."""
         order = sorted(items, key=lambda item: arrival_number(query, item.doc_id))
         documents = [{"doc_id": item.doc_id, **item.text} for item in order]
         return [DocumentToJudge(WHOLE, items[0].probability, {"documents": documents})]
 
     def check_labels(self, pool: QueryPool, labels: Ints, source: str) -> None:
-        """Raise InputError where κ-grades of a query skip a rank, or too few of its best have one."""
+        """Raise InputError if the κ-grades of a query skip a rank, or fewer than k documents have one."""
         from activeeval.core.judgments.comparisons import check_truths
 
         check_truths(pool, labels, self.k, source)
 
     def check_grade(self, place: str) -> None:
-        """Refuse: documents have ranks."""
+        """Raise InputError: documents have ranks, not grades."""
         expected = "expected a table of query, rank, doc_id"
-        raise InputError(f"{place}: a grade, where the {self.k} best are asked for: {expected}")
+        raise InputError(f"{place}: holds a grade, but the {self.k} best documents get ranks: {expected}")
 
     def of_ranks(self, refusal: str) -> ByComparisons:
-        """Return itself."""
+        """Return this form: it yields ranks."""
         return self
 
     def grades(self, doc_id: str, item_ids: Sequence[str], judgments: Mapping[str, Event]) -> dict[str, dict[str, int]]:
-        """Return κ-grades k, k − 1, … of the order that a judge has brought a query into, and 0 below.
+        """Compute κ-grades from each judge's truth of a query: k, k − 1, … for the top, 0 below, `CANNOT` if missing.
 
-        Of a sheet with truths in the place of grades they are those of each item already.
+        Judgments from a sheet that lists truths are κ-grades of single items already.
         """
-        from activeeval.core.judgments.comparisons import Truth  # whoever claims and submits does not wait for tables
+        from activeeval.core.judgments.comparisons import Truth  # imported here so that claim and submit start fast
 
         if doc_id != WHOLE:
             return Judging.grades(self, doc_id, item_ids, judgments)
@@ -220,44 +227,44 @@ class ByComparisons(Judging):
         return {item: {judge: grades.get(item, CANNOT) for judge, grades in ranked.items()} for item in item_ids}
 
     def check_sheets(self, name: str) -> None:
-        """Refuse: what to compare next follows from the answers so far."""
-        how = "`campaign label` asks, or claim them"
-        raise InputError(f"campaign {name}: documents are compared, two at a time: {how}")
+        """Raise InputError: the next comparison depends on the answers so far, so there is no sheet."""
+        how = "use `campaign label`, or claim them"
+        raise InputError(f"campaign {name}: documents are compared two at a time, not graded on sheets: {how}")
 
     def check_known(self, name: str) -> None:
-        """Refuse."""
-        raise InputError(f"campaign {name}: holds ranks, which are no known grades")
+        """Raise InputError: ranks are not known grades."""
+        raise InputError(f"campaign {name}: holds ranks, which cannot serve as known grades")
 
     @property
     def about_labels(self) -> list[Note]:
-        """What other tools would take them for."""
+        """A note that other tools would read the ranks as grades."""
         from activeeval.core.results import Note
 
         return [Note("ranks as grades", {"k": self.k})]
 
 
 def judging_of(measures: Iterable[Any]) -> Judging:
-    """Return how measures are judged.
+    """Choose the form of judging for some measures.
 
     Raises
     ------
     InputError
-        Where some are of grades and some of a top k, or of different k: one judging answers one kind.
+        If some measures use grades and others a top k, or if their k differ.
     """
-    asked = list(measures)
-    kinds = {ByComparisons(measure.k) if getattr(measure, "is_judged_whole", False) else GRADES for measure in asked}
+    listed = list(measures)
+    kinds = {ByComparisons(measure.k) if getattr(measure, "is_judged_whole", False) else GRADES for measure in listed}
     if len(kinds) > 1:
-        names = ", ".join(map(str, asked))
-        raise InputError(f"{names}: one judging is of grades, or of the top k with one k for all measures")
+        names = ", ".join(map(str, listed))
+        raise InputError(f"{names}: a sample is judged by grades, or by the top k with one k for all measures")
     return kinds.pop() if kinds else GRADES
 
 
 def judging_in(config: Mapping[str, Any]) -> Judging:
-    """Return the judging of a campaign, by what it keeps."""
+    """Read the form of judging from a campaign's configuration."""
     k = config.get("top_k")
     return GRADES if k is None else ByComparisons(int(k))
 
 
 def arrival_number(query: str, doc: str) -> bytes:
-    """Return the number by which a query's documents are put in the order in which they are met."""
+    """Compute the hash that orders a query's documents for comparison."""
     return sha256(f"{query}\0{doc}".encode()).digest()

@@ -1,23 +1,23 @@
-"""Who said what of an item: one judgment, and its judge."""
+"""One judgment of an item and its judge."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 KINDS = ("grade", "cannot", "deferred", "preference", "truth", "waits")
-"""A grade; that an item cannot be judged; that a judge put it off; the better of two items; a document's place in a
-top-k truth; an item of a sheet that nobody has judged."""
+"""Kinds of judgments: a grade; the item cannot be judged; the judge deferred it; a preference between two items; a
+document's place in a top-k truth; an unjudged item of a sheet."""
 GRADE, CANNOT, DEFERRED, PREFERENCE, TRUTH, WAITS = range(len(KINDS))
 JUDGE_KINDS = ("person", "machine")
 UNJUDGED = -1
-"""As a grade: the item was pooled, or could not be judged, and has none."""
+"""Grade of an item that was pooled, or could not be judged, and has no grade."""
 BAD = -1
-"""In the place of a document's rank: it was thrown out; 0 is below the top."""
+"""Rank of a rejected document; rank 0 is below the top."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Who judges; a judge without a name is whoever filled in the file.
+    """A person or a model that judges; the name is empty if a file does not give it.
 
     Attributes
     ----------
@@ -35,32 +35,32 @@ class Judge:
 
     @property
     def is_machine(self) -> bool:
-        """Whether it is no person: its judgments are no labels."""
+        """True for a grader (an LLM or another model): its judgments do not count as labels."""
         return self.kind == "machine"
 
 
 @dataclass(frozen=True, slots=True)
 class Judgment:
-    """What a judge says of an item.
+    """A judge's judgment of an item.
 
     Attributes
     ----------
     query, item : str
-        Of a preference the better item of the two; in a tie the order of the two says nothing.
+        For a preference, `item` is the preferred one; for a tie, the order of the two has no meaning.
     judge : Judge
     kind : str
         One of `KINDS`.
     value : int
-        A grade, negative where there is none; of a preference 1, in a tie 0; of a document in a truth its rank, 0 below
-        the top, `BAD` where it was thrown out.
+        The grade, negative if there is none; for a preference 1, for a tie 0; for a document in a truth its rank, 0
+        below the top, `BAD` if it was rejected.
     other : str
-        Of a preference the item that it was compared with.
+        For a preference, the item that it was compared with.
     reason : str
-        Why the item cannot be judged, or was put off.
+        Why the item cannot be judged, or was deferred.
     at : int or None
-        When: UTC, microseconds.
+        Time of the judgment, microseconds since the epoch, UTC.
     seconds : float or None
-        How long it took.
+        Duration in seconds.
     seq : int or None
         Its number in the log that it comes from.
 

@@ -1,4 +1,4 @@
-"""The log of a campaign: everything that happened, in the order in which it did; nothing in it is ever changed."""
+"""The append-only event log of a campaign."""
 
 from __future__ import annotations
 
@@ -21,47 +21,47 @@ KINDS = (
 - ``late``: a judgment that is stored but does not count; its reason says why.
 """
 ANSWERS = ("judged", "cannot")
-"""Kinds after which nobody waits for an item."""
+"""Kinds of events after which an item no longer waits for a judge."""
 CONTROLS = ("control_shown", "checked", "passed")
-"""Kinds of what happens to a control."""
+"""Kinds of events of a control."""
 OF_MACHINE = "machine"
-"""In the body of a judgment: the file of a machine that it came from, which was taken for a person's."""
+"""Key in the body of a judgment: the grader's file that it came from, accepted as a person's judgment."""
 BESIDE = frozenset({"note", "guidelines", "hidden_ms", "input"})
-"""In the body of an answer what goes with it and says nothing of the item: a remark, the version of the guidelines that
-the judge could read, how long the page was hidden, and what was used, a key or a mouse."""
+"""Keys in the body of an answer that do not affect it: a remark, the version of the guidelines that the judge could
+read, how long the page was hidden (ms), and the input device, a key or a mouse."""
 REOPENED = "reopened"
-"""What a retraction says that gives a query back to its judge, with what he has compared."""
+"""Reason of a retraction that gives a query back to its judge, with the comparisons made so far."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Something that happened; never changed, never deleted.
+    """An event of a campaign; never changed, never deleted.
 
     Attributes
     ----------
     seq : int
-        1, 2, 3 … without a gap within a campaign, in the order in which they were kept.
+        Event number within the campaign: 1, 2, 3 … without gaps, in the order of storage.
     kind : str
         One of `KINDS`.
     at : int
-        When it was received: UTC, microseconds; 0 where nobody looked at a clock.
+        Time of receipt, microseconds since the epoch, UTC; 0 if no time was recorded.
     judge, query_id, doc_id : str
-        Empty where there is none.
+        Empty if the event has none.
     unit, k : int or None
-        The unit of the item, and the how manieth judge's place at it (from 1).
+        Unit of the item, and index of the judge's assignment for this item, from 1.
     grade : int or None
     reason : str
-        Why it cannot be judged, is late, was retracted or has ended.
+        Why the item cannot be judged, or the event is late, was retracted or has ended.
     body : mapping
-        What else belongs to it: the items of a unit that was drawn, the sides of a preference.
+        Further data: the items of a drawn unit, the sides of a preference.
     shown_at, active_ms, idle_ms : int or None
-        The judge's clock.
+        Times of the judge's clock; the last two in milliseconds.
     supersedes : int or None
-        The event that this one takes the place of, or takes back.
+        Number of the event that this one replaces or retracts.
     key : str or None
-        No two events of a campaign have the same: whoever sends one again gets the stored answer.
+        Idempotency key, unique within a campaign: a repeated request gets the stored answer.
     digest : str
-        Of this event and of the digest of the one before: a chain; empty in a log that is not stored.
+        Digest of this event and of the preceding digest, forming a chain; empty in a log that is not stored.
     """
 
     seq: int
@@ -84,16 +84,16 @@ class Event:
 
     @property
     def machine(self) -> str:
-        """The file of a machine whose judgment was taken for a person's; empty of what people say."""
+        """The grader's file if its judgment was accepted as a person's; empty for people's judgments."""
         return str(self.body.get(OF_MACHINE, ""))
 
     @property
     def note(self) -> str:
-        """What its judge remarked beside the answer; empty where that is nothing."""
+        """The judge's remark on the answer; empty if there is none."""
         body = self.body.get("body", {}) if self.kind == "late" else self.body
         return str(body.get("note", ""))
 
 
 def is_of_control(event: Event) -> bool:
-    """Whether an event is of a control: that it was shown or answered, its lease began again, an answer came late."""
+    """True if an event belongs to a control: shown, answered, its lease renewed, or a late answer."""
     return event.kind in CONTROLS or (event.kind in ("renewed", "late") and "item" in event.body)

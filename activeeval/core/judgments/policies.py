@@ -1,4 +1,4 @@
-"""Several judges of one item: what becomes of grades that differ, how far judges agree, and that machines are none."""
+"""Several judges of one item: policies for grades that differ, agreement, and exclusion of graders."""
 
 from __future__ import annotations
 
@@ -11,30 +11,31 @@ if TYPE_CHECKING:
     from activeeval.core.results import Caution
 
 CANNOT = -1
-"""As a grade: the judge says that the item cannot be judged."""
+"""Grade that means: the judge declared that the item cannot be judged."""
 POLICIES = ("refuse", "majority", "median", "mean-gain")
-"""An error; the grade that most give, the lowest of several such; the lower median; the mean of what grades are worth.
+"""Policies for several grades of an item: an error; the most frequent grade, the lowest if tied; the lower median; the
+mean gain of the grades.
 
-The last needs a measure: what is known beforehand is a grade, by one of the others.
+The last requires a measure. Known grades are single grades, so they use one of the others.
 """
 
 
 class Agreement(NamedTuple):
-    """How many items several judges have judged, and on how many of these they agree."""
+    """Number of items with several judges, and number of these on which all agree."""
 
     several: int
     alike: int
 
 
 class DisagreedItem(NamedTuple):
-    """An item with what its judges say of it, and where each says so: ``path:line``, or words for a place."""
+    """An item with the grade of each judge and the place of each grade: ``path:line``, or words."""
 
     item: str
     grades: Mapping[str, int]
     places: Mapping[str, str]
 
     def problem(self, field: str) -> FormatError:
-        """Return the error: at the place of the last grade, the places of the others in brackets."""
+        """Build the error: at the place of the last grade, with the places of the others in brackets."""
         *others, last = self.grades
         words = [f"{_worded(self.grades[judge])} of {judge!r} ({self.places[judge]})" for judge in others]
         words.append(f"{_worded(self.grades[last])} of {last!r}")
@@ -46,23 +47,23 @@ class DisagreedItem(NamedTuple):
 
 
 def agreement_of(judged: Iterable[Mapping[str, int]]) -> Agreement:
-    """Return how far judges agree on items, each with the grades that its judges gave."""
+    """Count the items with several judges and those on which they agree; input: grades by judge, per item."""
     several = [set(grades.values()) for grades in judged if len(grades) > 1]
     return Agreement(len(several), sum(len(grades) == 1 for grades in several))
 
 
 def add_grade(grades: dict[str, int], judge: str, grade: int, place: str) -> None:
-    """Add the grade of a judge to those of the others.
+    """Add the grade of a judge to an item's grades by judge.
 
     Parameters
     ----------
     place : str
-        Names sheet and item in a message.
+        Sheet and item, for the message.
 
     Raises
     ------
     InputError
-        Where the judge has said otherwise.
+        If the judge has given another grade.
     """
     before = grades.setdefault(judge, grade)
     if before != grade:
@@ -70,36 +71,37 @@ def add_grade(grades: dict[str, int], judge: str, grade: int, place: str) -> Non
 
 
 def check_alike(items: Iterable[DisagreedItem], *, field: str = "policy") -> None:
-    """Raise where judges grade items differently, with the place of each grade; all such items are named.
+    """Raise if judges grade items differently; the error names all such items and the place of each grade.
 
     Parameters
     ----------
-    items : iterable of Differing
-        Those on which judges agree are passed over.
+    items : iterable of DisagreedItem
+        Items on which the judges agree are skipped.
     field : str
-        The parameter that says what counts of several judges.
+        Name of the parameter that sets the policy.
 
     Raises
     ------
     FormatError
-        With what to do about it.
+        Also suggests the policies.
     """
     differing = [item.problem(field) for item in items if len(set(item.grades.values())) > 1]
-    policies = " | ".join(POLICIES[1:] if field == "policy" else POLICIES[1:-1])  # what is known beforehand is a grade
+    policies = " | ".join(POLICIES[1:] if field == "policy" else POLICIES[1:-1])  # known grades are single grades
     raise_all(differing, f"add `{field}` {policies}, or let the judges agree on one grade", field=field)
 
 
 def _worded(grade: int) -> str:
+    """Format a grade for a message."""
     return "cannot" if grade == CANNOT else str(grade)
 
 
 def given_grades(grades: Mapping[str, int]) -> tuple[int, ...]:
-    """Return the grades that judges gave, ascending, without those who could not judge."""
+    """Collect the grades of the judges, ascending, without "cannot" answers."""
     return tuple(sorted(grade for grade in grades.values() if grade != CANNOT))
 
 
 def needs_third(grades: Collection[int | None]) -> bool:
-    """Return whether two judges differ, so that a third decides; None is of a judge who could not say.
+    """Check whether two judges differ, so that a third must decide; None stands for a judge without a grade.
 
     Examples
     --------
@@ -111,7 +113,7 @@ def needs_third(grades: Collection[int | None]) -> bool:
 
 
 def one_grade(grades: Sequence[int], policy: str) -> int:
-    """Return one of several grades, which ascend; that it cannot be judged where there is none.
+    """Combine ascending grades into one by majority or else by the lower median; `CANNOT` if there is none.
 
     Examples
     --------
@@ -126,14 +128,14 @@ def one_grade(grades: Sequence[int], policy: str) -> int:
 
 
 def truth_of_machines(source: str, n: int) -> Caution:
-    """Return the caution that so many grades of machines are taken for people's."""
+    """Build the warning that n grades of a grader are accepted as people's grades."""
     from activeeval.core.results import Caution
 
     return Caution("warning", "machine is truth", {"source": source, "n": n})
 
 
 def refuse_as_labels(source: str, what: str = "") -> NoReturn:
-    """Raise InputError: a machine's grades are no labels; ``what`` says whose output they are."""
+    """Raise InputError because a grader's grades are not labels; `what` names the source of the output."""
     of_what = f" ({what})" if what else ""
-    problem = f"these are a machine's grades{of_what}, which are no labels: they belong to `grader`"
+    problem = f"these are a grader's grades{of_what}, not labels: pass them with `grader`"
     raise InputError(f"{source}: {problem}", field="grader")

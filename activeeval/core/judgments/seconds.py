@@ -1,4 +1,4 @@
-"""How long judgments took, by the judges' own clocks."""
+"""Durations of judgments, by the judges' own clocks."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class SecondsTaken:
-    """How long judgments took.
+    """Summary of the durations of judgments.
 
     Attributes
     ----------
     n : int
-        Judgments whose time is known.
+        Number of judgments with a known duration.
     median, mean : float or None
-        Seconds; None of no judgment.
+        In seconds; None without judgments.
 
     Examples
     --------
@@ -32,7 +32,7 @@ class SecondsTaken:
 
     @classmethod
     def of(cls, seconds: Sequence[float]) -> Self:
-        """Return what some times come to."""
+        """Summarize durations, given in seconds."""
         if not seconds:
             return cls(0, None, None)
         return cls(len(seconds), float(np.median(seconds)), float(np.mean(seconds)))

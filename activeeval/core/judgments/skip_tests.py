@@ -1,15 +1,16 @@
-"""Does a judge skip relevant items more than others? Who does, and nobody else judges them, moves an estimate.
+"""Tests whether a judge skips relevant items more often than others, which biases an estimate.
 
-Of the items that a judge was shown some were skipped (put off, or said not to be judgeable), and of some it is known by
-now whether they are relevant. Two tests, each against "skips relevant items as often as others":
+The bias arises if nobody else judges the skipped items. Of the items shown to a judge, some were skipped (deferred, or
+declared impossible to judge); for some, relevance is known by now. There are two tests of "relevant items are skipped
+as often as others":
 
-- Fisher's exact test of the items, one-sided: P(as many relevant ones among the skipped | the four margins). Exact
-  where the judge skips each item for itself.
-- Queries in place of items: u_q = Σ (s − s̄)(r − r̄) over the items of query q, with s and r 0 or 1, and
-  t = Σ u / √(n Σ (u − ū)² / (n − 1)). It stays right where whole queries are skipped, which have all their relevant
-  items in common. Degrees of freedom are (Σ v)² / Σ v² with v = (u − ū)²: few queries have a skipped item.
+- Fisher's exact test of the items, one-sided: P(at least as many relevant items among the skipped | the four
+  margins). Exact if the judge skips items independently.
+- Queries in place of items: u_q = Σ (s − s̄)(r − r̄) over the items of query q, with s (skipped) and r (relevant) 0 or
+  1, and t = Σ u / √(n Σ (u − ū)² / (n − 1)). It remains valid if whole queries are skipped, with all their relevant
+  items. Degrees of freedom are (Σ v)² / Σ v² with v = (u − ū)²: few queries have a skipped item.
 
-The larger of the two p-values is the answer, so that neither kind of chance names a judge too often.
+The result is the larger of the two p-values, so that the false alarm rate holds for both patterns.
 """
 
 from __future__ import annotations
@@ -25,21 +26,21 @@ from scipy.special import gammaln, logsumexp, stdtr
 from activeeval.core.errors import InputError
 
 FALSE_ALARMS = 0.05
-"""How often, of campaigns without a judge who skips relevant items, any judge is named at most."""
+"""Largest probability that any judge is named in a campaign whose judges do not skip relevant items more often."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipping:
-    """What a judge skipped.
+    """Items that a judge skipped, with the test result.
 
     Attributes
     ----------
     n_relevant, n_other : int
-        Items that the judge was shown and that are relevant, and that are not.
+        Number of relevant and of other items shown to the judge.
     skipped_relevant, skipped_other : int
-        How many of them were skipped.
+        Number of skipped ones among them.
     p_value : float
-        Of the test that relevant ones are not skipped more often than others.
+        P-value of the null hypothesis that relevant items are not skipped more often than others.
     """
 
     n_relevant: int
@@ -49,12 +50,12 @@ class Skipping:
     p_value: float
 
     def is_suspect(self, n_judges: int) -> bool:
-        """Return whether that is more than chance, for one of so many judges: p below `FALSE_ALARMS` shared out."""
+        """Check whether p is below `FALSE_ALARMS` divided by the number of judges (Bonferroni)."""
         return self.p_value < FALSE_ALARMS / max(n_judges, 1)
 
 
 def skipping_of(queries: ArrayLike, is_relevant: ArrayLike, is_skipped: ArrayLike) -> Skipping:
-    """Return what a judge skipped of the items that were shown, one entry each.
+    """Test whether a judge skips relevant items more often; the arrays have one entry per shown item.
 
     Examples
     --------
@@ -65,7 +66,9 @@ def skipping_of(queries: ArrayLike, is_relevant: ArrayLike, is_skipped: ArrayLik
     """
     query, relevant, skipped = np.asarray(queries), np.asarray(is_relevant, bool), np.asarray(is_skipped, bool)
     if not query.shape == relevant.shape == skipped.shape or query.ndim != 1:
-        raise InputError(f"an entry each for an item, got {query.shape}, {relevant.shape} and {skipped.shape}")
+        raise InputError(
+            f"expected an entry an item in each array, got {query.shape}, {relevant.shape} and {skipped.shape}"
+        )
     both = int((relevant & skipped).sum())
     n, n_relevant, n_skipped = relevant.size, int(relevant.sum()), int(skipped.sum())
     by_items = _by_items(n, n_relevant, n_skipped, both)
@@ -79,9 +82,9 @@ def skipping_of(queries: ArrayLike, is_relevant: ArrayLike, is_skipped: ArrayLik
 
 
 def _by_items(n: int, n_relevant: int, n_skipped: int, both: int) -> float:
-    """Return the chance that at least so many of the skipped items are relevant, by the hypergeometric distribution.
+    """Compute P(at least `both` of the skipped items are relevant) by the hypergeometric distribution.
 
-    ``scipy.stats`` has it too, and takes half a second to import.
+    ``scipy.stats`` provides it too, but takes half a second to import.
     """
     if both <= max(0, n_skipped - (n - n_relevant)):
         return 1.0
@@ -91,12 +94,12 @@ def _by_items(n: int, n_relevant: int, n_skipped: int, both: int) -> float:
 
 
 def _log_choices(n: int, k: Any) -> Any:
-    """Return log of n over k."""
+    """Compute the log of the binomial coefficient n over k."""
     return gammaln(n + 1) - gammaln(np.add(k, 1)) - gammaln(np.subtract(n, k) + 1)
 
 
 def _by_queries(query: np.ndarray, relevant: np.ndarray, skipped: np.ndarray) -> float:
-    """Return the p-value of queries in place of items; 1 with fewer than two that have a skipped item."""
+    """Compute the p-value of the test by queries; 1 if fewer than two queries have a skipped item."""
     _, code = np.unique(query, return_inverse=True)
     n = int(code.max(initial=-1)) + 1
     n_with = int(np.unique(code[skipped]).size)

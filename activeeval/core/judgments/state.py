@@ -1,8 +1,7 @@
-"""What a log comes to: the one fold over its events, one after another.
+"""State of a campaign, computed by applying the events of its log one after another.
 
-Whoever looks again applies what is new; whoever looks at an earlier moment stops earlier. Three things are kept, of
-places (a document of a unit) and judges: who has which place in hand, which judgment of which judge stands, and which
-blocks are complete.
+To update the state, apply the new events; to see an earlier state, stop earlier. The state covers places (a document of
+a unit) and judges: the judge who holds each place, the valid judgment of each judge, and the complete blocks.
 """
 
 from __future__ import annotations
@@ -17,18 +16,19 @@ from activeeval.core.judgments.policies import needs_third
 
 MICROSECONDS = 1_000_000
 Place = tuple[int, str]
-"""The number of a unit, and a document of it."""
+"""The number of a unit, and the id of a document in it."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Assignment:
-    """A place for one judge.
+    """A place assigned to one judge: one of the judgments that the place needs.
 
     Attributes
     ----------
     state : {"free", "leased", "checked_out", "done"}
-        Leased is what a judge looks at, lent what stands on a sheet.
-    judge, token_hash, lease_until : None where there is none
+        Leased: shown to a judge; checked out: on a judge's sheet.
+    judge, token_hash, lease_until
+        None if the place is free.
     """
 
     block: int
@@ -41,7 +41,7 @@ class Assignment:
     lease_until: int | None = None
 
     def take(self, event: Event, lease_s: int) -> None:
-        """Take in what happened to the place."""
+        """Update the assignment by an event of its place."""
         if event.kind == "preferred":
             self.token_hash, self.lease_until = None, event.at + lease_s * MICROSECONDS
             return
@@ -59,52 +59,52 @@ class Assignment:
             self.lease_until = int(event.body["until"])
 
     def put_back(self) -> None:
-        """Let anybody take the place, who had it in hand has another one."""
+        """Free the place after its judge was shown another one."""
         self.state, self.judge, self.token_hash, self.lease_until = "free", None, None, None
 
 
 @dataclass(slots=True, kw_only=True)
 class State:
-    """What a log comes to, event by event.
+    """State of a campaign after the events so far.
 
     Attributes
     ----------
     judges_per_item : int
-        A place waits until so many have judged it.
+        Number of judgments that a place needs.
     adjudicate : bool
-        Where two judges differ a third one decides.
+        If True, a third judge decides where two differ.
     lease_s : int
-        Seconds for which a place is a judge's who was shown it.
+        Duration of a lease in seconds, from the time a place is shown.
     seq : int
-        The number of the last event.
+        Number of the last event.
     blocks : dict of int to int
-        The block of each unit that was drawn.
+        Block of each drawn unit.
     judgments : dict of Place to dict of str to Event
-        By place and judge the event that stands: of a grade, of an order, or that there can be none.
+        Valid judgment of each place by judge: a grade, an order, or that the item cannot be judged.
     assignments : dict
-        By unit, document and k, of places that were drawn with their judges.
+        Assignments of drawn places by unit, document and k.
     in_hand : dict of str to Assignment
-        By judge the place that was shown last: whoever is shown another one puts it back.
+        The place last shown to each judge; it is freed when the judge is shown another.
     adjudicated : dict of Place to Event
-        By place what it counts as in place of what its judges say, once it does not wait for them.
+        Decision for each adjudicated place; it replaces the judges' grades unless the place waits for judges.
     preferences : dict of (int, str) to list of Event
-        By unit and judge what was compared since it was last taken back, but for what was reopened.
+        Comparisons by unit and judge; a retraction removes those of its unit, unless it reopens the query.
     machine_judgments : dict of str to int
-        By file how many judgments stand that are a machine's and were taken for people's.
+        Number of valid judgments that were accepted from each grader's file as a person's.
     n_waiting : dict of int to int
-        By block the places that wait.
+        Number of places in each block that wait for a judge.
     complete_at : dict of int to int
-        By block the first event as of which it and all before it were complete.
+        For each block, the first event after which it and all earlier blocks were complete.
     late, put_off : list of Event
-        Judgments that are kept and do not count; when somebody has said ``later``.
+        Judgments that are stored but do not count; deferrals.
     active_ms : list of int
-        The active time of all answers whose time was taken, also of those that do not count (any more).
+        Active time (ms) of all timed answers, including answers that do not count or no longer count.
     problems : list of str
-        What does not follow from what was before.
+        Events that contradict earlier ones.
     checks : Checks
-        What judges said of controls.
+        State of the controls.
     ended : str
-        Why there will be no further unit; empty while there may be one.
+        Reason why there will be no further unit; empty while units can follow.
     """
 
     judges_per_item: int = 1
@@ -131,17 +131,17 @@ class State:
     def of(
         cls, events: Iterable[Event], *, judges_per_item: int = 1, adjudicate: bool = False, lease_s: int = 0
     ) -> Self:
-        """Return what a log comes to."""
+        """Compute the state from the events of a log."""
         state = cls(judges_per_item=judges_per_item, adjudicate=adjudicate, lease_s=lease_s)
         state.apply_all(events)
         return state
 
     def apply(self, event: Event) -> Place | None:
-        """Take an event in; return the place of which another judgment stands now, if there is one."""
+        """Apply an event; return the place whose valid judgments changed, or None."""
         self.seq = event.seq
         if event.active_ms is not None:
             self.active_ms.append(event.active_ms)
-        if self.checks.apply(event):  # of nothing that counts
+        if self.checks.apply(event):  # events of controls never count
             return None
         if event.kind == "drawn":
             self._draw(event)
@@ -154,34 +154,35 @@ class State:
         return None
 
     def apply_all(self, events: Iterable[Event]) -> set[Place]:
-        """Take events in; return the places of which other judgments stand now."""
+        """Apply events; return the places whose valid judgments changed."""
         return {place for place in map(self.apply, events) if place is not None}
 
     def waits(self, place: Place) -> bool:
-        """Whether a place that was drawn waits for a judge."""
+        """Check whether a drawn place (unit, document) still needs a judgment."""
         return len(self.judgments.get(place, ())) < self.judges_per_item or self.is_differing(place)
 
     def is_differing(self, place: Place) -> bool:
-        """Whether two judges differ on a place, so that it waits for a third."""
+        """Check whether two judges differ on a place (unit, document), so that it needs a third judgment."""
         by_judge = self.judgments.get(place, {})
         return self.adjudicate and needs_third([event.grade for event in by_judge.values()])
 
     @property
     def n_differing(self) -> int:
-        """How many places wait for a third judge."""
+        """Number of places (unit, document) that need a third judgment."""
         return sum(map(self.is_differing, self.judgments))
 
     @property
     def standing(self) -> list[Event]:
-        """Every judgment that stands, by unit and document."""
+        """All valid judgments, by unit and document."""
         return [event for _, by_judge in sorted(self.judgments.items()) for event in by_judge.values()]
 
     @property
     def assigned(self) -> list[Assignment]:
-        """Every place for every judge, in the order in which they are given out."""
-        return sorted(self.assignments.values(), key=lambda held: (held.block, held.unit, held.position, held.k))
+        """All assignments, in the order in which they are handed out."""
+        return sorted(self.assignments.values(), key=lambda place: (place.block, place.unit, place.position, place.k))
 
     def _draw(self, event: Event) -> None:
+        """Add the unit and the places of a ``drawn`` event."""
         unit, block, docs = event.unit or 0, int(event.body["block"]), event.body["items"]
         if unit in self.blocks:
             self.problems.append(f"event {event.seq} draws unit {unit} once more")
@@ -194,7 +195,7 @@ class State:
         self.ended = ""
 
     def _of_place(self, event: Event) -> Place | None:
-        """Take in what happened to a place."""
+        """Apply an event that concerns one place (unit, document); return the place if its valid judgments changed."""
         place = event.unit or 0, event.doc_id
         assigned = self.assignments.get((*place, event.k or 1))
         if assigned is None:
@@ -218,7 +219,7 @@ class State:
         return None
 
     def _judge(self, place: Place, event: Event) -> Place:
-        """Take in a judgment, or that one is taken back: what it takes the place of stands no longer."""
+        """Record a judgment or a retraction of a place, remove the superseded one, and update the waiting counts."""
         by_judge = self.judgments.setdefault(place, {})
         did_wait = self.waits(place)
         replaced = next((judge for judge, before in by_judge.items() if before.seq == event.supersedes), None)
@@ -242,13 +243,13 @@ class State:
         return place
 
     def _count_machine(self, event: Event, more: int) -> None:
-        """Count a judgment of a machine that stands now, or no longer."""
+        """Add `more` to the number of valid judgments of the event's grader, if it is from a grader."""
         if event.machine:
             n = self.machine_judgments.pop(event.machine, 0) + more
             self.machine_judgments |= {event.machine: n} if n else {}
 
     def _count(self, block: int, more: int, seq: int) -> None:
-        """Count a place that waits again, or no longer; note which blocks are complete now, with all before them."""
+        """Add `more` to the number of waiting places of a block; record the blocks that are now complete."""
         self.n_waiting[block] += more
         if self.n_waiting[block]:
             return

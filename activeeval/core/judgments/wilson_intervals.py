@@ -1,4 +1,4 @@
-"""How often of how many, with an interval that holds for few and for all or none: Wilson's.
+"""Wilson's confidence interval of a share, valid for small n and for shares of 0 or 1.
 
 With p the share of n and z the normal quantile, (p + z²/2n ± z √(p (1 − p)/n + z²/4n²)) / (1 + z²/n)
 (Wilson 1927, Journal of the American Statistical Association 22, 209–212).
@@ -14,7 +14,7 @@ _Z = 1.959964
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """So many of ``n``, with an interval of 95 % of the share; of none it is 0 to 1."""
+    """A share, ``right`` of ``n``, with its 95 % confidence interval; 0 to 1 if n is 0."""
 
     right: int
     n: int
@@ -22,12 +22,12 @@ class Share:
     high: float
 
     def __str__(self) -> str:
-        """Return it as people read it."""
+        """Format the share and its interval in percent."""
         return f"{self.right} of {self.n} ({100 * self.low:.0f} to {100 * self.high:.0f} %)" if self.n else "none yet"
 
 
 def share_of(right: int, n: int) -> Share:
-    """Return how often of how many, with its interval.
+    """Compute a share and its 95 % confidence interval.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""All compiled code: arrays in, arrays out, no exceptions, no randomness of its own."""
+"""All compiled code: arrays in, arrays out, no exceptions, no random state of its own."""

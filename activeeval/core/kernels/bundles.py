@@ -1,4 +1,4 @@
-"""Arrays that kernels are given together, under names."""
+"""Named tuples that bundle the array arguments of kernels."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ class MeasureTerms(NamedTuple):
     numerator: int
     values: Any  # (grades,) gain, stop probability or relevance of each grade
     discounts: Any  # (depth,)
-    steps: Any  # (levels,) of the gains of an ideal; empty where there is none
+    steps: Any  # (levels,) gain steps of an ideal; empty without an ideal
     reaches: Any  # (grades, levels)
-    cumulative: Any  # (n + 1,) what the first ranks of an ideal are worth
+    cumulative: Any  # (n + 1,) value of the first ranks of an ideal
 
 
 class Lists(NamedTuple):
-    """A ranking and the one it is compared with, empty where there is none."""
+    """A ranking and the one it is compared with, which is empty if there is none."""
 
     offsets1: Any  # (n_queries + 1,)
     items1: Any
@@ -26,21 +26,21 @@ class Lists(NamedTuple):
 
 
 class Model(NamedTuple):
-    """Grade probabilities at the nodes of a query factor."""
+    """Grade probabilities at the nodes of a query factor, and the weights of the nodes."""
 
     nodes: Any  # (nodes, n_items, grades)
     weights: Any  # (n_queries, nodes) before any label of the sample
 
 
 class Rates(NamedTuple):
-    """An order's rates: by level T come π = min(1, T r) and a_i = min(1, T r_i), G_i = a_i / π."""
+    """Rates of an order; at level T, π = min(1, T r), a_i = min(1, T r_i) and G_i = a_i / π."""
 
     query_rates: Any  # (n_queries,) r
     place_rates: Any  # (places,) r_i
 
 
 class OrderArrays(NamedTuple):
-    """An order as levels are found on it."""
+    """Arrays of an order from which levels are computed."""
 
     offsets: Any  # (n_queries + 1,) of the places
     query_rates: Any  # (n_queries,) r
@@ -53,32 +53,32 @@ class OrderArrays(NamedTuple):
 
 
 class BundlesBelow(NamedTuple):
-    """What comes below a level: a row for every query and key of which something does, ordered by query, then key."""
+    """Places with a level below a limit: one row per query and key with such places, sorted by query, then key."""
 
-    keys: Any  # (rows,) which key
+    keys: Any  # (rows,) index of the key
     queries: Any  # (rows,)
-    row_places: Any  # (rows + 1,) where the places of a row begin
-    places: Any  # (places that come,) ascending within a row
-    levels: Any  # their levels
+    row_places: Any  # (rows + 1,) start of each row in `places`
+    places: Any  # (n_places,) ascending within a row
+    levels: Any  # (n_places,)
 
 
 class SelectedRows(NamedTuple):
-    """Rows of selections: a query, the level of its selection, how many of its places, and these, ascending."""
+    """Rows of selections: a query, the level of its selection, and its selected places, ascending."""
 
     queries: Any  # (n,)
     levels: Any  # (n,) T
-    counts: Any  # (n,)
+    counts: Any  # (n,) number of places
     places: Any  # (Σ counts,)
 
 
 class ReadingQueries(NamedTuple):
-    """What is known of the queries of a reading, each (n_queries,)."""
+    """Data of the queries of a reading, each (n_queries,)."""
 
     probs: Any
     rates: Any
     least_rates: Any  # of places that matter
     is_open: Any
-    known_values: Any  # what known grades are worth beside what is estimated
+    known_values: Any  # value of the known grades, in addition to the estimate
     regressors: Any  # (n_queries, k)
 
 
@@ -87,29 +87,27 @@ class Rows(NamedTuple):
 
     probs: Any  # p
     inclusion_probs: Any  # π
-    values: Any  # unbiased for L
+    values: Any  # unbiased estimates of L
     totals: Any  # (rows, 1 + k)
     within: Any  # (rows, (1 + k)(2 + k) / 2)
-    beyond: (
-        Any  # (rows,) 1 where it was judged beyond what moves a numerator, 0 elsewhere, −1 where that does not count
-    )
+    beyond: Any  # (rows,) 1 if judged beyond the items that move a numerator, else 0; −1 if that does not count
 
 
 class Nodes(NamedTuple):
-    """Trees as their nodes, one tree after the other, a node before its children."""
+    """Trees as arrays of nodes, one tree after the other, each node before its children."""
 
     roots: Any  # (n_trees,)
-    features: Any  # (n_nodes,) which is compared, −1 at a leaf
+    features: Any  # (n_nodes,) feature to compare, −1 at a leaf
     thresholds: Any  # (n_nodes,) values up to it go left
-    left: Any  # (n_nodes,) nodes
+    left: Any  # (n_nodes,) index of the child
     right: Any
-    missing_left: Any  # (n_nodes,) bool, where a missing value goes
+    missing_left: Any  # (n_nodes,) bool, True if a missing value goes left
     zero_is_missing: Any  # (n_nodes,) bool
-    columns: Any  # (n_nodes,) number of a leaf
+    columns: Any  # (n_nodes,) index of a leaf
 
 
 class SparseRows(NamedTuple):
-    """Rows of a matrix by what is not 0 in them."""
+    """Rows of a sparse matrix by their nonzero entries (CSR)."""
 
     starts: Any  # (n_rows + 1,)
     columns: Any

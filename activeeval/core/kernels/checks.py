@@ -1,6 +1,6 @@
-"""Checking kernels: each returns the index of the first bad row, or -1.
+"""Validation kernels: each returns the index of the first bad row, or -1.
 
-They read what the door of the library is given, once, at the speed of memory.
+They read the input of public functions once, at memory speed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from activeeval.core.kernels.compiling import jit as _jit
 
 @_jit
 def first_not_whole(values, bound):
-    """Return the first place of a value that is not whole or not smaller in size than ``bound``, or -1."""
+    """Find the first value that is not whole or whose size is not below ``bound``; return its index, or -1."""
     for i in range(values.size):
         if not (values[i] == np.floor(values[i]) and abs(values[i]) < bound):
             return i
@@ -21,9 +21,9 @@ def first_not_whole(values, bound):
 
 @_jit
 def first_bad_ranked_item(query_offsets, offsets, items):
-    """Return ``(query, place, kind)`` of the first bad entry of a ranking, or ``(-1, -1, 0)``.
+    """Find the first bad entry of a ranking; return ``(query, place, kind)``, or ``(-1, -1, 0)``.
 
-    kind 1: the item is not one of the query's; kind 2: it stands in the list twice.
+    kind 1: the item belongs to another query; kind 2: it occurs twice in the list.
     """
     most = 0
     for q in range(query_offsets.size - 1):
@@ -43,9 +43,9 @@ def first_bad_ranked_item(query_offsets, offsets, items):
 
 @_jit
 def first_bad_probability_row(probs, tolerance):
-    """Return the first row of ``probs`` (n, n_grades) that is not a distribution, or -1.
+    """Find the first row of ``probs`` (n, n_grades) that is not a distribution; return its index, or -1.
 
-    A row fails where an entry is negative or not a number, or where its sum is off 1 by more
+    A row fails if an entry is negative or NaN, or if its sum differs from 1 by more
     than ``tolerance``; the comparison is written so that NaN fails it.
     """
     n, n_grades = probs.shape

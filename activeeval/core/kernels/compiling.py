@@ -1,7 +1,7 @@
-"""How everything in this room is compiled: once, kept on disk, without exceptions, free of the interpreter's lock.
+"""Compilation of the kernels: once, cached on disk, without exceptions, without the interpreter's lock.
 
-Before a kept function can be called, numba has to be there: half to a whole second. A process that has but a little to
-do is done before that where Python runs the same functions.
+A call of a cached function still imports numba, which takes half a second to a second. A short process is faster if
+Python interprets the same functions.
 """
 
 from __future__ import annotations
@@ -15,38 +15,38 @@ import numpy as np
 
 from activeeval.core.kernels.first_use import say_first_use
 
-# an entry for callers in C, which nobody is, would take a tenth of the time that compiling takes
+# an entry point for C callers is not needed and would take a tenth of the compile time
 _OPTIONS = {"cache": True, "error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
-_SAID = []
+_REPORTED_FOLDERS = []
 _LEFT_TO_PYTHON = []
 
 
 def jit(function):
-    """Return a function compiled at its first call, with what was compiled kept where that is possible."""
-    if _LEFT_TO_PYTHON:  # compiled code says nothing of an overflow, which hashes are made of
+    """Compile a function at its first call, and cache the compiled code on disk if possible."""
+    if _LEFT_TO_PYTHON:  # compiled code does not warn of overflows, which hashes rely on
         return np.errstate(all="ignore")(function)
     import numba
 
     compiled = numba.njit(**_OPTIONS)(function)
-    kept = getattr(compiled, "_cache", None)  # there is none with NUMBA_DISABLE_JIT
-    if kept is not None:
-        kept._cache_file._source_stamp = (kept._cache_file._source_stamp, _stamps())
-        kept.load_overload = _watched(_or_nothing(kept.load_overload, kept))
-        kept.save_overload = _or_nothing(kept.save_overload, kept)
+    cache_of = getattr(compiled, "_cache", None)  # missing with NUMBA_DISABLE_JIT
+    if cache_of is not None:
+        cache_of._cache_file._source_stamp = (cache_of._cache_file._source_stamp, _stamps())
+        cache_of.load_overload = _watched(_or_nothing(cache_of.load_overload, cache_of))
+        cache_of.save_overload = _or_nothing(cache_of.save_overload, cache_of)
     return compiled
 
 
 def leave_to_python() -> None:
-    """Have Python run what this room defines from now on, for the rest of the process: the same code, not compiled."""
+    """Let Python interpret the kernels defined from now on, for the rest of the process."""
     _LEFT_TO_PYTHON.append(True)
 
 
 @cache
 def _stamps():
-    """List name, time and size of every file of this room.
+    """List name, time and size of every file of the kernels package.
 
-    A compiled function holds the code of those that it calls, but numba looks at the time of its own file alone: where
-    only theirs changed, as by a pull, it would go on computing what it did before.
+    The cached code of a function contains the code of the functions it calls, but numba checks only the time of the
+    function's own file: if only a called file changes, for example by a pull, numba would use outdated code.
     """
     folder = Path(__file__).parent
     files = ((path, path.stat()) for path in folder.rglob("*.py"))
@@ -54,7 +54,7 @@ def _stamps():
 
 
 def _watched(load):
-    """Return how kept code is loaded, with word to who watches where there is none: it is compiled next."""
+    """Wrap the loading of cached code so that watchers are notified if there is none and compilation follows."""
 
     @wraps(load)
     def watched(*arguments):
@@ -66,10 +66,10 @@ def _watched(load):
     return watched
 
 
-def _or_nothing(step, kept):
-    """Return a step that answers with nothing where a damaged file or a full disk ends it, and says so once.
+def _or_nothing(step, cache_of):
+    """Wrap a cache operation: if a damaged file or a full disk makes it fail, return None and report that once.
 
-    What is kept of the function is forgotten, so that whoever compiles it next can keep it again.
+    The cached code of the function is deleted, so that the next process can cache it again.
     """
 
     @wraps(step)
@@ -78,10 +78,10 @@ def _or_nothing(step, kept):
             return step(*arguments)
         except Exception as problem:  # a damaged file can break the unpickler in any way
             with suppress(Exception):
-                kept.flush()
-            if not _SAID:
-                folder = kept.cache_path
-                _SAID.append(folder)
+                cache_of.flush()
+            if not _REPORTED_FOLDERS:
+                folder = cache_of.cache_path
+                _REPORTED_FOLDERS.append(folder)
                 reason = " ".join(str(problem).split()) or type(problem).__name__
                 message = f"compiled code in {folder} cannot be used ({reason}), it is compiled anew: is the disk full?"
                 print(f"activeeval: {message}", file=sys.stderr)

@@ -1,29 +1,29 @@
-"""Estimators: one value and its variance from the totals of the judged queries.
+"""Estimators: a value and its variance from the totals of the judged queries.
 
-A judged query brings y, unbiased for its value L, and regressors z, unbiased for what is known
-of them over the pool: (1, m), or (Σ c_i, Σ c_i μ_i) where items were drawn, where a prefix was judged a third one
-that is 0 in the mean (`kernels.prefixes`), and what further models predict. With
+A judged query contributes y, unbiased for its value L, and regressors z, unbiased for quantities whose pool total is
+known: (1, m), or (Σ c_i, Σ c_i μ_i) if items were sampled, a third one with mean 0 if a prefix was judged
+(`kernels.prefixes`), and the predictions of further models. With
 ω = p/π and population Z̄ = Σ p z,
 
     R̂ = Z̄'B + Σ ω e,      e = y − z'B.
 
-B = (0, 1, 0) is the *difference* estimator; fitted it is the *regression* estimator (GREG), which no
-model can spoil much. What is seen within a query has an unbiased variance s(B), the quadratic form of
+B = (0, 1, 0) is the *difference* estimator; with fitted B it is the *regression* estimator (GREG), which is robust to
+a bad model. The variance within a query has the unbiased estimate s(B), the quadratic form of
 (y, z) in ``within``, so that e² − s is unbiased for the squared residual of the query and
 
     V̂ = Σ ω² (keep e² + (1 − keep) s),      keep = 1 − π,
 
-unbiased. How B is fitted, how many regressors it has, and the g-weights are in `kernels.regression`; V̂ is then
+is unbiased. The fit of B, its number of regressors, and the g-weights are in `kernels.regression`; V̂ is then
 multiplied by n / (n − 2).
 
-All sums go over the *open* queries, those that chance chose; what is judged whole with certainty is known, adds its
-p L to both R̂ and the truth, and would count as evidence that it is not: n is the number of open ones, Z̄ their total.
+All sums are over the *open* queries, those selected at random. Queries judged completely with certainty are known: they
+add p L to both R̂ and the truth, and would wrongly count as evidence. n is the number of open queries, Z̄ their total.
 
-*No spread.* A sample says how far the rest may be from what is predicted by its own residuals. Where they vanish
-beside Σ ω² (y² + m²), in which no fit has a part, it has seen one kind of query and says nothing of how many others
-there are: V̂ is infinite, not 0, for every form alike. A third regressor explains a sample without a relevant label
-exactly: y = h + L, L one value. Where it is not fitted the sample has seen one kind of query too if y − h is a multiple
-of z_0.
+*No spread.* A sample estimates the error of the remaining queries from its own residuals. If these vanish
+relative to Σ ω² (y² + m²), which does not depend on a fit, the sample contains one kind of query and no information on
+others: V̂ is infinite, not 0, in every form. A third regressor explains a sample without a relevant label
+exactly: y = h + L, with L constant. If it is not fitted, the sample also contains only one kind of query if y − h is a
+multiple of z_0.
 
 *Ratio* (Sawade et al., eq. (6)), for draws with replacement: Σ w L / Σ w with w = p/q.
 """
@@ -46,17 +46,18 @@ _NO_SPREAD = 1e-12
 
 @_jit
 def degrees(shares, n_fitted):
-    """Return the degrees of freedom of a variance Σ v, fewer where a few ``shares`` v ≥ 0 dwarf the others.
+    """Compute the degrees of freedom of a variance Σ v; a few dominant ``shares`` v ≥ 0 reduce them.
 
-    1/df = 1/(n − k) + (Σ v² / (Σ v)² − 2/n)₊, at least one degree. Σ v² / (Σ v)² is 1 over the number of shares that
-    matter: K equal ones among many that are nothing leave K degrees, equal ones throughout n − k. Normal residuals
-    have 3/n, which leaves half of n.
+    1/df = 1/(n − k) + (Σ v² / (Σ v)² − 2/n)₊, at least one degree. (Σ v)² / Σ v² is the number of shares that
+    matter: K equal ones among many near 0 give K degrees, n equal ones n − k. Normal residuals
+    have Σ v² / (Σ v)² = 3/n, which gives half of n.
     """
-    # Satterthwaite's df, from the variance of V̂ alone, has half that slope. But the share that is missing from V̂ is
-    # missing from R̂ too: with skewness γ Edgeworth's expansion adds 0.9 γ²/n to 1/df at 95 %, and of rare large shares
-    # γ²/n is Σ v² / (Σ v)². Tried on 344 cells (generated pools with rare relevance, certain queries and empty lists,
-    # MQ2008 and MQ2007 with forest and uniform model, 2,000 repetitions each): below 90 % were 49 cells with half the
-    # slope, 28 with this, 22 with − 1/n in place of − 2/n, which makes intervals 3 % wider where all was well.
+    # Satterthwaite's df, from the variance of V̂ alone, has half that slope. But a share that is missing from V̂ is
+    # missing from R̂ too: with skewness γ Edgeworth's expansion adds 0.9 γ²/n to 1/df at 95 %, and for rare large
+    # shares γ²/n is Σ v² / (Σ v)². In a test of 344 cells (generated pools with rare relevance, certain queries and
+    # empty lists, MQ2008 and MQ2007 with forest and uniform model, 2,000 repetitions each), coverage was below 90 % in
+    # 49 cells with half the slope, 28 with this, 22 with − 1/n in place of − 2/n, which makes intervals 3 % wider where
+    # coverage was fine.
     n = shares.size
     if n <= n_fitted:
         return n - n_fitted
@@ -72,10 +73,10 @@ def degrees(shares, n_fitted):
 
 @_jit
 def ratio_estimate(weights, values, contributions):
-    """Return R̂, its estimated variance and its degrees of freedom; the variance is infinite where there is no spread.
+    """Compute the ratio estimate R̂, its variance and its degrees of freedom; infinite variance without spread.
 
-    Draws that all have one value, as draws of one query do, say nothing of the others.
-    ``contributions`` (n,) takes w (L − R̂) / Σ w.
+    Draws that all have the same value, such as draws of one query, give no information on other queries.
+    ``contributions`` (n,) receives w (L − R̂) / Σ w.
     """
     n = weights.size
     total_weight = 0.0
@@ -98,7 +99,7 @@ def ratio_estimate(weights, values, contributions):
 
 @_jit
 def weighted_sum(weights, values):
-    """Return Σ w L, exact for a census with w = p."""
+    """Compute Σ w L; exact for a census with w = p."""
     total = 0.0
     for j in range(weights.size):
         total += weights[j] * values[j]
@@ -107,7 +108,10 @@ def weighted_sum(weights, values):
 
 @_jit
 def residuals(omega, keep, totals, within, population, fitted, out, beyond):
-    """Return B of `linear_estimate`, and fill ``out`` (n, 2) with e and s of each query."""
+    """Compute the coefficients B of `linear_estimate`, and the residuals of the queries.
+
+    Fills ``out`` (n, 2) with the residual e of each query and the estimated variance s within the query.
+    """
     coefficients = fitted_coefficients(omega, keep, totals, within, population, fitted, n_beyond(beyond))[0]
     direction, products = residual_direction(coefficients, totals.shape[1])
     for j in range(omega.size):
@@ -117,9 +121,9 @@ def residuals(omega, keep, totals, within, population, fitted, out, beyond):
 
 @_jit
 def linear_estimate(omega, keep, totals, within, population, fitted, contributions, beyond):
-    """Return R̂, V̂, its degrees of freedom and the plain V̂ for the open queries; to R̂ the others' total is to be added.
+    """Compute R̂, V̂, its degrees of freedom and the plain V̂ of the open queries; R̂ lacks the total of the others.
 
-    The plain V̂ is the sum above: unbiased where nothing is fitted, and may come out negative.
+    The plain V̂ is the sum above: unbiased if nothing is fitted; it can be negative.
 
     Parameters
     ----------
@@ -130,14 +134,14 @@ def linear_estimate(omega, keep, totals, within, population, fitted, contributio
     population : array, shape (k,)
         Σ p z over the open queries of the pool.
     fitted : bool
-        Regression in place of difference.
+        True: regression estimator; False: difference estimator.
     contributions : array, shape (n,)
-        Out: g ω e, what each draw adds to the error.
+        Out: g ω e, the contribution of each draw to the error.
     beyond : array of int64, shape (n,)
-        Where the third regressor is made of what lies beyond the items that move a numerator: 1 for each query that was
-        judged there, else 0; −1 throughout where it is not. What the former add to the variance rests on them alone.
+        If the third regressor sums items beyond those that move a numerator: 1 for each query that was
+        judged there, else 0; −1 throughout if it does not. Their part of the variance is estimated from them alone.
 
-    V̂ is infinite where there are not more draws than coefficients and where the sample shows no spread.
+    V̂ is infinite if there are no more draws than coefficients or the sample has no spread.
     """
     n, n_tail = omega.size, n_beyond(beyond)
     coefficients, lift, rank, gap = fitted_coefficients(omega, keep, totals, within, population, fitted, n_tail)
@@ -165,7 +169,7 @@ def linear_estimate(omega, keep, totals, within, population, fitted, contributio
         plain += shares[j]
     if n <= n_fitted or n < 2:
         return estimate, np.inf, n - n_fitted, plain
-    variance = conservative if plain < -NO_RESIDUAL * scale else plain  # what is but rounding has no sign
+    variance = conservative if plain < -NO_RESIDUAL * scale else plain  # rounding errors have no meaningful sign
     freedom = degrees(shares, n_fitted)
     is_alike = fitted and totals.shape[1] > 3 and (k < 3 or coefficients[2] == 0.0) and _is_alike(omega, totals)
     if variance <= NO_RESIDUAL * scale or is_alike:
@@ -178,22 +182,22 @@ def linear_estimate(omega, keep, totals, within, population, fitted, contributio
 
 @_jit
 def n_beyond(beyond):
-    """Return how many rows were judged beyond what moves a numerator, or −1 where that does not count."""
+    """Count the rows judged beyond the items that move a numerator; −1 if that does not count."""
     total = np.int64(0)
-    for each in beyond:
-        if each < 0:
+    for flag in beyond:
+        if flag < 0:
             return np.int64(-1)
-        total += each
+        total += flag
     return total
 
 
 @_jit
 def _with_tail(shares, beyond, n_tail, factor, freedom):
-    """Return the factor and the degrees of freedom of a variance of which the tail's part rests on few queries.
+    """Compute the factor and the degrees of freedom of a variance whose tail part is estimated from few queries.
 
-    With V_t of the n_t queries that were judged beyond and V_r of the rest, V_r n / (n − k) + V_t n_t / (n_t − 1), and
-    after Satterthwaite (V_r + V_t)² / (V_r² / df + V_t² / (n_t − 1)) degrees. To give all of the variance n_t − 1
-    degrees doubles intervals of small budgets, whose tails are a small part of it.
+    With V_t of the n_t queries judged beyond and V_r of the rest: variance V_r n / (n − k) + V_t n_t / (n_t − 1), and
+    by Satterthwaite (V_r + V_t)² / (V_r² / df + V_t² / (n_t − 1)) degrees. Using n_t − 1 degrees for the whole variance
+    would double the intervals of small budgets, where the tail is a small part of it.
     """
     rest, tail = 0.0, 0.0
     for j in range(shares.size):
@@ -211,7 +215,7 @@ def _with_tail(shares, beyond, n_tail, factor, freedom):
 
 @_jit
 def _is_alike(omega, totals):
-    """Return whether every query looks alike: y − h is a multiple of z_0 but for rounding."""
+    """Check whether all queries look alike: y − h is a multiple of z_0 up to rounding."""
     top, bottom, size, scale = 0.0, 0.0, 0.0, 0.0
     for j in range(omega.size):
         square = omega[j] * omega[j]

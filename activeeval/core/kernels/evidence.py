@@ -1,4 +1,4 @@
-"""What judged selections showed, sample by sample: rows of open queries, sums over certain ones, estimates of both."""
+"""Aggregation of judged selections, sample by sample: rows of open queries, sums over certain queries, estimates."""
 
 from __future__ import annotations
 
@@ -11,43 +11,44 @@ CERTAIN, SHARE, BASE, SQUARES, KNOWN_SQUARES, FIRST = 0, 1, 2, 3, 4, 5
 
 
 @_jit
-def _is_settled(taken, queries, row):
-    return taken.levels[row] * queries.least_rates[taken.queries[row]] >= 1.0
+def _is_settled(selected, queries, row):
+    """Check whether the query of a row is judged completely with certainty at the level of its selection."""
+    return selected.levels[row] * queries.least_rates[selected.queries[row]] >= 1.0
 
 
 @_jit
-def add_up(owners, taken, queries, shown, sums, starts, n_queries, n_items):
-    """Fill the sums of every sample, and where its rows begin: those of open queries of which something was judged.
+def add_up(owners, selected, queries, totals, sums, starts, n_queries, n_items):
+    """Fill the sums of every sample, and the start of its rows: one for each open query with judged items.
 
     Parameters
     ----------
     owners : array, shape (rows,)
-        The sample of every row.
-    taken : Taken
+        Index of the sample of every row.
+    selected : SelectedRows
     queries : ReadingQueries
-    shown : array, shape (rows, 1 + k)
+    totals : array, shape (rows, 1 + k)
         y and z of every row.
     sums : array, shape (n, 5 + k)
-        Out, over certain queries: how many, Σ p, Σ p y, Σ p L², Σ p s² with s what is known of it, and from FIRST on
-        Σ p z.
+        Out, over certain queries: their number, Σ p, Σ p y, Σ p L², Σ p s² with s the value of the known grades, and
+        from FIRST on Σ p z.
     starts, n_queries, n_items : arrays, shapes (n + 1,), (n,), (n,)
-        Out.
+        Out: start of each sample's rows, and its numbers of judged queries and items.
     """
     sums[:], starts[:], n_queries[:], n_items[:] = 0.0, 0, 0, 0
     for row in range(owners.size):
-        r, q = owners[row], taken.queries[row]
-        n_queries[r] += taken.counts[row] > 0
-        n_items[r] += taken.counts[row]
+        r, q = owners[row], selected.queries[row]
+        n_queries[r] += selected.counts[row] > 0
+        n_items[r] += selected.counts[row]
         if not queries.is_open[q]:
             continue
-        if not _is_settled(taken, queries, row):
-            starts[r + 1] += taken.counts[row] > 0
+        if not _is_settled(selected, queries, row):
+            starts[r + 1] += selected.counts[row] > 0
             continue
         p, known = queries.probs[q], queries.known_values[q]
-        value = shown[row, 0] + known
+        value = totals[row, 0] + known
         sums[r, CERTAIN] += 1.0
         sums[r, SHARE] += p
-        sums[r, BASE] += p * shown[row, 0]
+        sums[r, BASE] += p * totals[row, 0]
         sums[r, SQUARES] += p * (value * value)
         sums[r, KNOWN_SQUARES] += p * (known * known)
         for a in range(queries.regressors.shape[1]):
@@ -57,8 +58,8 @@ def add_up(owners, taken, queries, shown, sums, starts, n_queries, n_items):
 
 
 @_jit
-def gather(owners, taken, queries, shown, within, beyond, starts, rows):
-    """Fill the rows of every sample.
+def gather(owners, selected, queries, totals, within, beyond, starts, rows):
+    """Fill the rows of open queries of every sample; arguments as in `add_up`.
 
     Parameters
     ----------
@@ -69,27 +70,27 @@ def gather(owners, taken, queries, shown, within, beyond, starts, rows):
     """
     ends = starts.copy()
     for row in range(owners.size):
-        r, q = owners[row], taken.queries[row]
-        if not queries.is_open[q] or taken.counts[row] == 0 or _is_settled(taken, queries, row):
+        r, q = owners[row], selected.queries[row]
+        if not queries.is_open[q] or selected.counts[row] == 0 or _is_settled(selected, queries, row):
             continue
         n = ends[r]
         ends[r] += 1
-        rows.probs[n], rows.inclusion_probs[n] = queries.probs[q], min(1.0, taken.levels[row] * queries.rates[q])
-        rows.values[n], rows.beyond[n] = shown[row, 0] + queries.known_values[q], beyond[row]
-        for a in range(shown.shape[1]):
-            rows.totals[n, a] = shown[row, a]
+        rows.probs[n], rows.inclusion_probs[n] = queries.probs[q], min(1.0, selected.levels[row] * queries.rates[q])
+        rows.values[n], rows.beyond[n] = totals[row, 0] + queries.known_values[q], beyond[row]
+        for a in range(totals.shape[1]):
+            rows.totals[n, a] = totals[row, a]
         for a in range(within.shape[1]):
             rows.within[n, a] = within[row, a]
 
 
 @_jit
 def linear_estimates(starts, rows, populations, fitted, out):
-    """Fill ``out`` (n, 3) with `linear_estimate`'s R̂, V̂ and degrees of freedom of several samples.
+    """Fill ``out`` (n, 3) with R̂, V̂ and degrees of freedom of several samples, by `linear_estimate`.
 
     Parameters
     ----------
     starts : array, shape (n + 1,)
-        Where the rows of each sample begin.
+        Start of each sample's rows.
     rows : Rows
     populations : array, shape (n, k)
     """

@@ -1,15 +1,15 @@
-"""Who is told when something is compiled because it is used for the first time; apart, as it loads nothing."""
+"""Notification of the first compilation of a function; a separate module, because it imports nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 WATCHERS: list[Callable[[], object]] = []
-"""Each is called once, before the first function is compiled that is not kept from an earlier process."""
+"""Callbacks, each called once, before the first function is compiled that is not in the cache on disk."""
 
 
 def say_first_use() -> None:
-    """Tell all watchers, and forget them."""
+    """Call all watchers and remove them."""
     watchers, WATCHERS[:] = WATCHERS[:], []
     for watcher in watchers:
         watcher()

@@ -1,9 +1,9 @@
-"""Boundaries of several looks.
+"""Boundaries of a test with several interim analyses.
 
-*Several looks.* B(τ) is a Brownian motion over the information fraction τ, Z_k = B(τ_k)/sqrt(τ_k). With f_k the
+B(τ) is a Brownian motion over the information fraction τ, Z_k = B(τ_k)/sqrt(τ_k). With f_k the
 density of B(τ_k) on the paths that stayed inside, |B(τ_j)| < c_j (Armitage, McPherson and Rowe 1969),
 
-    P(first out at look k) = ∫ f_{k−1}(x) [Φ((−c_k − x)/s) + Φ((x − c_k)/s)] dx,      s² = τ_k − τ_{k−1},
+    P(first outside at analysis k) = ∫ f_{k−1}(x) [Φ((−c_k − x)/s) + Φ((x − c_k)/s)] dx,      s² = τ_k − τ_{k−1},
     f_k(y) = ∫ f_{k−1}(x) φ((y − x)/s)/s dx,
 
 by Gauss-Legendre quadrature on [−c_k, c_k]; c_k is found by bisection.
@@ -24,7 +24,7 @@ _ROOT2 = math.sqrt(2.0)
 
 @_jit
 def _first_out(points, masses, step, c):
-    """Return the probability that paths at ``points`` are beyond ±c after a further ``step``."""
+    """Compute the probability that paths at ``points`` with ``masses`` are beyond ±c after a further ``step``."""
     total = 0.0
     for i in range(points.size):
         outside = math.erfc((c + points[i]) / (step * _ROOT2)) + math.erfc((c - points[i]) / (step * _ROOT2))
@@ -34,7 +34,7 @@ def _first_out(points, masses, step, c):
 
 @_jit
 def _move_on(points, masses, step, nodes):
-    """Return the density at ``nodes`` of paths at ``points`` after a further ``step``."""
+    """Compute the density at ``nodes`` of paths at ``points`` with ``masses`` after a further ``step``."""
     density = np.zeros(nodes.size)
     for j in range(nodes.size):
         for i in range(points.size):
@@ -46,14 +46,14 @@ def _move_on(points, masses, step, nodes):
 
 @_jit
 def boundaries(fractions, spent, nodes, weights, bounds, probs):
-    """Fill the boundaries of |Z| at each look, and the probabilities to be first out there.
+    """Fill the boundaries of |Z| at each analysis, and the probabilities of first crossing them there.
 
     Parameters
     ----------
     fractions : array, shape (n_looks,)
         τ_k, ascending to 1.
     spent : array, shape (n_looks,)
-        The probability that may have been spent by each look; where it is negative, that of ``bounds`` holds.
+        Cumulative crossing probability allowed by each analysis; if negative, the given boundary in ``bounds`` is used.
     nodes, weights : arrays, shape (n,)
         A quadrature rule on [−1, 1].
     bounds, probs : arrays, shape (n_looks,)

@@ -1,18 +1,18 @@
-"""What the judged items of a query say of an additive value when each was judged with its own probability.
+"""Estimates of an additive query value from items that were each judged with their own probability.
 
-Item i of a query, with contrast c_i and gain g_i, is judged with probability G_i, independently of the others. Any
-prediction μ_i that depends on what was judged before i alone gives an unbiased value,
+Item i of a query, with contrast c_i and gain g_i, is judged with probability G_i, independently of the others. For any
+prediction μ_i that depends only on items judged before i,
 
-    L̃ = Σ_i c_i μ_i + Σ_{i judged} c_i (g_i − μ_i) / G_i,
+    L̃ = Σ_i c_i μ_i + Σ_{i judged} c_i (g_i − μ_i) / G_i
 
-whose variance given the labels is Σ (1 − G_i)/G_i c_i² (g_i − μ_i)², estimated without bias by the sum of
-(1 − G_i)/G_i² c_i² (g_i − μ_i)² over the judged items. Here μ_i = Σ_u ω_u E[g_i | u] with the
-weights ω_u that the labels judged before i leave to the nodes of the query factor.
+is unbiased. Its variance given the labels is Σ (1 − G_i)/G_i c_i² (g_i − μ_i)², with the unbiased estimate
+Σ (1 − G_i)/G_i² c_i² (g_i − μ_i)² over the judged items. Here μ_i = Σ_u ω_u E[g_i | u] with the
+posterior weights ω_u of the nodes of the query factor given the labels judged before i.
 
-An estimator may replace μ_i by b_0 + b_1 μ_i. So the sums are kept apart: y = Σ_judged c g / G,
+An estimator can replace μ_i by b_0 + b_1 μ_i. Therefore separate sums are computed: y = Σ_judged c g / G,
 z_0 = Σ_judged c / G, z_1 = Σ_judged c μ_i / G − Σ_i c_i (μ_i − μ_i⁰) with μ⁰ the prediction before any
-label, so that E z_1 = Σ c_i μ_i⁰; and the variance as the quadratic form of (g, 1, μ_i). Predictions μ_i of other
-models, known beforehand, bring z_2 … = Σ_judged c μ_i / G likewise, and their part of the form.
+label, so that E z_1 = Σ c_i μ_i⁰; and the variance as the quadratic form of (g, 1, μ_i). Fixed predictions μ_i of
+further models add z_2 … = Σ_judged c μ_i / G likewise, and their entries of the form.
 """
 
 from __future__ import annotations
@@ -26,49 +26,49 @@ _SMALL = 1e-100
 
 
 @_jit
-def running_sums(offsets, contrast, word):
-    """Fill the sums of ``word`` (n_places, 3, n_nodes) from its means; see `observe_items`."""
+def running_sums(offsets, contrast, predictions):
+    """Fill the running sums in ``predictions`` (n_places, 3, n_nodes) from its means; see `observe_items`."""
     for q in range(offsets.size - 1):
-        for u in range(word.shape[2]):
+        for u in range(predictions.shape[2]):
             total = 0.0
             for i in range(offsets[q], offsets[q + 1]):
-                total += contrast[i] * word[i, MEAN, u]
-                word[i, SUM, u] = total
+                total += contrast[i] * predictions[i, MEAN, u]
+                predictions[i, SUM, u] = total
 
 
 @_jit
-def observe_items(offsets, contrast, gains, word, node_weights, extra_means, rates, taken, totals, within):
+def observe_items(offsets, contrast, gains, predictions, node_weights, extra_means, rates, selected, totals, within):
     """Fill ``totals`` (n, w) with y, z_0, z_1 … and ``within`` (n, w (w + 1) / 2) with the form, for n queries.
 
     Parameters
     ----------
     gains : array, shape (n_places,)
-        Gain of each place; read for judged places alone. NaN is an item that cannot be judged: it stays as the model
-        expects it, whatever takes the model's place.
-    word : array, shape (n_places, 3, n_nodes)
-        The model's: E[g_i | u], its running sum of c_i E[g_i | u] from the query's first place on, and p(y_i | u) > 0.
-        One array, as reading it from memory is what a replication waits for.
+        Gain of each place; only those of judged places are read. NaN: the item cannot be judged and keeps the
+        model's expectation.
+    predictions : array, shape (n_places, 3, n_nodes)
+        By the model: E[g_i | u], its running sum of c_i E[g_i | u] from the query's first place on, and p(y_i | u) > 0.
+        One array, because reading it from memory dominates the time of a replication.
     node_weights : array, shape (n_queries, n_nodes)
         Weights of the nodes before any label of the sample.
     extra_means : array, shape (n_places, w − 3)
         Predictions of other models.
-    rates, taken : Rates, Taken
+    rates, selected : Rates, SelectedRows
     """
     n_nodes, width = node_weights.shape[1], totals.shape[1]
     omega, before = np.empty(n_nodes), np.empty(n_nodes)
     k = 0
-    for row in range(taken.queries.size):
-        q = taken.queries[row]
+    for row in range(selected.queries.size):
+        q = selected.queries[row]
         last = offsets[q + 1]
         for u in range(n_nodes):
             omega[u], before[u] = node_weights[q, u], 0.0
-        rate = min(1.0, taken.levels[row] * rates.query_rates[q])
+        rate = min(1.0, selected.levels[row] * rates.query_rates[q])
         y, z0, z1 = 0.0, 0.0, 0.0
         yy, y0, y1, s00, s01, s11 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         totals[row, 3:] = 0.0
         within[row, :] = 0.0
-        for _ in range(taken.counts[row]):
-            i = taken.places[k]
+        for _ in range(selected.counts[row]):
+            i = selected.places[k]
             k += 1
             g = gains[i]
             if np.isnan(g):
@@ -77,13 +77,13 @@ def observe_items(offsets, contrast, gains, word, node_weights, extra_means, rat
             for u in range(n_nodes):
                 w = omega[u]
                 size += w
-                mean += w * word[i, MEAN, u]
-                moved += w * (word[i, SUM, u] - before[u])
-                omega[u] = w * word[i, LIKELIHOOD, u]
-                before[u] = word[i, SUM, u]
+                mean += w * predictions[i, MEAN, u]
+                moved += w * (predictions[i, SUM, u] - before[u])
+                omega[u] = w * predictions[i, LIKELIHOOD, u]
+                before[u] = predictions[i, SUM, u]
             scale = 1.0 / size
             mu = mean * scale
-            chance = min(1.0, taken.levels[row] * rates.place_rates[i]) / rate
+            chance = min(1.0, selected.levels[row] * rates.place_rates[i]) / rate
             share = contrast[i] / chance
             y += share * g
             z0 += share
@@ -95,7 +95,7 @@ def observe_items(offsets, contrast, gains, word, node_weights, extra_means, rat
             s00 += weight
             s01 += weight * mu
             s11 += weight * mu * mu
-            place = 3 * width - 3  # of the first of them twice in the upper triangle
+            place = 3 * width - 3  # index of the first pair of extra predictions in the upper triangle
             for a in range(width - 3):
                 extra = extra_means[i, a]
                 totals[row, 3 + a] += share * extra
@@ -105,15 +105,15 @@ def observe_items(offsets, contrast, gains, word, node_weights, extra_means, rat
                 for b in range(a, width - 3):
                     within[row, place] += weight * extra * extra_means[i, b]
                     place += 1
-            if size < _SMALL:  # weights are scaled anew only when they get small: that would be a third of all time
+            if size < _SMALL:  # rescaling every time would take a third of the whole time
                 for u in range(n_nodes):
                     omega[u] *= scale
-        # what follows the last judged place, less all of it as expected beforehand
+        # the part after the last judged place, minus the total expected beforehand
         size, moved, whole = 0.0, 0.0, 0.0
         for u in range(n_nodes):
             size += omega[u]
-            moved += omega[u] * (word[last - 1, SUM, u] - before[u])
-            whole += node_weights[q, u] * word[last - 1, SUM, u]
+            moved += omega[u] * (predictions[last - 1, SUM, u] - before[u])
+            whole += node_weights[q, u] * predictions[last - 1, SUM, u]
         z1 += whole - moved / size
         totals[row, 0], totals[row, 1], totals[row, 2] = y, z0, z1
         within[row, 0], within[row, 1], within[row, 2] = yy, y0, y1

@@ -1,4 +1,4 @@
-"""Which items a judge has to see to know a value, and in which order."""
+"""The items to judge for a value, in judging order."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from activeeval.core.kernels.compiling import jit as _jit
 def judging_lists(query_offsets, depths, rest, starts, list_offsets, ranked, offsets, items):
     """Fill ``offsets`` and ``items`` with the union of lists down to their depths; return its size.
 
-    Items come by better rank, at equal rank in the order of the lists; the query's other items of ``rest`` follow.
+    Items are sorted by better rank, at equal rank in the order of the lists; the query's other items of ``rest``
+    follow.
 
     Parameters
     ----------
     depths, starts : arrays of int64, shape (n_lists,)
-        How deep each list counts, and where its items begin in ``ranked``.
+        Depth to which each list counts, and the start of its items in ``ranked``.
     rest : array of int64, shape (n_items,) or (0,)
-        All items, query by query, where all of them count.
+        All items, query by query, if all of them count.
     list_offsets : array of int64, shape (n_lists, n_queries + 1)
     ranked : array of int64
         The items of all lists, one list after the other.
@@ -52,7 +53,7 @@ def judging_lists(query_offsets, depths, rest, starts, list_offsets, ranked, off
 
 @_jit
 def differing_queries(offsets1, items1, offsets2, items2, depth, differs):
-    """Fill ``differs`` (n_queries,): whether two lists differ above a depth."""
+    """Fill ``differs`` (n_queries,) with True if the two lists of a query differ above a depth."""
     for q in range(differs.size):
         n1 = min(offsets1[q + 1] - offsets1[q], depth)
         n2 = min(offsets2[q + 1] - offsets2[q], depth)

@@ -1,4 +1,4 @@
-"""What known grades leave of a grade model: certain rows, and the weights of a query's nodes.
+"""Conditioning of a grade model on known grades: the items become certain, and node weights are updated.
 
 With known grades y_i the nodes of a query have the posterior ω_u ∝ ω⁰_u Π_i p(y_i | u).
 """
@@ -12,7 +12,7 @@ _IMPOSSIBLE = 1e-300
 
 @_jit
 def learn_known(query_offsets, nodes, grades, weights):
-    """Multiply ``weights`` (n_queries, n_nodes) by what the known grades say; one that no node allows says nothing."""
+    """Multiply ``weights`` (n_queries, n_nodes) by the likelihoods of known grades; impossible grades are skipped."""
     for q in range(query_offsets.size - 1):
         before = weights[q].copy()
         for z in range(query_offsets[q], query_offsets[q + 1]):
@@ -28,7 +28,7 @@ def learn_known(query_offsets, nodes, grades, weights):
 
 @_jit
 def settle_known(nodes, grades):
-    """Give every known item its grade with probability 1 at every node."""
+    """Set the probabilities of every known item to 1 for its grade, at every node."""
     for z in range(grades.size):
         if grades[z] >= 0:
             for u in range(nodes.shape[0]):

@@ -1,4 +1,4 @@
-"""Labels drawn of a query for every node of a query factor, and the variance of its value over them."""
+"""Simulation of a query's labels for every node of a query factor, and the variance of its value over them."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ _NO_WEIGHT = 1e-9
 
 
 class QueryLists(NamedTuple):
-    """The lists of the query at hand, by places."""
+    """The two lists of one query, in terms of its places."""
 
     contrast: Any  # (n,)
-    ranked1: Any  # (depth,) place of the item at each rank, −1 where it is none
+    ranked1: Any  # (depth,) place of the item at each rank, −1 if it has none
     ranked2: Any
-    counts: Any  # (n,) whether the numerator moves with the label
+    counts: Any  # (n,) True if the numerator depends on the label
 
 
 class LabelDraws(NamedTuple):
-    """Labels drawn of the query at hand; the last row has the lowest grade everywhere."""
+    """Simulated labels of one query; in the last column every place has the lowest grade."""
 
     values: Any  # (n, draws + 1)
     grades: Any  # (n, draws + 1) int32
     numerators: Any  # (draws + 1,) of an additive measure
-    levels: Any  # (draws + 1, levels) int64, how many items reach each level of gain
+    levels: Any  # (draws + 1, levels) int64, number of items that reach each level of gain
 
 
 @_jit
 def stratified(seed, word, s, n):
-    """Return number ``s`` of ``n`` of a hash, n a power of two: one in each n-th of (0, 1), in an order of its own."""
+    """Compute stratified number ``s`` of ``n`` of a hash, n a power of two: one in each n-th of (0, 1), shuffled."""
     bits = mixed(seed ^ word)
-    first, step = np.int64(bits >> _HALF) & (n - 1), np.int64(bits & _LOW) | 1  # odd steps go through a power of two
+    first, step = np.int64(bits >> _HALF) & (n - 1), np.int64(bits & _LOW) | 1  # odd steps visit all of a power of two
     return (((first + s * step) & (n - 1)) + number(seed + np.uint64(s), word)) / n
 
 
 @_jit
 def grade_at(probs, u):
-    """Return the grade at the place ``u`` of probabilities."""
+    """Find the grade whose interval of cumulative probability contains ``u``."""
     left, last = u, 0
     for y in range(probs.size):
         if probs[y] > 0.0:
@@ -56,7 +56,7 @@ def grade_at(probs, u):
 
 @_jit
 def _read_list(lists, ranked, sign, items, place, start, depth):
-    """Note the places of a list's items, and which of them count."""
+    """Record the places of a list's items, their contrast, and which of them count; return the list's length."""
     n = min(items.size, depth.size)
     for i in range(n):
         k = place[items[i] - start]
@@ -69,7 +69,7 @@ def _read_list(lists, ranked, sign, items, place, start, depth):
 
 @_jit
 def _list_value(numerator, values, d, ranked, n, discounts):
-    """Return the numerator of one list, a cascade or precisions."""
+    """Compute the numerator of one list for draw ``d``: a cascade, or the sum of precisions."""
     total, state = 0.0, 1.0
     for i in range(n):
         v = values[ranked[i], d] if ranked[i] >= 0 else 0.0
@@ -86,14 +86,14 @@ def _list_value(numerator, values, d, ranked, n, discounts):
 
 @_jit
 def lists_value(kind, values, d, ranked1, ranked2, lengths, discounts):
-    """Return the numerator of both lists; arrays by name, as to hand tuples on takes many times as long."""
+    """Compute the difference of both lists' numerators for draw ``d``; not passed as tuples, which is far slower."""
     first = _list_value(kind, values, d, ranked1, lengths[0], discounts)
     return first - _list_value(kind, values, d, ranked2, lengths[1], discounts)
 
 
 @_jit
 def ideal_value(steps, cumulative, counts, d, more):
-    """Return the ideal of the counts of a draw, and of ``more`` items that reach every level."""
+    """Compute the ideal from the counts of draw ``d``, plus ``more`` items that reach every level."""
     total, last = 0.0, cumulative.size - 1
     for level in range(steps.size):
         total += steps[level] * cumulative[min(counts[d, level] + more, last)]
@@ -102,20 +102,20 @@ def ideal_value(steps, cumulative, counts, d, more):
 
 @_jit
 def reveal_label(measure, reaches, lists, draws, n_rows, k, y):
-    """Put a label into all draws."""
+    """Replace the label of place ``k`` by ``y`` in all draws."""
     for d in range(n_rows):
-        was = draws.grades[k, d]
-        if was == y:
+        previous = draws.grades[k, d]
+        if previous == y:
             continue
         draws.numerators[d] += lists.contrast[k] * (measure.values[y] - draws.values[k, d])
         for level in range(measure.steps.size):
-            draws.levels[d, level] += reaches[y, level] - reaches[was, level]
+            draws.levels[d, level] += reaches[y, level] - reaches[previous, level]
         draws.grades[k, d], draws.values[k, d] = y, measure.values[y]
 
 
 @_jit
 def draw_labels(measure, reaches, model, lists, draws, start_places, hashes, per_node):
-    """Draw labels of all places for every node, and the lowest grade for all in the last row."""
+    """Simulate labels of all places for every node; the last draw has the lowest grade everywhere."""
     n, n_grades, n_nodes = start_places.size, model.nodes.shape[2], model.nodes.shape[0]
     lowest = 0
     for y in range(n_grades):
@@ -138,7 +138,7 @@ def draw_labels(measure, reaches, model, lists, draws, start_places, hashes, per
 
 @_jit
 def drawn_variance(measure, lists, lengths, draws, omega, per_node):
-    """Return C of the draws as they are."""
+    """Compute the variance of the query's value over the draws, weighted by the node weights ``omega``."""
     centre, mean, square, is_centred = 0.0, 0.0, 0.0, False
     kind, steps, cumulative, discounts = measure.numerator, measure.steps, measure.cumulative, measure.discounts
     numerators, values, levels = draws.numerators, draws.values, draws.levels
@@ -163,7 +163,7 @@ def drawn_variance(measure, lists, lengths, draws, omega, per_node):
 
 @_jit
 def lists_of(lists, q, query_items, place, start, discounts):
-    """Return the lists of a query by its places, and how many ranks of each count."""
+    """Build the lists of a query in terms of its places, and the number of ranks of each that count."""
     n = query_items.size
     at = QueryLists(
         np.zeros(n), np.full(discounts.size, -1, np.int64), np.full(discounts.size, -1, np.int64), np.zeros(n, np.bool_)

@@ -1,20 +1,20 @@
-"""Levels: a Poisson design as a queue, judged upward until a budget is spent.
+"""Levels: a Poisson design as a queue that is judged upward until a budget is spent.
 
-A query has a rate r and the uniform number u of its id, every place of its items a rate r_i ≤ r and a
-number v_i of its own. As a rate κ grows the query enters at t = u / r, so that by κ it is in with
-probability min(1, κ r). A place comes with its parent or later,
+A query has a rate r and the uniform number u of its id; every place of its items has a rate r_i ≤ r and a
+number v_i. The level of the query is t = u / r, so that it is below κ with
+probability min(1, κ r). The level of a place is that of its parent or larger,
 
     s_i = s_parent   if v_i < r_i / r_parent,      else v_i / r_i;
 
 the parent is the query, or in a nested order the place before. By induction P(s_i < κ) = min(1, κ r_i): up to
-κ = 1/r_parent the place has come if its parent has and v_i < r_i / r_parent, which is κ r_parent · r_i / r_parent;
-beyond, the parent has come and v_i < κ r_i decides. An overhead of 0 puts its items before any query:
-t = 0, items are drawn on their own.
+κ = 1/r_parent the place is below κ if its parent is and v_i < r_i / r_parent, which has probability κ r_parent · r_i /
+r_parent; beyond, the parent is below κ and v_i < κ r_i decides. If the overhead of a query is 0, its level is t = 0 and
+its items are sampled individually.
 
-Places of one query with one level are a *unit*, judged whole; the query's overhead is paid with its first unit.
+Places of one query with the same level are a *unit*, judged together; the query's overhead is paid with its first unit.
 *Threshold rule*: the first unit, by level, that the budget cannot pay ends the sample, and its level is T. T does not
-change when the level of a sampled unit is lowered, so that the probabilities of the Poisson sample at the fixed
-level T, π = min(1, T r) and a_i = min(1, T r_i), serve as if T had been chosen beforehand (Duffield, Lund and
+change if the level of a sampled unit is lowered. Therefore the probabilities of the Poisson sample at the fixed
+level T, π = min(1, T r) and a_i = min(1, T r_i), are valid as if T had been chosen beforehand (Duffield, Lund and
 Thorup, JACM 2007; Ohlsson 1998; Ting, KDD 2017).
 """
 
@@ -27,26 +27,28 @@ from activeeval.core.kernels.compiling import jit as _jit
 from activeeval.core.kernels.numbers import number
 
 _BINS = 64  # 16 take a third longer, 256 as long: 1,000 replications of 15 to 120 queries of 120 items
-_HIGHEST = 1e300  # an infinite limit times a rate of 0 would not be a number
+_HIGHEST = 1e300  # an infinite limit times a rate of 0 would be NaN
 
 
 @_jit
-def _come_freely(keys, entries, order, q, limit, numbers, places, levels, n, ends):
-    """Write the places of a query that come below ``limit``, key by key, from position ``n`` on, and where each ends.
+def _freely_below(keys, entries, order, q, limit, numbers, places, levels, n, ends):
+    """Write the places of a query with levels below ``limit``, key by key, from position ``n`` on, and each key's end.
+
+    A key is one random sample; a place's level is the threshold above which the sample contains it.
 
     Parameters
     ----------
     keys, entries : arrays
-        Those under which the query comes, and at which levels.
+        The keys under which the query's level is below the limit, and the query's level under each.
     numbers : array
-        Room for those of one query.
+        Workspace for one query.
     """
     first, last, parent = order.offsets[q], order.offsets[q + 1], order.query_rates[q]
     hashes, rates = order.hashes[first:last], order.place_rates[first:last]
-    within = max(1.0 / parent, limit)  # beyond it times its rate a place comes neither with the query nor so early
+    within = max(1.0 / parent, limit)  # larger numbers per rate give no level below the limit
     for r in range(keys.size):
-        key, start, end = keys[r], n, np.uint64(n)  # unsigned: an index that cannot count from behind
-        for i in range(hashes.size):  # apart from what follows, so that the compiler makes several at once
+        key, start, end = keys[r], n, np.uint64(n)  # unsigned: an index without wraparound for negative values
+        for i in range(hashes.size):  # a separate loop, so that the compiler can vectorize it
             numbers[i] = number(key, hashes[i])
         for i in range(rates.size):
             places[end] = i
@@ -54,15 +56,15 @@ def _come_freely(keys, entries, order, q, limit, numbers, places, levels, n, end
         n = np.int64(end)
         for k in range(start, n):
             v, rate = numbers[places[k]], rates[places[k]]
-            alone = v / rate  # whether it is needed or not: no branch is taken that cannot be foreseen
+            alone = v / rate  # computed in any case, to avoid an unpredictable branch
             levels[k] = entries[r] if v * parent < rate else alone
             places[k] += first
         ends[r] = n
 
 
 @_jit
-def _come_nested(keys, entries, order, q, limit, places, levels, n, ends):
-    """Write the prefixes of a query that come below ``limit``; everything else as in `_come_freely`."""
+def _nested_below(keys, entries, order, q, limit, places, levels, n, ends):
+    """Write the prefixes of a query with levels below ``limit``; arguments as in `_freely_below`."""
     first, last, rates, hashes = order.offsets[q], order.offsets[q + 1], order.place_rates, order.hashes
     for r in range(keys.size):
         level, parent = entries[r], order.query_rates[q]
@@ -72,7 +74,7 @@ def _come_nested(keys, entries, order, q, limit, places, levels, n, ends):
                 break
             v = number(keys[r], hashes[i])
             if v * parent >= rate:
-                if v >= limit * rate:  # whatever stands below comes later still
+                if v >= limit * rate:  # all later places have larger levels
                     break
                 level = v / rate
             places[n], levels[n] = i, level
@@ -83,23 +85,24 @@ def _come_nested(keys, entries, order, q, limit, places, levels, n, ends):
 
 @_jit
 def come(keys, order, limit, out):
-    """Write what comes below a level under each of several keys; return how many rows, or −1 if ``out`` has no room.
+    """Write the places with levels below a limit under each of several keys; return the number of rows.
 
-    Query by query, within it key by key: what belongs to a query is read from memory once for all keys.
+    −1 if ``out`` is too small. Rows are sorted by query, then key, so that the data of a query are read from memory
+    once for all keys.
 
     Parameters
     ----------
     keys : array of uint64
     order : OrderArrays
     limit : float
-    out : Come
+    out : BundlesBelow
     """
     longest = 0
     for q in range(order.query_rates.size):
         longest = max(longest, order.offsets[q + 1] - order.offsets[q])
     row_keys, which = np.empty(keys.size, np.uint64), np.empty(keys.size, np.int64)
     entries, ends, numbers = np.empty(keys.size), np.empty(keys.size, np.int64), np.empty(longest)
-    n_rows, n_places = 0, np.int64(0)  # for a bare 0 the functions below would be compiled once more
+    n_rows, n_places = 0, np.int64(0)  # typed, else the functions below would be compiled a second time
     limit = min(limit, _HIGHEST)
     for q in range(order.query_rates.size):
         rate, n = order.query_rates[q], 0
@@ -113,11 +116,11 @@ def come(keys, order, limit, out):
         if n_places + n * (order.offsets[q + 1] - order.offsets[q]) > out.places.size or n_rows + n > out.keys.size:
             return -1
         if order.nested:
-            _come_nested(row_keys[:n], entries, order, q, limit, out.places, out.levels, n_places, ends)
+            _nested_below(row_keys[:n], entries, order, q, limit, out.places, out.levels, n_places, ends)
         else:
-            _come_freely(row_keys[:n], entries, order, q, limit, numbers, out.places, out.levels, n_places, ends)
+            _freely_below(row_keys[:n], entries, order, q, limit, numbers, out.places, out.levels, n_places, ends)
         for r in range(n):
-            if ends[r] > n_places:  # a query of which no place comes costs nothing
+            if ends[r] > n_places:  # a query without any place below the limit costs nothing
                 out.keys[n_rows], out.queries[n_rows] = which[r], q
                 n_places, n_rows = ends[r], n_rows + 1
                 out.row_places[n_rows] = n_places
@@ -125,9 +128,9 @@ def come(keys, order, limit, out):
 
 
 @_jit
-def _binned(come, order, scale, spent, sizes, lowest):
-    """Add up what is paid, and count the places, in bins of levels, (n_keys, _BINS); note the lowest of every row."""
-    keys, queries, starts, places, levels = come
+def _binned(below, order, scale, spent, sizes, lowest):
+    """Sum the costs and count the places in bins of levels, (n_keys, _BINS); store the lowest level of every row."""
+    keys, queries, starts, places, levels = below
     costs, overheads = order.costs, order.overheads
     for row in range(keys.size):
         r, least = keys[row], np.inf
@@ -142,9 +145,9 @@ def _binned(come, order, scale, spent, sizes, lowest):
 
 @_jit
 def _ending(spent, sizes, budgets, bins, starts):
-    """Find the bins in which budgets end, and where the places of each start among those of all such; count these.
+    """Find the bins in which budgets end, and the start of each such bin's places in a list; return the list's length.
 
-    ``spent`` becomes what is spent below each bin.
+    ``spent`` is changed in place to the cost below each bin.
     """
     n, bins[:], starts[:] = 0, _BINS, -1
     for r in range(spent.shape[0]):
@@ -162,9 +165,9 @@ def _ending(spent, sizes, budgets, bins, starts):
 
 
 @_jit
-def _listed(come, order, scale, lowest, ends, at, prices):
-    """List levels and costs of the places of the bins that have an end, which moves on from their start."""
-    keys, queries, starts, places, levels = come
+def _listed(below, order, scale, lowest, ends, at, prices):
+    """List levels and costs of the places in bins with a start in ``ends``, which is moved on to the bin's end."""
+    keys, queries, starts, places, levels = below
     costs, overheads = order.costs, order.overheads
     for row in range(keys.size):
         r, overhead = keys[row], overheads[queries[row]]
@@ -181,7 +184,7 @@ def _listed(come, order, scale, lowest, ends, at, prices):
 
 @_jit
 def _end(at, prices, spent, budget):
-    """Return the level of the first place that a budget does not pay, of places by level: that of its unit."""
+    """Find the level of the first place, in order of level, whose price exceeds the rest of a budget."""
     for j in range(at.size):
         spent += prices[j]
         if spent > budget:
@@ -190,29 +193,29 @@ def _end(at, prices, spent, budget):
 
 
 @_jit
-def settle(come, order, budgets, levels):
-    """Fill ``levels`` (n_keys, n_budgets) with T.
+def settle(below, order, budgets, levels):
+    """Fill ``levels`` (n_keys, n_budgets) with the threshold level T of each budget.
 
-    Places are counted out by level into a few bins; only those of a bin in which a budget ends are sorted.
+    Places are counted by level into a few bins; only bins in which a budget ends are sorted.
 
     Parameters
     ----------
-    come : Come
-        More than every budget pays for, or all there is.
+    below : BundlesBelow
+        Places that cost more than every budget, or all places.
     order : OrderArrays
     budgets : array
         Ascending.
     """
     shape, scale = (levels.shape[0], _BINS), 0.0
-    for level in come.levels:
+    for level in below.levels:
         scale = max(scale, level)
     scale = (_BINS - 1) / scale if scale > 0.0 else 0.0
-    spent, sizes, lowest = np.zeros(shape), np.zeros(shape, np.int64), np.empty(come.keys.size)
-    _binned(come, order, scale, spent, sizes, lowest)
+    spent, sizes, lowest = np.zeros(shape), np.zeros(shape, np.int64), np.empty(below.keys.size)
+    _binned(below, order, scale, spent, sizes, lowest)
     bins, ends = np.empty(levels.shape, np.int64), np.empty(shape, np.int64)
     n = _ending(spent, sizes, budgets, bins, ends)
     at, prices = np.empty(n), np.empty(n)
-    _listed(come, order, scale, lowest, ends, at, prices)
+    _listed(below, order, scale, lowest, ends, at, prices)
     for r in range(shape[0]):
         for k in range(budgets.size):
             b = bins[r, k]
@@ -225,20 +228,21 @@ def settle(come, order, budgets, levels):
 
 
 @_jit
-def take(come, order, thresholds, costs):
-    """Return what lies below the threshold of each key, (n_keys,), query by query, within it key by key.
+def take(below, order, thresholds, costs):
+    """Select the places below the threshold of each key, (n_keys,), sorted by query, then key.
 
-    ``costs`` (n_keys,) takes what it costs, added up in this order: the same whatever other keys there are.
+    ``costs`` (n_keys,) receives the cost of each selection, summed in this order, so that it does not depend on
+    other keys.
     """
     n_rows, n_places = 0, 0
-    owners, queries = np.empty(come.keys.size, np.int64), np.empty(come.keys.size, np.int64)
-    counts, places = np.empty(come.keys.size, np.int64), np.empty(come.places.size, np.int64)
+    owners, queries = np.empty(below.keys.size, np.int64), np.empty(below.keys.size, np.int64)
+    counts, places = np.empty(below.keys.size, np.int64), np.empty(below.places.size, np.int64)
     costs[:] = 0.0
-    for row in range(come.keys.size):
-        r, q, before, price = come.keys[row], come.queries[row], n_places, 0.0
-        for j in range(come.row_places[row], come.row_places[row + 1]):
-            if come.levels[j] < thresholds[r]:
-                places[n_places] = come.places[j]
+    for row in range(below.keys.size):
+        r, q, before, price = below.keys[row], below.queries[row], n_places, 0.0
+        for j in range(below.row_places[row], below.row_places[row + 1]):
+            if below.levels[j] < thresholds[r]:
+                places[n_places] = below.places[j]
                 price += order.costs[places[n_places]]
                 n_places += 1
         if n_places > before:

@@ -1,38 +1,38 @@
 """First two moments of additive and cascade measures, for one ranking or the difference of two.
 
-Both kernels walk the queries of a pool and take the same contrast: two rankings, of which the
-second may be empty. An absolute value is the difference to an empty list, so there is no other
-body for it. Rankings are cut at the length of the discount vector ``c``.
+Both kernels loop over the queries of a pool and compute a difference of two rankings, of which the
+second can be empty: the value of one ranking is its difference from an empty list. Rankings are cut
+at the length of the discount vector ``c``.
 
 Additive, L = Σ_i c_i g(y_i). With μ = E[g], v = Var[g] and Δc_z = c_{pos1(z)} − c_{pos2(z)}
-(0 where a list lacks the item):  E[δ] = Σ_z Δc_z μ_z,  Var[δ] = Σ_z Δc_z² v_z.
+(0 if a list lacks the item):  E[δ] = Σ_z Δc_z μ_z,  Var[δ] = Σ_z Δc_z² v_z.
 
 Cascade, T_i = c_i ℓ_i + (1 − ℓ_i) T_{i+1}, L = T_1. Per item e = E[ℓ], s = E[ℓ²], f = 1 − e,
 t = e − s = E[ℓ(1 − ℓ)], h = 1 − 2e + s = E[(1 − ℓ)²], d = Var[ℓ].
 
-*Absolute.* One backward pass gives E[T_i] = c_i e_i + f_i E[T_{i+1}], and as
+*One ranking.* One backward pass gives E[T_i] = c_i e_i + f_i E[T_{i+1}]. As
 T_i − E[T_i] = (c_i − E[T_{i+1}])(ℓ_i − e_i) + (1 − ℓ_i)(T_{i+1} − E[T_{i+1}]) has uncorrelated
 terms, Var[T_i] = d_i (c_i − E[T_{i+1}])² + h_i Var[T_{i+1}], a sum of squares.
 
 *Comparison.* The ranks on which both lists agree at the head factor out,
-δ = Π_{l ≤ H}(1 − ℓ_l) · (T_1 − T_2). Where two lists of one length agree from some rank on, the tail's
-value T' is independent of what stands before: with B = Σ_i ℓ_i Π(1 − ℓ) = 1 − Π(1 − ℓ) over the
+δ = Π_{l ≤ H}(1 − ℓ_l) · (T_1 − T_2). If two lists of equal length agree from some rank on, the tail's
+value T' is independent of the items before it: with B = Σ_i ℓ_i Π(1 − ℓ) = 1 − Π(1 − ℓ) over the
 ranks between, T_1 − T_2 = V_c − T' V_1, where V_c is the difference of the lists between with
 discounts c and V_1 = B_1 − B_2 that with discounts 1. So E[T_1 − T_2] = E[V_{c − E T'}] and
-E[(T_1 − T_2)²] = E[V_{c − E T'}²] + Var[T'] E[V_1²]; where both hold the same items between, V_1 = 0
-and the tail drops out. Neither head nor tail can cancel digits then. For the lists between,
+E[(T_1 − T_2)²] = E[V_{c − E T'}²] + Var[T'] E[V_1²]; if both contain the same items between, V_1 = 0
+and the tail drops out. So neither head nor tail causes cancellation. For the lists between,
 Var[V] = Var[V(r_1)] + Var[V(r_2)] − 2 Cov[V(r_1), V(r_2)]; with P = Π_{l ≤ H}(1 − ℓ_l) over the head,
-Var[δ] = E[P²] Var[T_1 − T_2] + Var[P] E[T_1 − T_2]², Var[P] by its own recursion.
+Var[δ] = E[P²] Var[T_1 − T_2] + Var[P] E[T_1 − T_2]², with Var[P] by its own recursion.
 
 *Cross moment in O(n log n).* E[T_1 T_2] = Σ_i Σ_j c_i c_j E[ℓ_{z_i} ℓ_{w_j} Π_{l<i}(1 − ℓ) Π_{m<j}(1 − ℓ)].
-One sweep over r_1 with a segment tree over the ranks j of r_2. Leaf j holds
-U_j = c_j · E[the factors of w_j and of prefix_1(i) ∪ prefix_2(j)] / glob, glob what multiplies
-every leaf. Item z of r_1 at place p of r_2 contributes
+One sweep over r_1 updates a segment tree over the ranks j of r_2. Leaf j holds
+U_j = c_j · E[the factors of w_j and of prefix_1(i) ∪ prefix_2(j)] / glob, with glob the factor common to
+all leaves. Item z of r_1 at place p of r_2 contributes
 c_i glob (e_z Σ_{j<p} U_j + (s_z/e_z) U_p + (t_z/f_z) Σ_{j>p} U_j), then enters prefix_1:
 glob ← f_z glob, U_p ← t_z/(e_z f_z) U_p, U_j ← h_z/f_z² U_j for j > p. As t = e f − d, the
-contribution is c_i glob ((t/f) Σ_j U_j + (d/f) Σ_{j<p} U_j + (d/e + d/f) U_p), in which nothing
-is subtracted, and the multipliers are t/(e f) = (e − d/f)/e and h/f² = 1 + d/f². A node keeps
-S = S_left + τ S_right, so one walk from the leaf to the root gives the last two sums together
+contribution is c_i glob ((t/f) Σ_j U_j + (d/f) Σ_{j<p} U_j + (d/e + d/f) U_p), without any
+subtraction, and the multipliers are t/(e f) = (e − d/f)/e and h/f² = 1 + d/f². A node stores
+S = S_left + τ S_right, so one walk from the leaf to the root computes the last two sums together
 (``extra``) and does both updates. Lists end after a certain stop (f = 0) and where Π f < 1e-150: beyond, the
 multipliers would overflow while the sums underflow.
 """
@@ -80,7 +80,7 @@ def additive_moments(query_offsets, probs, gains, discounts, offsets1, items1, o
 
 @_jit
 def _stop_moments(probs, stop_probs, start, used, e, d):
-    """Fill e = E[ℓ] and d = Var[ℓ] of the used items of a query, in the order they lie in memory."""
+    """Fill e = E[ℓ] and d = Var[ℓ] of the used items of a query, in memory order; resets ``used``."""
     for k in range(used.size):
         if used[k]:
             first = 0.0
@@ -96,7 +96,7 @@ def _stop_moments(probs, stop_probs, start, used, e, d):
 
 @_jit
 def _gather(items, start, e, d, e_ranked, d_ranked):
-    """Put e and d in the order of a list; return its length up to where nothing matters any more."""
+    """Copy e and d in the order of a list; return its length up to the rank beyond which terms are negligible."""
     reach = 1.0
     for i in range(items.size):
         k = items[i] - start
@@ -110,7 +110,7 @@ def _gather(items, start, e, d, e_ranked, d_ranked):
 
 @_jit
 def _absolute(e, d, discounts, first, last):
-    """Return E[T] and Var[T] of the ranks ``first … last − 1``."""
+    """Compute E[T] and Var[T] of the ranks ``first … last − 1``."""
     mean = 0.0
     variance = 0.0
     for i in range(last - 1, first - 1, -1):
@@ -123,10 +123,11 @@ def _absolute(e, d, discounts, first, last):
 
 @_jit
 def _agreement(items1, items2, start, n1, n2, place):
-    """Return (H, M, same): ranks shared at the head, where a shared tail begins, and whether the
-    ranks between hold the same items. Lists of two lengths have no shared tail, M = −1.
+    """Compare two lists; return (H, M, same).
 
-    ``place`` maps an item (minus the query's first) to its rank in list 2, or −1.
+    H is the number of shared ranks at the head, M the start of a shared tail (−1 for lists of different lengths), and
+    ``same`` True if the ranks between hold the same items. ``place`` maps an item (minus the query's first) to its rank
+    in list 2, or −1.
     """
     shorter = min(n1, n2)
     head = 0
@@ -145,7 +146,7 @@ def _agreement(items1, items2, start, n1, n2, place):
 
 @_jit
 def _plant(e2, discounts, head, n2, sums, right):
-    """Lay the tree over ranks ``head … n2 − 1`` of r_2 with an empty prefix_1; return its number of leaves."""
+    """Build the tree over ranks ``head … n2 − 1`` of r_2 with an empty prefix_1; return its number of leaves."""
     size = 1
     while size < n2 - head:
         size *= 2
@@ -163,7 +164,7 @@ def _plant(e2, discounts, head, n2, sums, right):
 
 @_jit
 def _cross_moment(items1, start, e1, d1, e2, discounts, head, n1, n2, place, sums, right):
-    """Return E[T_1 T_2] of two lists from rank ``head`` on; ``sums`` and ``right`` are the tree's workspace."""
+    """Compute E[T_1 T_2] of two lists from rank ``head`` on; ``sums`` and ``right`` are the tree's workspace."""
     size = _plant(e2, discounts, head, n2, sums, right)
     cross = 0.0
     glob = 1.0
@@ -187,7 +188,7 @@ def _cross_moment(items1, start, e1, d1, e2, discounts, head, n1, n2, place, sum
         value *= stay / e
         whole = sums[1]
         sums[node] = value
-        # Arithmetic in place of a branch: which child the walk comes from is a coin toss to the processor.
+        # Arithmetic in place of a branch, because the side of the child is unpredictable for the processor.
         while node > 1:
             from_right = float(node & 1)
             from_left = 1.0 - from_right
@@ -206,7 +207,7 @@ def _cross_moment(items1, start, e1, d1, e2, discounts, head, n1, n2, place, sum
 
 @_jit
 def _difference(list1, start, e1, d1, e2, d2, discounts, head, n1, n2, place, sums, right):
-    """Return the mean and variance of the difference of two lists between two ranks."""
+    """Compute the mean and variance of the difference of two lists between two ranks."""
     mean1, variance1 = _absolute(e1, d1, discounts, head, n1)
     mean2, variance2 = _absolute(e2, d2, discounts, head, n2)
     cross = _cross_moment(list1, start, e1, d1, e2, discounts, head, n1, n2, place, sums, right)
@@ -215,7 +216,7 @@ def _difference(list1, start, e1, d1, e2, d2, discounts, head, n1, n2, place, su
 
 @_jit
 def _comparison(list1, list2, start, e1, d1, e2, d2, discounts, n1, n2, place, shifted, sums, right):
-    """Return the mean and variance of the difference of two lists; ``shifted`` is workspace."""
+    """Compute the mean and variance of the difference of two lists; ``shifted`` is workspace."""
     head, tail, same = _agreement(list1, list2, start, n1, n2, place)
     reach = 1.0
     reach_variance = 0.0

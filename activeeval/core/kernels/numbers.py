@@ -1,9 +1,9 @@
-"""Random numbers that belong to an id: the same for a key, whatever else is drawn and in which order.
+"""Random numbers derived from a key and an id, independent of other draws and their order.
 
-An id's text is hashed once, byte by byte of its UTF-8 form (FNV-1a, 64 bits), its length before it and a
-finaliser behind it, each kind of id from a start of its own; an item's hash starts from its query's. A key is
-mixed in by the finaliser of splitmix64 (Steele, Lea and Flood 2014), a bijection whose every output
-bit depends on every input bit, and the upper 53 bits make a number in (0, 1).
+The UTF-8 text of an id is hashed once, byte by byte (FNV-1a, 64 bits), with its length before it and a
+finaliser after it; each kind of id has its own start value, and an item's hash starts from its query's. The
+finaliser of splitmix64 (Steele, Lea and Flood 2014) mixes in a key: a bijection whose every output
+bit depends on every input bit. The upper 53 bits give a number in (0, 1).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _UNIT = 2.0**-53
 
 @_jit
 def mixed(x):
-    """Return the finaliser of splitmix64 of a 64-bit word."""
+    """Apply the finaliser of splitmix64 to a 64-bit word."""
     x = x + _GOLDEN
     x = (x ^ (x >> _S30)) * _FIRST
     x = (x ^ (x >> _S27)) * _SECOND
@@ -31,13 +31,13 @@ def mixed(x):
 
 @_jit
 def number(key, word):
-    """Return a number in (0, 1) for a hash under a key."""
+    """Compute the number in (0, 1) of a hash under a key."""
     return (np.float64(np.int64(mixed(key ^ word) >> _S11)) + 0.5) * _UNIT
 
 
 @_jit
 def _text_hash(start, data, first, last):
-    """Return the hash of the UTF-8 text ``data[first:last]`` from a start."""
+    """Hash the UTF-8 text ``data[first:last]`` with a start value."""
     h = mixed(start ^ np.uint64(last - first)) ^ _BASIS
     for i in range(first, last):
         h = (h ^ np.uint64(data[i])) * _PRIME
@@ -46,14 +46,14 @@ def _text_hash(start, data, first, last):
 
 @_jit
 def text_hashes(start, data, texts, out):
-    """Fill ``out`` (n,) uint64 with the hash of every text, text ``j`` from ``texts[j]`` to ``texts[j + 1]``."""
+    """Fill ``out`` (n,) uint64 with the hash of every text; text ``j`` is ``data[texts[j]:texts[j + 1]]``."""
     for j in range(out.size):
         out[j] = _text_hash(start, data, texts[j], texts[j + 1])
 
 
 @_jit
 def item_hashes(start, offsets, query_hashes, data, texts, out):
-    """Fill ``out`` (n_items,) uint64 with the hash of every item, that of its query its start."""
+    """Fill ``out`` (n_items,) uint64 with the hash of every item, which starts from that of its query."""
     for q in range(offsets.size - 1):
         query_start = mixed(start ^ query_hashes[q])
         for z in range(offsets[q], offsets[q + 1]):
@@ -62,7 +62,7 @@ def item_hashes(start, offsets, query_hashes, data, texts, out):
 
 @_jit
 def uniforms(key, words, n_streams, out):
-    """Fill ``out`` (n_streams, n) with a number in (0, 1) for every hash, another stream in every row."""
+    """Fill ``out`` (n_streams, n) with a number in (0, 1) for every hash, with an independent stream in every row."""
     for s in range(n_streams):
         stream_key = mixed(key ^ np.uint64(s))
         for j in range(words.size):

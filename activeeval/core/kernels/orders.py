@@ -1,7 +1,7 @@
-"""The order of a ranking: score descending, equal scores by item id descending, as trec_eval has it.
+"""Sorting of items by score descending, equal scores by item id descending, as in trec_eval.
 
-A merge sort for each query, bottom up from runs that insertion has sorted. Ids are texts in one buffer of
-bytes, and distinct within a query, so that the order is a total one.
+A bottom-up merge sort for each query, from runs sorted by insertion. Ids are texts in one buffer of
+bytes, and distinct within a query, so that the order is total.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _RUN = 8
 
 @_jit
 def rank_by_score(query_offsets, scores, data, texts, offsets, items):
-    """Fill ``offsets`` and ``items`` with the ranked items, best first; return how many there are.
+    """Fill ``offsets`` and ``items`` with the ranked items, best first; return their number.
 
-    An item whose score is NaN is not ranked.
+    Items with score NaN are not ranked.
     """
     longest = 0
     for q in range(query_offsets.size - 1):
@@ -38,6 +38,7 @@ def rank_by_score(query_offsets, scores, data, texts, offsets, items):
 
 @_jit
 def _stands_before(scores, data, texts, a, b):
+    """Check whether item ``a`` ranks before item ``b``."""
     if scores[a] != scores[b]:
         return scores[a] > scores[b]
     return stands_after(data, texts, a, b)
@@ -45,7 +46,7 @@ def _stands_before(scores, data, texts, a, b):
 
 @_jit
 def _sort(items, spare, scores, data, texts):
-    """Sort in place; ``spare`` has room for as many."""
+    """Sort items in place; ``spare`` is workspace of the same size."""
     n = items.size
     for start in range(0, n, _RUN):
         for i in range(start + 1, min(start + _RUN, n)):
@@ -64,7 +65,7 @@ def _sort(items, spare, scores, data, texts):
 
 @_jit
 def _merge(items, spare, start, middle, stop, scores, data, texts):
-    """Merge the sorted ``items[start:middle]`` and ``items[middle:stop]``."""
+    """Merge the sorted ``items[start:middle]`` and ``items[middle:stop]`` in place."""
     if not _stands_before(scores, data, texts, items[middle], items[middle - 1]):
         return
     for i in range(start, middle):

@@ -1,20 +1,20 @@
-"""Values of which some labels are known: α + β v over an ideal, v the value of the next item's label.
+"""Expected values with some labels known: (α + β v) / ideal, with v the value of the next item's label.
 
-For every node u of the query factor, given the items revealed so far and expecting the others:
+Computed for every node u of the query factor, given the revealed items and expectations of the others:
 
-*Additive.* α_u = Σ_{i<k} c_i v_i + Σ_{i>k} c_i E[v_i | u], β_u = c_k; c of a comparison is Δc.
+*Additive.* α_u = Σ_{i<k} c_i v_i + Σ_{i>k} c_i E[v_i | u], β_u = c_k; in a comparison c is Δc.
 
 *Cascade.* A list is a composition of the maps T_i = c_i ℓ_i + (1 − ℓ_i) T_{i+1}; a segment tree of
 maps T ↦ a + b T, one for each list, holds revealed items with their ℓ and the others with E[ℓ | u].
 With the map (a, b) before the item's rank and the value T expected after it, α_u = a + b T and
-β_u = b (c − T): O(log n) a reveal. A list is multilinear in its labels, which are independent given u,
-so this is exact, also of a difference.
+β_u = b (c − T): O(log n) per label. A list is multilinear in its labels, which are independent given u,
+so this is exact, also for a difference.
 
 *Average precision.* With r the revealed or expected relevance, Σ_i (r_i / i)(1 + Σ_{j<i} r_j).
 
-*Ideal.* With N_l the number of items of at least the l-th gain level, known and expected,
-Σ_l (g_l − g_{l+1}) C(N_l), C(n) the discounts of the first n ranks summed up, linear between whole
-numbers. Where no relevant item is known yet, N_l is divided by the probability that there is
+*Ideal.* With N_l the known plus expected number of items of at least the l-th gain level,
+Σ_l (g_l − g_{l+1}) C(N_l), where C(n) is the sum of the first n discounts, linear between whole
+numbers. If no relevant item is known yet, N_l is divided by the probability that there is
 one at all: a query without any scores 0.
 """
 
@@ -25,6 +25,7 @@ from activeeval.core.kernels.compiling import jit as _jit
 
 @_jit
 def _compose(tree_a, tree_b, node):
+    """Compute the map of a tree node from those of its children."""
     for u in range(tree_a.shape[1]):
         tree_a[node, u] = tree_a[2 * node, u] + tree_b[2 * node, u] * tree_a[2 * node + 1, u]
         tree_b[node, u] = tree_b[2 * node, u] * tree_b[2 * node + 1, u]
@@ -32,7 +33,7 @@ def _compose(tree_a, tree_b, node):
 
 @_jit
 def plant(ranked, n, expected, discounts, tree_a, tree_b):
-    """Lay the tree of maps over the ``n`` ranks of a list of places; return its number of leaves."""
+    """Build the segment tree of maps T ↦ a + b T over the ``n`` ranks of a list; return its number of leaves."""
     size = 1
     while size < n:
         size *= 2
@@ -48,7 +49,9 @@ def plant(ranked, n, expected, discounts, tree_a, tree_b):
 
 @_jit
 def cascade_terms(tree_a, tree_b, size, rank, discounts, sign, around, alpha, beta):
-    """Add one list's α and β for the item at ``rank``, −1 where the list does not hold it.
+    """Add one list's α and β: the cascade's expected value is α + β v in the label value v of the item at ``rank``.
+
+    Rank −1 means that the list does not contain the item.
 
     ``around`` (4, n_nodes) is workspace: the map before the rank and the map after it.
     """
@@ -78,7 +81,7 @@ def cascade_terms(tree_a, tree_b, size, rank, discounts, sign, around, alpha, be
 
 @_jit
 def settle(tree_a, tree_b, size, rank, discounts, value):
-    """Put a revealed stop probability at ``rank``; nothing where the list does not hold the item."""
+    """Set the stop probability of the revealed item at ``rank``; −1 (not in the list) changes nothing."""
     if rank < 0:
         return
     node = size + rank
@@ -92,9 +95,12 @@ def settle(tree_a, tree_b, size, rank, discounts, value):
 
 @_jit
 def precision_terms(ranked, n, expected, rank, sign, alpha, beta):
-    """Add one list's α and β of Σ_i (r_i / i)(1 + Σ_{j<i} r_j) for the item at ``rank``, −1 where it has none."""
+    """Add one list's α and β: the expected sum of precisions is α + β v in the relevance v of the item at ``rank``.
+
+    The sum is Σ_i (r_i / i)(1 + Σ_{j<i} r_j). Rank −1 means that the list does not contain the item.
+    """
     for u in range(alpha.size):
-        so_far, total, slope = 0.0, 0.0, 0.0  # a sum of its own: two equal lists must cancel exactly
+        so_far, total, slope = 0.0, 0.0, 0.0  # summed per list, so that two equal lists cancel exactly
         for i in range(n):
             if i == rank:
                 slope += (1.0 + so_far) / (i + 1.0)
@@ -110,7 +116,10 @@ def precision_terms(ranked, n, expected, rank, sign, alpha, beta):
 
 @_jit
 def ideal_value(known, added, rest, none_left, steps, cumulative):
-    """Return Σ_l step_l C(N_l) of known, added and expected counts; 0 where nothing counts."""
+    """Compute the expected value of the ideal ranking from known, added and expected counts of items per gain level.
+
+    Σ_l step_l C(N_l), with C the cumulated discounts; 0 if no relevant item is possible.
+    """
     is_found = False
     for level in range(steps.size):
         is_found = is_found or known[level] + added[level] > 0.0

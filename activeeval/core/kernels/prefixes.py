@@ -1,8 +1,8 @@
-"""What judged prefixes say: values without bias, and the regressor that takes a model's drift out of them.
+"""Estimates from judged prefixes: unbiased values, and a regressor that corrects the drift of a model.
 
-With f_k expected of a value once k labels are known (`activeeval.core.kernels.sequential_values`), D_k = f_k − f_{k−1},
-and place k judged with probability G_k once its query is taken, y = m + Σ_judged D_k / G_k is unbiased for L whatever
-the model.
+With f_k the expected value once k labels are known (`activeeval.core.kernels.sequential_values`), D_k = f_k − f_{k−1},
+and place k judged with probability G_k given that its query is selected, y = m + Σ_judged D_k / G_k is unbiased for L
+under any model.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from activeeval.core.kernels.compiling import jit as _jit
 
 
 @_jit
-def prefix_totals(offsets, predictions, f, drift, rates, taken, totals, within):
-    """Fill what the judged prefix of each query of a sample says.
+def prefix_totals(offsets, predictions, f, drift, rates, selected, totals, within):
+    """Fill the totals, and their variances, of the judged prefix of each query of a sample.
 
     Parameters
     ----------
@@ -20,27 +20,27 @@ def prefix_totals(offsets, predictions, f, drift, rates, taken, totals, within):
         m(x).
     f, drift : arrays by place
         f_k with the labels of the sample, and Σ e up to each place.
-    rates, taken : Rates, Taken
+    rates, selected : Rates, SelectedRows
     totals : array, shape (n, w), w ≥ 4
-        Out: y = m + Σ D_k / G_k, unbiased for L; 1; m; and h = Σ e_k / G_k − Σ_all e_k with mean 0. Where e are the
-        steps D that the lowest grade everywhere would make and a model expects too much, D is about e, and y − h has
-        little of the noise that G puts into y. What follows is known of the query, and left as it is.
+        Out: y = m + Σ D_k / G_k, unbiased for L; 1; m; and h = Σ e_k / G_k − Σ_all e_k with mean 0. Here e are the
+        steps D for the lowest grade everywhere. If the model expects too much, D is close to e, and y − h has
+        little of the noise that G adds to y. Further columns are known of the query, and not changed.
     within : array, shape (n, w (w + 1) / 2)
         Out: unbiased variances and covariance of y and h given the labels, by
         Var = (Σ D_k / G_k)² − Σ ((f_k − m)² − (f_{k−1} − m)²) / G_k; the other terms of the form are 0.
     """
-    both = 3 * totals.shape[1] - 3  # where the upper triangle has h twice
-    for row in range(taken.queries.size):
-        q = taken.queries[row]
+    both = 3 * totals.shape[1] - 3  # index of (h, h) in the upper triangle
+    for row in range(selected.queries.size):
+        q = selected.queries[row]
         m = predictions[q]
         first, last = offsets[q], offsets[q + 1]
-        rate = min(1.0, taken.levels[row] * rates.query_rates[q])
+        rate = min(1.0, selected.levels[row] * rates.query_rates[q])
         ends_at = drift[last - 1] if last > first else 0.0
         d, e = 0.0, 0.0
         t, h = 0.0, 0.0
         dd, de, ee = 0.0, 0.0, 0.0
-        for k in range(first, first + taken.counts[row]):
-            chance = min(1.0, taken.levels[row] * rates.place_rates[k]) / rate
+        for k in range(first, first + selected.counts[row]):
+            chance = min(1.0, selected.levels[row] * rates.place_rates[k]) / rate
             next_d, next_e = f[k] - m, drift[k]
             t += (next_d - d) / chance
             h += (next_e - e) / chance

@@ -1,8 +1,8 @@
-"""How often to judge: rates from variances and costs.
+"""Optimal sampling rates from variances and costs.
 
 Judging item i of query x with probability a_i costs λ_i a_i and leaves V_i / a_i of the variance, so
 without constraints a_i = κ sqrt(V_i / λ_i). Constraints between the items of a query pool them:
-what must share a rate has one ratio ΣV / Σλ. No pooled ratio depends on κ, so κ is left to the end.
+items that must share a rate have one ratio ΣV / Σλ. No pooled ratio depends on κ, so κ is computed last.
 
 *Chain* (a prefix is judged): a non-increasing, the least-squares monotone fit of V / λ with weights λ by pool
 adjacent violators; the first item carries the overhead of the query.
@@ -10,12 +10,12 @@ adjacent violators; the first item carries the overhead of the query.
 *Star* (any items are judged): a_i ≤ π, the rate of the query, which costs the overhead λ_0. Items in
 the order of V_i / λ_i join the query's stage as long as their ratio exceeds the stage's.
 
-*Chain above floors* (some of it is in hand): place i has come with probability M_i, and only what lies above costs
-anything. Σ λ_i (a − M_i)⁺ + V_i / a is convex in the a of a block, its best where a² Σ_{M_i < a} λ_i passes Σ V: with
-floors that rise, min_j max(M_j, sqrt(Σ V / Σ_{i ≤ j} λ_i)). Blocks are pooled as in a chain, now of probabilities: that
-κ is in V.
+*Chain above floors* (with labels in hand): place i is in hand with probability M_i, and only the excess over M_i has a
+cost. Σ λ_i (a − M_i)⁺ + V_i / a is convex in the a of a block, with its optimum where a² Σ_{M_i < a} λ_i reaches Σ V:
+with floors in ascending order, min_j max(M_j, sqrt(Σ V / Σ_{i ≤ j} λ_i)). Blocks are pooled as in a chain, here of
+probabilities: κ is included in V.
 
-*Level*: Σ cost · min(1, κ rate) rises with κ, rate = sqrt(pooled ratio), so halving finds the κ of a cost.
+*Level*: Σ cost · min(1, κ rate) increases with κ, rate = sqrt(pooled ratio), so bisection finds the κ of a cost.
 """
 
 from __future__ import annotations
@@ -28,15 +28,19 @@ _HALVINGS = 100
 _HIGHEST = 1e300
 _LOWEST = 1e-300
 _CLOSE = 1e-12
-# of what labels leave open over what was planned. A lower bound of .05 gains 4 to 10 % with good models of MQ2008 and
-# TREC DL 2021 and loses 25 to 30 % with bad ones; .2 to .4 are alike
+# bounds of the ratio of the remaining to the planned variance. A lower bound of .05 gains 4 to 10 % with good models of
+# MQ2008 and TREC DL 2021 and loses 25 to 30 % with bad ones; .2 to .4 perform alike
 _LEAST, _MOST = 0.25, 4.0
-_RAREST = 1e-3  # of the users: no place has a rate of 0
+_RAREST = 1e-3  # smallest share of users, so that no place has a rate of 0
 
 
 @_jit
 def pool_chain(offsets, variances, costs, overheads, ratios):
-    """Fill ``ratios`` (n_items,) with the pooled V / λ of every item, non-increasing within a query."""
+    """Fill ``ratios`` (n_items,) with variance / cost of every item, made non-increasing within each query.
+
+    Items that violate the order share the pooled ratio Σ variance / Σ cost of adjacent items. The first item of a
+    query also carries its overhead.
+    """
     longest = 0
     for q in range(offsets.size - 1):
         longest = max(longest, offsets[q + 1] - offsets[q])
@@ -63,7 +67,10 @@ def pool_chain(offsets, variances, costs, overheads, ratios):
 
 @_jit
 def _best_above(variance, costs, floors):
-    """Return the a of a block of which λ (n,) is paid above M (n,) alone."""
+    """Minimize cost plus variance / a over the common probability a of a block of places.
+
+    ``costs`` (n,) are paid only for the part of a above ``floors`` (n,), the probabilities of places in hand.
+    """
     best, bottom = np.inf, 0.0
     for j in np.argsort(floors):
         bottom += costs[j]
@@ -73,7 +80,10 @@ def _best_above(variance, costs, floors):
 
 @_jit
 def chain_above(offsets, variances, costs, floors, probs):
-    """Fill ``probs`` (n_items,) with the best a above ``floors``, non-increasing within a query, not clipped."""
+    """Fill ``probs`` (n_items,) with the cheapest probabilities when places are in hand with probability ``floors``.
+
+    They minimize Σ costs (a − floor)⁺ + variances / a, are non-increasing within each query, and can exceed 1.
+    """
     longest = 0
     for q in range(offsets.size - 1):
         longest = max(longest, offsets[q + 1] - offsets[q])
@@ -98,11 +108,11 @@ def chain_above(offsets, variances, costs, floors, probs):
 
 @_jit
 def pool_star(offsets, variances, costs, stage_variances, overheads, query_ratios, ratios):
-    """Pool the ``ratios`` V / λ (n_items,) with their query's, in place, so that none is above it.
+    """Limit the ``ratios`` variance / cost of items (n_items,) to the pooled ratio of their query, in place.
 
-    ``stage_variances`` is what is left at a query's own stage once all its items are judged. Without an
-    overhead the query costs nothing and is always in, items come on their own: its ratio, in ``query_ratios``
-    (n_queries,), stays its best item's.
+    ``stage_variances`` is the variance of a query's own stage that remains once all its items are judged. Without an
+    overhead the query is free and always selected, and items are sampled individually: its ratio, in ``query_ratios``
+    (n_queries,), is not changed.
     """
     for q in range(offsets.size - 1):
         item_ratios = ratios[offsets[q] : offsets[q + 1]]
@@ -121,7 +131,7 @@ def pool_star(offsets, variances, costs, stage_variances, overheads, query_ratio
 
 @_jit
 def never_rising(offsets, values):
-    """Give every place the largest of the values from it to the end of its query, in place."""
+    """Replace every value by the maximum of the values from it to the end of its query, in place."""
     for q in range(offsets.size - 1):
         for i in range(offsets[q + 1] - 2, offsets[q] - 1, -1):
             values[i] = max(values[i], values[i + 1])
@@ -129,39 +139,39 @@ def never_rising(offsets, values):
 
 @_jit
 def go_on(
-    offsets, wanted, depths, query_rates, slopes, floors, ratios, shares, looks, stops, kept, place_rates, living
+    offsets, wanted, depths, query_rates, slopes, floors, ratios, shares, looks, stops, fixed, place_rates, living
 ):
-    """Fill the rates of places that are judged one after the other, as far as a query's own labels have them known.
+    """Compute the rates of places judged one after the other, as far as the query's labels so far determine them.
 
     r_1 = r of the query,    r_{k+1} = min(r_k, max(s floor, sqrt(ρ) slope)),
 
-    ρ and s by the last look at the labels before: ρ within `_LEAST` and `_MOST`, and the least once no label matters;
-    s is 1 at most.
+    with ρ and s from the last re-planning after an earlier label: ρ clipped to `_LEAST` and `_MOST`, and equal to the
+    lower bound once no label matters; s is at most 1.
 
     Parameters
     ----------
     offsets : array of int64, shape (n_queries + 1,)
-        Of the places.
+        Offsets of the places.
     wanted, depths : arrays of int64, shape (n_queries,)
-        How many places of each query may be judged, its first ones, and how many have their labels: behind the next
-        place after which labels are looked at none has a rate yet, 0.
+        Number of places of each query that can be judged (its first ones), and number with labels. Places after the
+        next re-planning point have no rate yet, 0.
     query_rates : array, shape (n_queries,)
     slopes, floors : arrays by place
-        sqrt(V/λ), pooled, and least rates, in the unit of the rates.
+        sqrt(V/λ), pooled, and minimum rates, in the unit of the rates.
     ratios : array by place
-        ρ once it has its label, before clipping.
+        ρ given the labels up to the place, before clipping.
     shares : array by place
-        s once it has: of the users, how many are expected to come to the next place.
+        s given the labels up to the place: expected share of users who reach the next place.
     looks : array of bool by place
-        Whether labels are looked at once it has its own.
+        True if rates are re-planned after the label of the place.
     stops : array of int64, shape (n_queries,)
-        After how many labels no other can matter.
-    kept : array by place
-        Rates that places have already, whatever their labels are by now; 0 where there is none.
+        Number of labels after which no other can matter.
+    fixed : array by place
+        Rates that are fixed already, regardless of labels; 0 if none.
     place_rates : array
         Out.
     living : array of int64, shape (n_queries,)
-        Out: of how many places, the first ones, labels are asked: the rest are dead.
+        Out: number of places, from the first, whose labels can matter; the others need no labels.
     """
     for q in range(wanted.size):
         first, n = offsets[q], wanted[q]
@@ -181,16 +191,16 @@ def go_on(
                 if k >= stops[q]:
                     ratio, living[q] = _LEAST, k
             rate = min(rate, max(share * floors[first + k], np.sqrt(ratio) * slopes[first + k]))
-            if kept[first + k] > 0.0:
-                rate = kept[first + k]
+            if fixed[first + k] > 0.0:
+                rate = fixed[first + k]
             place_rates[first + k] = rate
 
 
 @_jit
 def expected_cost(offsets, query_rates, place_rates, overheads, costs, nested, level):
-    """Return Σ of what is judged at a level, on average.
+    """Compute the expected cost of a sample at a level; inclusion probabilities are min(1, level · rate).
 
-    A nested query is turned to with its first place; else where at least one of its places is judged.
+    The overhead of a query is paid with its first place if nested; else if at least one of its places is judged.
     """
     total = 0.0
     for q in range(offsets.size - 1):
@@ -208,11 +218,11 @@ def expected_cost(offsets, query_rates, place_rates, overheads, costs, nested, l
 
 @_jit
 def level_of_cost(offsets, query_rates, place_rates, overheads, costs, nested, budget):
-    """Return κ whose `expected_cost` is the budget, which is below the cost of everything, by halving."""
+    """Find the level at which `expected_cost` equals the budget (less than the cost of everything), by bisection."""
     high = 1.0
     while expected_cost(offsets, query_rates, place_rates, overheads, costs, nested, high) < budget and high < _HIGHEST:
         high *= 2.0
-    # rates may be as large as they like: a hundred halvings alone would end at 0, which no doubling leaves again
+    # rates can be arbitrarily large: a hundred bisections from 1 could end at 0
     while (
         high > _LOWEST
         and expected_cost(offsets, query_rates, place_rates, overheads, costs, nested, 0.5 * high) >= budget

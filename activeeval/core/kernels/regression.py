@@ -1,19 +1,19 @@
-"""The fit of an estimate: which regressors, their coefficients, and how far it reaches beyond the sample.
+"""The fit of an estimate: choice of regressors, their coefficients, and limits on extrapolation.
 
-In the words of `kernels.estimates`, the coefficients B of the regressors z minimise the variance that a sample shows,
+In the notation of `kernels.estimates`, the coefficients B of the regressors z minimize the observed variance
 
     V̂ = Σ ω² (keep e² + (1 − keep) s),      e = y − z'B,
 
-least squares with weights ω² keep for whole queries. Of the regressors, in their order, as many are fitted as predict
-the judged queries best that have no part in the fit (PRESS): a coefficient that one or two queries decide explains
-these and no other. Fitted residuals are multiplied by the g-weights g = 1 + (Z̄ − Σ ω z)' H⁻¹ ω keep z, with which
-R̂ = Σ ω g y. Where a g exceeds 5 the fit reaches far beyond the sample, and the first regressor stands alone, unless
-the fit leaves no residual: for any g it then says the same of the sample. For the same reason nothing is fitted where
-y = m throughout. From twelve queries on there may be a third regressor, where y differs from it in half of the queries
-or it takes three quarters of V̂ away; each further one needs as many more.
+which is least squares with weights ω² keep for whole queries. The number of regressors, in their order, minimizes the
+prediction error for judged queries left out of the fit (PRESS): a coefficient determined by one or two queries explains
+only these. Fitted residuals are multiplied by the g-weights g = 1 + (Z̄ − Σ ω z)' H⁻¹ ω keep z, with which
+R̂ = Σ ω g y. If a g exceeds 5 the fit extrapolates far beyond the sample, and only the first regressor is used, unless
+the fit leaves no residual: then any g gives the same result for the sample. For the same reason nothing is fitted if
+y = m throughout. From twelve queries on there can be a third regressor, if y differs from it in half of the queries
+or it removes three quarters of V̂; each further regressor requires another twelve.
 
-Without m, whether it was left out there or could not be told from the first regressor, what was seen stands for queries
-of which the model says that they are unlike. By how much m would move R̂ with B_1 = 1 is a bias that may be there:
+Without m, because PRESS excluded it or it is collinear with the first regressor, the sample represents queries that the
+model considers different. The shift of R̂ by m with B_1 = 1 is a possible bias:
 
     Z̄_1 − Z̄_0 b − Σ ω (z_1 − z_0 b),      b of z_1 on z_0.
 
@@ -28,24 +28,25 @@ from activeeval.core.kernels.compiling import jit as _jit
 
 NO_RESIDUAL = 1e-14
 _MANY = 12
-# PRESS chooses among these. Tried on 583 cells of depths (432 of 30 to 50 queries; 300 repetitions): always three from
-# twelve queries on (before) had 33 % of the cells of few queries below 92 %, with V* 7 %. At most 1 + eff / 4 of them,
-# eff queries that matter to the difference estimator, 5 %, but 7 % more error on the large pools (up to 2.4 times where
-# the model is reversed: there few queries matter until the third is fitted); PRESS 7 %, with 1 % more error.
+# PRESS chooses the number of regressors. In 583 cells of depths (432 of 30 to 50 queries; 300 repetitions): with
+# always three from twelve queries on (the earlier rule), 33 % of the cells of few queries had a coverage below 92 %,
+# with V* 7 %. With at most 1 + eff / 4 of them, eff the number of queries that matter to the difference estimator, 5 %,
+# but 7 % more error on the large pools (up to 2.4 times with a reversed model: there few queries matter until the third
+# regressor is fitted); with PRESS 7 %, and 1 % more error.
 _FEWEST_EFFECTIVE = 3.0
-# Queries of equal weight. Without this bar PRESS took the third regressor where one or two queries made it: nDCG@10
-# of MQ2008 had a bias of .13 of its error (279 queries, 1,500 repetitions), the least of 54 cells a coverage of .80.
+# In queries of equal weight. Without this limit PRESS used a third regressor determined by one or two queries: nDCG@10
+# of MQ2008 had a bias of .13 of its error (279 queries, 1,500 repetitions), the worst of 54 cells a coverage of .80.
 # With 2 these are .07 and .88, with 4 .05 and .88; errors are 5 and 9 % larger on the mean of the cells. 3 has the bias
-# of 4. All of it with the tail's part of the regressor alone.
+# of 4. All numbers apply to the tail's part of the regressor alone.
 _LEAST_UNLIKE, _LEAST_GAIN = 0.5, 4.0
-# Of the queries, and of V̂. Where no relevant item has come yet y is h, so that with B = 1 a query says nothing and
-# the few that a relevant item was seen of are all that is left: where few of these came R̂ and V̂ are both too low.
-# Depths that follow labels, 28 cells of RR, ERR, nDCG@10 and AP (150 repetitions): without these bars .920 of the
-# intervals held and six cells were below .9, the least .77 with a bias of −.4 of the error (RR, MQ2007-agg). With
-# shares of ¼, ⅓ and ½ alone .935, .940 and .941 held and three, two and one cells were; but where next to nothing is
-# relevant and the model expects much, B = 1 takes 96 % of the variance away, and without it errors are 3.6 times as
-# large (7 cells). With a gain of 3 and 5 from which on it stays the errors of these are 1.06 and 1.17 times as large,
-# and .938 and .941 held of the 28.
+# Share of the queries, and factor on V̂. Before any relevant item, y equals h, so that with B = 1 a query has no
+# residual, and only the few queries with a relevant item remain: if they are few, R̂ and V̂ are both too low.
+# With adaptive depth, 28 cells of RR, ERR, nDCG@10 and AP (150 repetitions): without these limits coverage was .920 and
+# six cells were below .9, the worst .77 with a bias of −.4 of the error (RR, MQ2007-agg). With shares of ¼, ⅓ and ½
+# alone coverage was .935, .940 and .941, with three, two and one such cells; but if almost nothing is
+# relevant and the model expects much, B = 1 removes 96 % of the variance, and without it errors are 3.6 times as
+# large (7 cells). If a gain of at least 3 or 5 also admits it, the errors of these are 1.06 and 1.17 times as large,
+# and coverage in the 28 cells .938 and .941.
 _LEAST_LEFT = 1e-6
 _COLLINEAR = 1e-8
 _ROUNDING = 1e-16
@@ -55,7 +56,7 @@ _FARTHEST = 4.0
 
 @_jit
 def _moment_matrix(omega, keep, totals, within, k):
-    """Return H = Σ ω² (keep t t' + (1 − keep) S) of the totals t = (y, z_0, z_1 …) with k regressors."""
+    """Compute the moment matrix H = Σ ω² (keep t t' + (1 − keep) S) of value and k regressors, t = (y, z_0, z_1 …)."""
     h = np.zeros((k + 1, k + 1))
     width = totals.shape[1]
     for j in range(omega.size):
@@ -77,7 +78,7 @@ def _moment_matrix(omega, keep, totals, within, k):
 def _eliminate(left, right, diagonal):
     """Solve ``left`` x = ``right`` in place by Gauss-Jordan; return the rank.
 
-    A row that says nothing beyond those before it, against its ``diagonal`` as it was, gives 0.
+    A row that depends on those before it, relative to its original ``diagonal``, gives 0.
     """
     k, rank = diagonal.size, 0
     for a in range(k):
@@ -106,21 +107,21 @@ def _eliminate(left, right, diagonal):
 
 @_jit
 def _inverse(h, k):
-    """Return the inverse of the regressors' part of H and its rank."""
+    """Invert the part of the moment matrix H of the first k regressors; return the inverse and the rank."""
     left, inverse, diagonal = np.zeros((k, k)), np.zeros((k, k)), np.zeros(k)
     for a in range(k):
         inverse[a, a] = 1.0
         diagonal[a] = h[a + 1, a + 1]
         for b in range(k):
             left[a, b] = h[a + 1, b + 1]
-        if diagonal[a] <= _ROUNDING * h[0, 0]:  # nothing but rounding: no coefficient can be told
+        if diagonal[a] <= _ROUNDING * h[0, 0]:  # rounding error only: the coefficient is undetermined
             left[a, a] = 0.0
     return inverse, _eliminate(left, inverse, diagonal)
 
 
 @_jit
 def _least_squares(inverse, h):
-    """Return B of the regressors whose part of H has this inverse."""
+    """Compute the least-squares coefficients B from the moment matrix H and the inverse of its regressors' part."""
     k = len(inverse)
     coefficients = np.zeros(k)
     for a in range(k):
@@ -131,7 +132,10 @@ def _least_squares(inverse, h):
 
 @_jit
 def _fit(h, k, omega, totals, population, coefficients, lift):
-    """Fill B and what the g-weights need for the first k regressors; return how many say anything."""
+    """Fit the first k regressors by least squares; return the rank.
+
+    Fills ``coefficients`` with B and ``lift`` with the vector from which the g-weights are computed.
+    """
     inverse, rank = _inverse(h, k)
     gap = population[:k].copy()
     for j in range(omega.size):
@@ -147,7 +151,7 @@ def _fit(h, k, omega, totals, population, coefficients, lift):
 
 @_jit
 def _largest_weight(omega, keep, totals, lift):
-    """Return the largest |g − 1|: how far beyond what was seen the fit has to reach for the pool."""
+    """Compute the largest |g − 1|, which measures extrapolation from the sample to the pool."""
     largest = 0.0
     for j in range(omega.size):
         g = 0.0
@@ -159,7 +163,7 @@ def _largest_weight(omega, keep, totals, lift):
 
 @_jit
 def residual_direction(coefficients, width):
-    """Return (1, −B) for totals of a width, what is beyond B left out, and its products as ``within`` has them."""
+    """Compute the vector (1, −B), padded with 0 to a width, and its products in the layout of ``within``."""
     direction, products = np.zeros(width), np.zeros(width * (width + 1) // 2)
     direction[0] = 1.0
     for a in range(coefficients.size):
@@ -174,7 +178,7 @@ def residual_direction(coefficients, width):
 
 @_jit
 def residual_of(j, keep, totals, within, direction, products):
-    """Return e and s of a query."""
+    """Compute e and s of query ``j``."""
     e, s = 0.0, 0.0
     for a in range(direction.size):
         e += direction[a] * totals[j, a]
@@ -186,7 +190,7 @@ def residual_of(j, keep, totals, within, direction, products):
 
 @_jit
 def seen_scale(omega, totals):
-    """Return Σ ω² (y² + m²), beside which a spread is nothing but rounding: no fit has a part in it."""
+    """Compute Σ ω² (y² + m²), the scale below which a spread is rounding error; independent of the fit."""
     scale = 0.0
     for j in range(omega.size):
         scale += omega[j] ** 2 * (totals[j, 0] ** 2 + totals[j, 2] ** 2)
@@ -195,7 +199,7 @@ def seen_scale(omega, totals):
 
 @_jit
 def _explains(omega, keep, totals, within, coefficients):
-    """Return whether B leaves no residual but rounding."""
+    """Check whether the coefficients B explain the sample exactly, up to rounding errors."""
     spread = 0.0
     direction, products = residual_direction(coefficients, totals.shape[1])
     for j in range(omega.size):
@@ -206,7 +210,7 @@ def _explains(omega, keep, totals, within, coefficients):
 
 @_jit
 def _gap(h, omega, totals, population):
-    """Return by how much the second regressor with B = 1 would move an estimate from the first."""
+    """Compute the shift of an estimate with the first regressor by the second one with B = 1."""
     b = h[1, 2] / h[1, 1] if h[1, 1] > 0.0 else 0.0
     gap = population[1] - b * population[0]
     for j in range(omega.size):
@@ -216,9 +220,9 @@ def _gap(h, omega, totals, population):
 
 @_jit
 def _press(h, k, omega, keep, totals, within):
-    """Return Σ ω² (keep e² + (1 − keep) s), each e and s by a fit of the first k regressors to the other queries.
+    """Compute Σ ω² (keep e² + (1 − keep) s), each e and s by a fit of the first k regressors to the other queries.
 
-    With l = ω² keep z' H⁻¹ z the residual of a query that has no part in the fit is e / (1 − l) (Allen, 1974).
+    With l = ω² keep z' H⁻¹ z the residual of a query left out of the fit is e / (1 − l) (Allen, 1974).
     """
     inverse, _ = _inverse(h, k)
     direction, products = residual_direction(_least_squares(inverse, h), totals.shape[1])
@@ -236,7 +240,7 @@ def _press(h, k, omega, keep, totals, within):
 
 @_jit
 def _left(h, k):
-    """Return V̂ of the fit of the first k regressors, as H has it."""
+    """Compute the variance V̂ that a fit of the first k regressors leaves, from the moment matrix H."""
     inverse, _ = _inverse(h, k)
     coefficients, left = _least_squares(inverse, h), h[0, 0]
     for a in range(k):
@@ -246,7 +250,7 @@ def _left(h, k):
 
 @_jit
 def _n_regressors(h, most, omega, keep, totals, within):
-    """Return how many regressors predict the queries best that have no part in the fit: few where few matter."""
+    """Find the number of regressors with the smallest prediction error for queries left out of the fit."""
     best, chosen = np.inf, 1
     for k in range(1, most + 1):
         press = _press(h, k, omega, keep, totals, within)
@@ -257,7 +261,7 @@ def _n_regressors(h, most, omega, keep, totals, within):
 
 @_jit
 def _n_unlike(totals):
-    """Count the queries whose y is not the third regressor but for rounding."""
+    """Count the queries whose y differs from the third regressor by more than rounding."""
     n = 0
     for j in range(len(totals)):
         y, h = totals[j, 0], totals[j, 3]
@@ -267,9 +271,9 @@ def _n_unlike(totals):
 
 @_jit
 def _regress(omega, keep, totals, within, population, coefficients, lift):
-    """Fill B and what the g-weights need; return how many regressors say anything, and the gap where the second is out.
+    """Choose and fit the regressors; return the rank, and the gap if the second regressor is excluded.
 
-    0 and no gap where B stays as it is.
+    Fills ``coefficients`` with B and ``lift`` for the g-weights. Rank 0 and gap 0 if B is not changed.
     """
     most = coefficients.size
     if omega.size <= 2 or _explains(omega, keep, totals, within, coefficients):
@@ -285,7 +289,7 @@ def _regress(omega, keep, totals, within, population, coefficients, lift):
     if reaches_far and not _explains(omega, keep, totals, within, coefficients):
         coefficients[:] = 0.0
         lift[:] = 0.0
-        one_regressor = np.int64(1)  # for a bare 1 it would be compiled once more
+        one_regressor = np.int64(1)  # typed, else the function would be compiled a second time
         rank = _fit(h, one_regressor, omega, totals, population, coefficients, lift)
     if rank == 0:
         coefficients[:] = plain
@@ -295,9 +299,9 @@ def _regress(omega, keep, totals, within, population, coefficients, lift):
 
 @_jit
 def _n_effective(omega, keep, totals, within):
-    """Return how many queries of equal weight the third regressor rests on: (Σ a)² / Σ a² of what each adds to H."""
+    """Compute the effective number of queries behind the third regressor: (Σ a)² / Σ a² of their contributions to H."""
     width, total, squares = totals.shape[1], 0.0, 0.0
-    place = 3 * width - 3  # of the third regressor's own variance in ``within``
+    place = 3 * width - 3  # index of the third regressor's own variance in ``within``
     for j in range(omega.size):
         part = omega[j] ** 2 * (keep[j] * totals[j, 3] ** 2 + (1.0 - keep[j]) * abs(within[j, place]))
         total += part
@@ -307,10 +311,13 @@ def _n_effective(omega, keep, totals, within):
 
 @_jit
 def fitted_coefficients(omega, keep, totals, within, population, fitted, n_tail):
-    """Return B, what the g-weights need, how many regressors say anything, and the gap where the second is out.
+    """Compute coefficients B, the vector for the g-weights, the rank, and the gap if the second regressor is excluded.
 
-    Where ``n_tail`` is not negative a part of the third regressor rests on so many queries that were judged beyond a
-    place: it takes two of them, and `_FEWEST_EFFECTIVE` queries of equal weight in all.
+    Without ``fitted``, B = (0, 1, 0 …): the difference estimator.
+
+    If ``n_tail`` is not negative, it is the number of queries judged beyond a place, on which a part of the third
+    regressor depends. The third regressor then requires two of them, and `_FEWEST_EFFECTIVE` effective queries in
+    total.
     """
     k = min(totals.shape[1] - 1, 2 + omega.size // _MANY)
     if n_tail >= 0 and k > 2 and (n_tail <= 1 or _n_effective(omega, keep, totals, within) < _FEWEST_EFFECTIVE):

@@ -1,9 +1,9 @@
-"""The paper's draws with replacement: one at a time for a campaign, many repetitions of it for a simulation.
+"""The paper's draws with replacement: single draws for a campaign, and many repetitions for a simulation.
 
-A draw is the place of a uniform number u on the cumulated sampling probabilities, so a sequence of uniforms
-determines a run. What was judged before is free; the first draw that the budget cannot pay ends the run
+A draw is the position of a uniform number u in the cumulated sampling probabilities, so a sequence of uniforms
+determines a run. Repeated draws cost nothing; the first draw that the budget cannot pay ends the run
 (skipping it would favour cheap queries). Runs for several budgets share one sequence: each is a
-beginning of the run with the largest budget.
+prefix of the run with the largest budget.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from activeeval.core.kernels.estimates import ratio_estimate
 
 @_jit
 def locate(cumulative, u):
-    """Return the first index whose cumulated probability exceeds ``u``; the last where none does."""
+    """Find the first index whose cumulated probability exceeds ``u``; the last if none does."""
     return _locate_between(cumulative, u, 0, cumulative.size - 1)
 
 
 @_jit
 def _locate_between(cumulative, u, low, high):
+    """Find the first index from ``low`` to ``high`` whose cumulated probability exceeds ``u``, by bisection."""
     while low < high:
         middle = (low + high) >> 1
         if cumulative[middle] > u:
@@ -33,7 +34,7 @@ def _locate_between(cumulative, u, low, high):
 
 @_jit
 def _signposts(cumulative):
-    """Return where `locate` finds 0, 1/n … 1: between two of them few indices are left to search."""
+    """Compute the indices that `locate` finds for 0, 1/n … 1, to narrow later searches."""
     n = cumulative.size
     places = np.empty(n + 1, np.int64)
     for k in range(n + 1):
@@ -43,7 +44,7 @@ def _signposts(cumulative):
 
 @_jit
 def _locate_by(signposts, cumulative, u):
-    """Return what `locate` returns; one signpost more on either side, as u · n is rounded."""
+    """Compute `locate` by a search between two signposts, widened by one on each side because u · n is rounded."""
     n = cumulative.size
     k = int(u * n)
     return _locate_between(cumulative, u, signposts[max(k - 1, 0)], signposts[min(k + 2, n)])
@@ -53,10 +54,10 @@ def _locate_by(signposts, cumulative, u):
 def replicate(uniforms, truth, cumulative, weights, costs, item_counts, values, budgets, limits, out, complete):
     """Draw with replacement once for every row of ``uniforms`` (repetitions, n).
 
-    ``truth`` is Σ p L, which a run knows that has drawn every query. Run k ends before the draw that would exceed
-    ``budgets[k]`` or when ``limits[k]`` draws are done; both ascend. ``out`` (repetitions, budgets, 7) takes estimate,
-    variance, degrees of freedom, draws, distinct queries, distinct items, spent. ``complete`` (repetitions,) turns
-    False where a row of uniforms was too short.
+    ``truth`` is Σ p L, the estimate once every query has been drawn. Run k ends before the draw that would exceed
+    ``budgets[k]`` or after ``limits[k]`` draws; both ascend. ``out`` (repetitions, budgets, 7) receives estimate,
+    variance, degrees of freedom, draws, distinct queries, distinct items, cost. ``complete`` (repetitions,) is
+    False if a row of uniforms was too short.
     """
     n_queries = cumulative.size
     signposts = _signposts(cumulative)

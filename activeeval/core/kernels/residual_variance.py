@@ -1,15 +1,15 @@
-"""What a query's labels leave open: the variance of its value given those seen, and from where on no label can matter.
+"""Remaining variance of a query's value given the labels so far, and the point after which no label can matter.
 
-Given a node u of the query factor grades are independent, so that labels drawn once for every node serve any prefix:
-labels that are seen take the places of drawn ones, and the nodes weigh as the seen ones have it. With D draws a node
+Given a node u of the query factor grades are independent, so that labels simulated once for every node serve any
+prefix: known labels replace simulated ones, and the nodes have their posterior weights. With D draws per node
 
     C_k = Σ_u ω⁽ᵏ⁾_u (1/D) Σ_d L_ud² − (Σ_u ω⁽ᵏ⁾_u (1/D) Σ_d L_ud)²
 
-at O(draws) a label for additive numerators, times the length of the lists else.
+in O(draws) per label for additive numerators, times the length of the lists for others.
 
-A value *stops* where no label can change it, whatever grade is still to come: the numerator cannot move (no item whose
-rank counts is unknown; in a cascade nobody comes so far), and there is no ideal, the numerator is 0, or the ideal is
-the same were all the rest of the lowest or of the highest grade. No draw has a part in that.
+A value *stops* if no label can change it, for any grades to come: the numerator is fixed (all items at ranks
+that count are known; in a cascade no user reaches the others), and there is no ideal, or the numerator is 0, or the
+ideal is the same with all unknown labels at the lowest or at the highest grade. This does not depend on the draws.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from activeeval.core.kernels.label_draws import (
 )
 from activeeval.core.kernels.sequential_values import ADDITIVE, CASCADE
 
-_DRAWS = 256  # of all nodes together; 192 to 256 leave ρ an error of a tenth
+_DRAWS = 256  # over all nodes; with 192 to 256, ρ has an error of a tenth
 _FEWEST = 8
 _PATHS = np.uint64(20261125)
 _IMPOSSIBLE = 1e-300
-_NOTHING = 1e-12  # of a difference of numerators that is but rounding
+_NOTHING = 1e-12  # a smaller difference of numerators is rounding error
 
 
 @_jit
-def _nobody_comes(ranked, n, values, is_known):
-    """Return whether nobody comes to an item of a list whose label is not known."""
+def _reaches_no_unknown(ranked, n, values, is_known):
+    """Check whether no user reaches an item of a list whose label is unknown."""
     stays = 1.0
     for i in range(n):
         k = ranked[i]
@@ -54,8 +54,8 @@ def _nobody_comes(ranked, n, values, is_known):
 
 
 @_jit
-def _comers(ranked, n, k, draws, omega, per_node, is_known):
-    """Return the share of users who are expected to come to a place along a list; −1 where it is not in the list."""
+def _reach_share(ranked, n, k, draws, omega, per_node, is_known):
+    """Compute the expected share of users who reach place ``k`` along a list; −1 if it is not in the list."""
     stay, rank = 1.0, -1
     for i in range(n):
         if ranked[i] == k:
@@ -79,18 +79,18 @@ def _comers(ranked, n, k, draws, omega, per_node, is_known):
 
 @_jit
 def _share(measure, lists, lengths, k, draws, omega, per_node, is_known):
-    """Return the share of users who are expected to come to a place, by either list; 1 where all do."""
+    """Compute the expected share of users who reach a place, in the list where it is larger; 1 if not a cascade."""
     if measure.numerator != CASCADE or k >= is_known.size:
         return 1.0
-    first = _comers(lists.ranked1, lengths[0], k, draws, omega, per_node, is_known)
-    second = _comers(lists.ranked2, lengths[1], k, draws, omega, per_node, is_known)
+    first = _reach_share(lists.ranked1, lengths[0], k, draws, omega, per_node, is_known)
+    second = _reach_share(lists.ranked2, lengths[1], k, draws, omega, per_node, is_known)
     share = max(first, second)
     return share if share >= 0.0 else 1.0
 
 
 @_jit
 def _stops(measure, lists, lengths, draws, is_known):
-    """Return whether no label can change the value any more."""
+    """Check whether no label can change the value any more."""
     lowest, n_unknown = draws.numerators.size - 1, 0
     for k in range(is_known.size):
         n_unknown += not is_known[k]
@@ -101,16 +101,16 @@ def _stops(measure, lists, lengths, draws, is_known):
             return False
     if measure.numerator == CASCADE:
         values = draws.values[:, lowest]
-        if not _nobody_comes(lists.ranked1, lengths[0], values, is_known):
+        if not _reaches_no_unknown(lists.ranked1, lengths[0], values, is_known):
             return False
-        if not _nobody_comes(lists.ranked2, lengths[1], values, is_known):
+        if not _reaches_no_unknown(lists.ranked2, lengths[1], values, is_known):
             return False
     if measure.steps.size == 0:
         return True
     numerator = draws.numerators[lowest]
     if measure.numerator != ADDITIVE:
-        asked = (draws.values, lowest, lists.ranked1, lists.ranked2, lengths, measure.discounts)
-        numerator = lists_value(measure.numerator, *asked)
+        arguments = (draws.values, lowest, lists.ranked1, lists.ranked2, lengths, measure.discounts)
+        numerator = lists_value(measure.numerator, *arguments)
     if abs(numerator) <= _NOTHING:
         return True
     counts = (measure.steps, measure.cumulative, draws.levels, lowest)
@@ -119,7 +119,7 @@ def _stops(measure, lists, lengths, draws, is_known):
 
 @_jit
 def _learn(omega, nodes, item, y, prior):
-    """Weigh the nodes by a label; one that the model excludes, or does not know, teaches nothing."""
+    """Update the node weights by a label; one that the model excludes, or does not know, resets them to the prior."""
     total = 0.0
     for u in range(omega.size):
         omega[u] *= nodes[u, item, y] if y < nodes.shape[2] else 0.0
@@ -130,7 +130,7 @@ def _learn(omega, nodes, item, y, prior):
 
 @_jit
 def _path_label(model, item, word, weights, s, n):
-    """Return the label of an item in the ``s``-th of ``n`` sets that the model draws; a set belongs to one node."""
+    """Simulate the label of an item in set ``s`` of ``n``; all labels of a set belong to one node."""
     at, node = (s + 0.5) / n, 0
     for u in range(weights.size):
         if weights[u] > 0.0:
@@ -143,7 +143,7 @@ def _path_label(model, item, word, weights, s, n):
 
 @_jit
 def _follow(measure, reaches, nodes, prior, lists, lengths, draws, query_items, labels, wanted, per_node, left, shares):
-    """Reveal labels one by one and fill what each leaves open; return after how many no other can matter."""
+    """Reveal labels one by one and fill the variance after each; return the number after which none can matter."""
     n, n_rows, omega = query_items.size, draws.numerators.size, prior.copy()
     is_known = np.zeros(n, np.bool_)
     is_known[wanted:] = True
@@ -180,27 +180,27 @@ def leftover(
     shares,
     stops,
 ):
-    """Walk the places of some queries, and fill what is left open after each label.
+    """Process the places of some queries in order, and fill the variance that remains after each label.
 
     Parameters
     ----------
     measure, lists, model, query_offsets, offsets, items, block
         As in `activeeval.core.kernels.sequential_values.reveal`.
     wanted : array of int64, shape (n_queries,)
-        How many places of each query may be judged; they come first, what stands behind is known or does not matter.
+        Number of places of each query that can be judged. They come first; later ones are known or irrelevant.
     depths : array of int64, shape (n_queries,)
-        How many labels of each query are there.
+        Number of labels of each query.
     grades : array of int64, shape (n_items,)
-        The labels; −1 where an item cannot be judged.
+        The labels; −1 if an item cannot be judged.
     hashes : array of uint64 by place
     n_paths : array of int64, shape (n_queries,)
-        Of so many sets of labels, a power of two, that the model draws in place of ``grades``; empty where none is.
+        Number of sets of labels, a power of two, to simulate from the model in place of ``grades``; empty for none.
     left : array, shape (n_rows, n_places + n_queries), of the block
-        Out: C_0 … C_k of each query, from its place's number plus its own on; a row for each set.
+        Out: C_0 … C_k of each query, from its first place's index plus its own index on; one row for each set.
     shares : array like ``left``
-        Out: which share of users is expected to come to the next place; 1 where not a cascade.
+        Out: expected share of users who reach the next place; 1 if not a cascade.
     stops : array of int64, shape (n_rows, n_queries), of the block
-        Out: after how many labels no other can matter; more than there may be where that is not seen.
+        Out: number of labels after which no other can matter; larger than any possible number if not observed.
     """
     widest = 1
     for q in range(block[0], block[1]):

@@ -1,4 +1,4 @@
-"""Labels that a grade model draws."""
+"""Simulation of labels from a grade model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from activeeval.core.kernels.compiling import jit as _jit
 
 @_jit
 def draw_grades(query_offsets, nodes, cumulative_weights, of_query, of_item, grades):
-    """Fill ``grades`` (n_items,): one uniform takes each query's node, one the grade of each item.
+    """Fill ``grades`` (n_items,) with simulated grades: one uniform selects each query's node, one each item's grade.
 
     ``cumulative_weights`` (n_queries, n_nodes) are those of the nodes of each query.
     """
@@ -17,7 +17,7 @@ def draw_grades(query_offsets, nodes, cumulative_weights, of_query, of_item, gra
         while u < cumulative_weights.shape[1] - 1 and of_query[q] >= cumulative_weights[q, u]:
             u += 1
         for z in range(query_offsets[q], query_offsets[q + 1]):
-            # goes on to the last grade without a branch, of which a processor guesses every other one wrong
+            # loops to the last grade without a branch, because a branch would be mispredicted half of the time
             left, is_above, y = of_item[z], True, 0
             for grade in range(n_grades - 1):
                 is_above = is_above & (left >= nodes[u, z, grade])

@@ -1,6 +1,6 @@
-"""Values of measures once grades are known, one per query.
+"""Values of measures for known grades, one per query.
 
-A grade below 0 means that nobody judged the item: it earns nothing and keeps its rank.
+A grade below 0 means unjudged: the item has no gain and keeps its rank.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from activeeval.core.kernels.compiling import jit as _jit
 
 @_jit
 def first_grade_above(grades, max_grade):
-    """Return the first item whose grade is above ``max_grade``, or -1."""
+    """Find the first item whose grade is above ``max_grade``; return its position, or -1."""
     for z in range(grades.size):
         if grades[z] > max_grade:
             return z
@@ -47,9 +47,9 @@ def cascade_scores(grades, stop_probs, discounts, offsets, items, out):
 
 @_jit
 def ideal_scores(grades, gains, by_gain, discounts, query_offsets, out):
-    """Fill ``out`` with the largest Σ_i c_i g(y_i) that any ranking of a query's judged items has.
+    """Fill ``out`` with the largest Σ_i c_i g(y_i) over all rankings of a query's judged items.
 
-    ``by_gain`` lists the grades of positive gain, largest gain first.
+    ``by_gain`` lists the grades with positive gain, largest gain first.
     """
     counts = np.zeros(gains.size, np.int64)
     for q in range(query_offsets.size - 1):
@@ -68,7 +68,7 @@ def ideal_scores(grades, gains, by_gain, discounts, query_offsets, out):
 
 @_jit
 def average_precisions(grades, rel, cutoff, query_offsets, offsets, items, out):
-    """Fill ``out`` with the precision at each relevant rank, averaged over all relevant items."""
+    """Fill ``out`` with average precision: the sum of precision at relevant ranks over the number of relevant items."""
     for q in range(offsets.size - 1):
         n_relevant = 0
         for z in range(query_offsets[q], query_offsets[q + 1]):
@@ -85,7 +85,7 @@ def average_precisions(grades, rel, cutoff, query_offsets, offsets, items, out):
 
 @_jit
 def judged_shares(grades, cutoff, offsets, items, out):
-    """Fill ``out`` with the share of the ranked items down to ``cutoff`` that have been judged."""
+    """Fill ``out`` with the share of judged items among the ranks down to ``cutoff``."""
     for q in range(offsets.size - 1):
         n = min(offsets[q + 1] - offsets[q], cutoff)
         judged = 0

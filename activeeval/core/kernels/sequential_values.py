@@ -1,16 +1,16 @@
-"""What a value is expected to be as labels are revealed one by one, and how far each label moves it.
+"""Expected value of a query as its labels are revealed one by one, and the variance reduction by each label.
 
-A query's items are revealed in an order that no label influences. Grades are independent given a
+A query's items are revealed in an order that does not depend on labels. Grades are independent given a
 node u of the query factor, with weights ω_u; a model without a factor has one node. After k labels
 
     f_k = Σ_u ω⁽ᵏ⁾_u F_u,      ω⁽ᵏ⁾_u ∝ ω_u Π_{i ≤ k} p(y_i | u),
 
-F_u the value expected at node u (`kernels.partial`). So with P(y) = Σ_u ω_u p(y | u) and label y of the next
+with F_u the expected value at node u (`kernels.partly_judged`). So with P(y) = Σ_u ω_u p(y | u) and label y of the next
 item, f(y) = Σ_u ω_u p(y | u) (α_u + β_u v_y) / ideal_u(y) / P(y).
 
 For additive and cascade measures F_u is exact and f_k a martingale, D_k = f_k − f_{k−1}, with
-E[D_k² | the past] = Σ_y P(y) (f(y) − f_{k−1})². For the plug-ins of nDCG, R and AP the mean of
-(L − f_{k−1})² − (L − f_k)² takes its place, which is the same for a martingale.
+E[D_k² | the past] = Σ_y P(y) (f(y) − f_{k−1})². For the plug-in values of nDCG, R and AP the mean of
+(L − f_{k−1})² − (L − f_k)² is used instead, which is the same for a martingale.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ _HALF, _LOW = np.uint64(32), np.uint64(0xFFFF)
 
 
 class _Query(NamedTuple):
-    """Arrays of the query at hand; the first axis is the place in judging order where not said otherwise."""
+    """Arrays of the current query; the first axis is the place in judging order unless noted."""
 
     p: Any  # (n, nodes, grades)
     expected: Any  # (n, nodes) E[v | u], or v once revealed
     prior: Any  # (n, nodes) E[v | u]
     contrast: Any  # (n,)
-    ranks1: Any  # (n,) rank in the first list, −1 where it is not held
+    ranks1: Any  # (n,) rank in the first list, −1 if not in it
     ranks2: Any
     ranked1: Any  # (depth,) place of the item at each rank of the first list
     ranked2: Any
-    place: Any  # (items of the query,) place in judging order, −1 where the item is not judged
+    place: Any  # (items of the query,) place in judging order, −1 if the item is not judged
     tail: Any  # (n + 1, nodes) Σ c E[v | u] from a place on
     rest: Any  # (n + 1, nodes, levels) expected counts from a place on
-    none_left: Any  # (n + 1, nodes) probability that nothing relevant follows
+    none_left: Any  # (n + 1, nodes) probability that no relevant item follows
 
 
 class _State(NamedTuple):
@@ -65,8 +65,8 @@ class _State(NamedTuple):
 
 
 @_jit
-def _rooms(n, width, depth, n_nodes, n_grades, n_levels, has_tree):
-    """Return the arrays for queries of up to ``n`` items to judge and ``width`` items."""
+def _workspace(n, width, depth, n_nodes, n_grades, n_levels, has_tree):
+    """Allocate the arrays for queries of up to ``width`` items with up to ``n`` items to judge."""
     query = _Query(
         np.empty((n, n_nodes, n_grades)),
         np.empty((n, n_nodes)),
@@ -102,7 +102,7 @@ def _rooms(n, width, depth, n_nodes, n_grades, n_levels, has_tree):
 
 @_jit
 def _read_items(query, items, start, nodes, values):
-    """Take the model's word on the items of a query, in judging order."""
+    """Copy the grade probabilities of a query's items, in judging order, and compute their expected values."""
     for k in range(items.size):
         query.place[items[k] - start] = k
         query.ranks1[k] = query.ranks2[k] = -1
@@ -117,7 +117,7 @@ def _read_items(query, items, start, nodes, values):
 
 @_jit
 def _read_list(query, ranks, places, sign, ranked, start, discounts):
-    """Note the ranks of a list and the places of its items; return how many count."""
+    """Record the ranks of a list and the places of its items; return the number of ranks that count."""
     n = min(ranked.size, discounts.size)
     for i in range(n):
         k = query.place[ranked[i] - start]
@@ -130,7 +130,7 @@ def _read_list(query, ranks, places, sign, ranked, start, discounts):
 
 @_jit
 def _sum_up(query, n, reaches):
-    """Sum up what is expected of the items from each place on."""
+    """Sum the expected values and counts of the items from each place on."""
     n_grades, n_levels = reaches.shape
     query.tail[n] = 0.0
     query.rest[n] = 0.0
@@ -150,12 +150,13 @@ def _sum_up(query, n, reaches):
 
 @_jit
 def _over(top, bottom):
+    """Divide two numbers; 0 if the divisor is not positive."""
     return top / bottom if bottom > 0.0 else 0.0
 
 
 @_jit
 def _without_label(omega, alpha, known, rest, none_left, steps, cumulative, nothing):
-    """Return the value expected when no further item earns anything but as expected in ``rest``."""
+    """Compute the expected value with all further items as expected in ``rest``."""
     total = 0.0
     for u in range(omega.size):
         value = alpha[u]
@@ -167,7 +168,7 @@ def _without_label(omega, alpha, known, rest, none_left, steps, cumulative, noth
 
 @_jit
 def _with_labels(omega, p, alpha, beta, values, ideal, has_ideal, value, prob):
-    """Fill f(y) and P(y) for every grade y of an item; ``p`` (nodes, grades) is the model's word on it."""
+    """Fill f(y) and P(y) for every grade y of an item with grade probabilities ``p`` (nodes, grades)."""
     for y in range(values.size):
         total, weight, plain = 0.0, 0.0, 0.0
         for u in range(omega.size):
@@ -192,7 +193,7 @@ def _ideals(known, rest, none_left, steps, reaches, cumulative, ideal):
 
 @_jit
 def _drawn_grade(prob, u):
-    """Return the grade at the place ``u`` of the probabilities of the grades."""
+    """Find the grade whose interval of cumulative probability contains ``u``; probabilities need not sum to 1."""
     total = 0.0
     for y in range(prob.size):
         total += prob[y]
@@ -209,7 +210,7 @@ def _drawn_grade(prob, u):
 
 @_jit
 def _learn(omega, p, y, node_weights):
-    """Weigh the nodes by a label; one that the model excludes teaches nothing."""
+    """Update the node weights by a label; one that the model excludes resets them to the prior."""
     total = 0.0
     for u in range(omega.size):
         omega[u] *= p[u, y]
@@ -222,7 +223,7 @@ def _learn(omega, p, y, node_weights):
 def _walk(measure, prior_weights, query, state, lengths, n_steps, grades, uniforms, spread):
     """Reveal ``n_steps`` items of a query and fill the path; with ``uniforms`` add E[D_k² | the past] to ``spread``.
 
-    ``lengths`` are the items to walk, and how many of each list count.
+    ``lengths`` are the number of items to process, and the number of ranks of each list that count.
     """
     numerator, values, discounts, steps, reaches, cumulative = measure
     n, n1, n2 = lengths
@@ -276,7 +277,7 @@ def _walk(measure, prior_weights, query, state, lengths, n_steps, grades, unifor
                 settle(a2, b2, size2, rank2, discounts, values[y])
         elif k < 0:
             path[0] = _without_label(omega, alpha, known, rest[0], none_left[0], steps, cumulative, nothing)
-        else:  # a label that could not be given: the item stays as the model expects it
+        else:  # the item cannot be judged: it keeps the model's expectation
             path[k + 1] = path[k]
             for u in range(omega.size):
                 collected[u] += contrast[k] * prior[k, u]
@@ -289,9 +290,9 @@ def _walk(measure, prior_weights, query, state, lengths, n_steps, grades, unifor
 
 @_jit
 def _stratified(word, s, n):
-    """Return number ``s`` of ``n`` of a hash, n a power of two: one in each n-th of (0, 1), in an order of its own."""
+    """Compute stratified number ``s`` of ``n`` of a hash, n a power of two: one in each n-th of (0, 1), shuffled."""
     bits = mixed(_SEED ^ word)
-    first, step = np.int64(bits >> _HALF) & (n - 1), np.int64(bits & _LOW) | 1  # odd steps go through a power of two
+    first, step = np.int64(bits >> _HALF) & (n - 1), np.int64(bits & _LOW) | 1  # odd steps visit all of a power of two
     return (((first + s * step) & (n - 1)) + number(_SEED + np.uint64(s), word)) / n
 
 
@@ -299,27 +300,27 @@ def _stratified(word, s, n):
 def reveal(
     measure, lists, model, query_offsets, offsets, items, block, depths, grades, hashes, n_samples, f0, f, spread
 ):
-    """Walk the items of some queries in their order.
+    """Reveal the labels of some queries in judging order, and fill expected values or variance reductions.
 
     Parameters
     ----------
     measure, lists, model : MeasureTerms, Lists, Model
     query_offsets : array of int64, shape (n_queries + 1,)
-        Of the item axis.
+        Offsets of the item axis.
     offsets, items : arrays of int64
-        Places of each query in the order they are walked.
+        Places of each query in judging order.
     block : (int, int)
-        The first query and the one behind the last.
+        First query, and last query plus 1.
     depths : array of int64, shape (n_queries,)
-        How many of a query's places are walked; empty where all are. Sets of labels that are drawn take all.
+        Number of a query's places to process; empty for all. Simulated sets of labels always process all.
     grades : array of int64, shape (n_items,)
-        The labels, where ``n_samples`` is empty; −1 where an item cannot be judged. One that ``measure`` has a value
-        for and the model has no grade for, as where judges differ, takes the nodes back to what they were at first.
+        The labels, if ``n_samples`` is empty; −1 if an item cannot be judged. A label with a value in ``measure`` but
+        no grade in the model, as when judges differ, resets the node weights to the prior.
     hashes, n_samples : arrays of uint64 by place and of int64, shape (n_queries,)
-        Else so many sets of labels, a power of two, are drawn from the model by numbers that belong to the hashes and
-        are stratified (a Latin hypercube: 8 tell as much as 16 on their own).
+        If not empty: number of sets of labels, a power of two, to simulate from the model with stratified numbers
+        derived from the hashes (a Latin hypercube: 8 are as accurate as 16 independent ones).
     f0, f, spread : arrays, by query, by place, by place
-        Out: f_0; f_k of the labels, or else the mean of E[D_k² | the past] or what stands for it.
+        Out: f_0; f_k of the labels, or else the mean of E[D_k² | the past] or its substitute.
     """
     first, last = block
     longest = widest = 1
@@ -328,7 +329,7 @@ def reveal(
         widest = max(widest, query_offsets[q + 1] - query_offsets[q])
     n_nodes, n_grades = model.nodes.shape[0], measure.values.size
     shape = (longest, widest, measure.discounts.size, n_nodes, n_grades, measure.steps.size)
-    query, state = _rooms(*shape, measure.numerator == CASCADE)
+    query, state = _workspace(*shape, measure.numerator == CASCADE)
     labels, total, nothing = np.empty(longest, np.int64), np.empty(longest), np.empty(0)
     drawn = np.empty(longest)
     for q in range(first, last):

@@ -1,17 +1,17 @@
-"""What the items of a truth are worth where some of them are tied: the mean over the orders of every tie.
+"""Expected gains and stop probabilities of tied items of a truth, averaged over the orders of every tie.
 
-A tie of m items whose κ-grade is y stands for the labels y, y − 1, …, y − m + 1, those below 0 being 0. All orders of
-its items are equally likely, and ties are put in order independently of each other.
+A tie of m items with κ-grade y stands for the labels y, y − 1, …, y − m + 1, with negative ones set to 0. All orders of
+its items are equally likely, and the orders of different ties are independent.
 
-*Additive.* The mean of a sum is the sum of the means, so an item is worth the mean gain of the labels of its tie.
+*Additive.* The mean of a sum is the sum of the means, so the gain of an item is the mean gain of the labels of its tie.
 
 *Cascade.* Let w_1 … w_m be 1 − ℓ of the labels, and E_j the mean of Π w over the sets of j of them. The items of a tie
-that a ranking has among its first i have such a set of labels, so a user passes rank i with probability R_i = Π E_j
-over the ties, j counting the items that each has among them. He stops at rank i with R_{i−1} − R_i, in which one tie
-alone changes its factor, from E_j to E_{j+1}: it is R_{i−1} h_j with h_j = 1 − E_{j+1} / E_j. So the cascade of h_j,
-j counting the items of the same tie above, has the mean value.
+among the first i ranks have such a set of labels, so a user passes rank i with probability R_i = Π E_j
+over the ties, with j the number of each tie's items among them. The user stops at rank i with R_{i−1} − R_i, in which
+only one tie's factor changes, from E_j to E_{j+1}: it is R_{i−1} h_j with h_j = 1 − E_{j+1} / E_j. So the cascade of
+h_j, with j the number of items of the same tie above, has the mean value.
 
-E_j of t labels comes from that of t − 1: a set of j holds the last label with probability j / t,
+E_j of t labels follows from that of t − 1: a set of j contains the last label with probability j / t,
 E_j ← (1 − j / t) E_j + (j / t) w_t E_{j−1}.
 """
 
@@ -33,14 +33,14 @@ def _count(grades, first, last, counts):
 
 @_jit
 def tied_gains(grades, gains, query_offsets, label_values):
-    """Fill ``label_values`` with the mean gain of every item that is judged.
+    """Fill ``label_values`` with the expected gain of every judged item.
 
     Parameters
     ----------
     grades : array of int, shape (n_items,)
-        κ-grades: k + 1 − rank, of a tie that of its first rank; 0 below the top, negative where nobody judged.
+        κ-grades: k + 1 − rank, for a tie that of its first rank; 0 below the top, negative if unjudged.
     gains : array of float, shape (k + 1,)
-        Of each label.
+        Gain of each label.
     query_offsets : array of int, shape (n_queries + 1,)
     label_values : array of float, shape (n_items,)
         Out.
@@ -62,7 +62,7 @@ def tied_gains(grades, gains, query_offsets, label_values):
 
 @_jit
 def _stops_of_tie(stop_probs, y, passed, stops):
-    """Fill ``stops`` with h_0 … h_{m−1} of a tie of m items of κ-grade y; ``passed``, shape (m + 1,), is used up."""
+    """Fill ``stops`` with h_0 … h_{m−1} of a tie of m items of κ-grade y; ``passed``, shape (m + 1,), is workspace."""
     passed[:] = 0.0
     passed[0] = 1.0
     for t in range(1, stops.size + 1):
@@ -75,17 +75,18 @@ def _stops_of_tie(stop_probs, y, passed, stops):
 
 @_jit
 def tied_stops(grades, stop_probs, query_offsets, offsets, items, label_values):
-    """Fill ``label_values`` with the stop probability h_j of every ranked item that is judged.
+    """Fill ``label_values`` with the stop probability h_j of every ranked and judged item.
 
     Parameters
     ----------
     grades, query_offsets, label_values
-        As of `tied_gains`.
+        As in `tied_gains`.
     stop_probs : array of float, shape (k + 1,)
-        Of each label.
+        Stop probability of each label.
     offsets : array of int, shape (n_queries + 1,)
+        Offsets of the ranking.
     items : array of int, shape (n_ranked,)
-        The ranking's.
+        Items of the ranking.
     """
     counts = np.zeros(stop_probs.size, np.int64)
     starts = np.zeros(stop_probs.size + 1, np.int64)
@@ -99,7 +100,7 @@ def tied_stops(grades, stop_probs, query_offsets, offsets, items, label_values):
         starts[1] = 0
         for y in range(1, stop_probs.size):
             starts[y + 1] = starts[y] + counts[y]
-            if counts[y] == 1:  # as almost all are where a model draws truths
+            if counts[y] == 1:  # the usual case for simulated truths
                 stops[starts[y]] = stop_probs[y]
             elif counts[y] > 1:
                 _stops_of_tie(stop_probs, y, passed[: counts[y] + 1], stops[starts[y] : starts[y + 1]])

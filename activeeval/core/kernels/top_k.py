@@ -1,12 +1,13 @@
-"""How many comparisons the heap of a top-k labelling takes, along a chain of replacements.
+"""Number of comparisons of the heap of a top-k labelling, along a chain of replacements.
 
-The heap holds slots 0 … k−1; slot s holds the item of rank r_s, 0 the worst, so the root has rank 0. A new item that is
-better than the root takes its slot, at a uniform rank r among the k: every other item of a rank up to r sinks by one.
-Comparisons are counted where they are made, in sifting: of two children, then of the worse child with its parent.
+The heap has slots 0 … k−1; slot s holds the item of rank r_s, 0 the worst, so the root has rank 0. A new item that is
+better than the root takes its slot, at a uniform rank r among the k: every other item of a rank up to r moves down by
+one. Comparisons are counted during sifting: of two children, then of the worse child with its parent.
 
-Where nothing is asked that follows from answers, B[s, t] tells that slot s is known to be better than t. An answer
-"s better than t" adds all pairs of one that is at least s and one that is at most t. What is known of the root's slot
-goes with its item: a path between two items of the heap never leads through one that left it, which is worse than all.
+If implied comparisons are skipped, B[s, t] is True if slot s is known to be better than t. An answer
+"s better than t" adds all pairs of a slot at least as good as s and one at most as good as t. The knowledge about the
+root's slot is removed with its item: a path between two items of the heap never goes through a removed one, which is
+worse than all.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from activeeval.core.kernels.compiling import jit as _jit
 
 @_jit
 def _compare(s, t, rank, transitive, known):
-    """Return whether an answer on slots s and t is to be asked for, 1 or 0, and keep it."""
+    """Count a comparison of slots s and t: 1, or 0 if earlier answers imply it; record its result in ``known``."""
     if not transitive:
         return 1
     if known[s, t] or known[t, s]:
@@ -33,7 +34,7 @@ def _compare(s, t, rank, transitive, known):
 
 @_jit
 def _sift(heap, rank, place, size, transitive, known):
-    """Let the item at a place sink, and return the comparisons that takes."""
+    """Sift the item at a place down, and return the number of comparisons."""
     n = 0
     while 2 * place + 1 < size:
         child = 2 * place + 1
@@ -51,7 +52,7 @@ def _sift(heap, rank, place, size, transitive, known):
 
 @_jit
 def _popped(heap, rank, transitive, known):
-    """Return the comparisons that ordering a heap takes; the heap is used up."""
+    """Count the comparisons to sort a heap; the heap is changed."""
     n = 0
     for size in range(heap.size - 1, 0, -1):
         heap[0], heap[size] = heap[size], heap[0]
@@ -61,16 +62,16 @@ def _popped(heap, rank, transitive, known):
 
 @_jit
 def chain_comparisons(orders, ranks, transitive, counts):
-    """Fill ``counts`` with C_j: comparisons of building the heap, of j replacements and of the final order.
+    """Fill ``counts`` with C_j: comparisons to build the heap, for j replacements and for the final order.
 
     Parameters
     ----------
     orders : array of int, shape (n, k)
-        The ranks of the first k items as they arrive.
+        The ranks of the first k items in order of arrival.
     ranks : array of int, shape (n, J)
-        The rank of each replacing item among the k that the heap then holds.
+        The rank of each replacing item among the k then in the heap.
     transitive : bool
-        Whether what follows from earlier answers is not counted.
+        If True, comparisons implied by earlier answers are not counted.
     counts : array of int, shape (n, J + 1)
         Out.
     """

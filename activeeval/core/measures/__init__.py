@@ -1,4 +1,4 @@
-"""Measures as values: what a ranking is worth once its items are graded, or how that is distributed before."""
+"""Evaluation measures: the value of a ranking for known grades, and its moments under a grade model."""
 
 from activeeval.core.lazily import attached, homes_of
 

@@ -1,27 +1,30 @@
-"""The best that unjudged items can make of a ranking: each query's largest value over all grades that they may have.
+"""Upper bounds of measures for partly judged rankings: the best values of each query over all grades of unjudged items.
 
-Additive measures: at each rank alone the largest gain, or the smallest where the discount is negative.
+Additive measures: each unjudged rank separately takes the grade with the largest gain, or with the smallest if its
+discount is negative.
 
-Cascade measures: from the last rank up, V_i = V_{i+1} + ℓ_i (c_i − V_{i+1}), V_i the value from rank i on of users who
-have come so far. It rises with V_{i+1}, and an unjudged item takes the largest ℓ or the smallest by the sign of
-c_i − V_{i+1}.
+Cascade measures: from the last rank up, V_i = V_{i+1} + ℓ_i (c_i − V_{i+1}), where V_i is the value from rank i on for
+users who reach rank i. V_i increases with V_{i+1}, and an unjudged item takes the largest ℓ or the smallest according
+to the sign of c_i − V_{i+1}.
 
-Additive measures over an ideal (nDCG, R): N / I with discounts d and, of the ideal, δ, neither rising with the rank.
-With gains 0 ≤ g_0 < g_1 < … of the grades, Δ_y = g_y − g_{y−1} and Δ_0 = g_0, summing by parts gives
+Additive measures divided by an ideal (nDCG, R): N / I with the discounts d of the list and δ of the ideal, neither
+increasing with the rank. With gains 0 ≤ g_0 < g_1 < … of the grades, Δ_y = g_y − g_{y−1} and Δ_0 = g_0, summation by
+parts gives
 
     I = Σ_y Δ_y D(A_y + s_y)      N = (of judged items) + Σ_y Δ_y P(s_y)
 
-where D and P are sums of the first δ, and of the first d of unjudged ranks, and A_y + s_y items have a gain of g_y at
-least, s_y of them unjudged. For given s the larger gains go to the better ranks: N is largest, I is the same. Unjudged
-items that no rank counts add to I alone: they have g_0, and count in A. The largest share x = N / I is that of the s
-that maximises N − x I (Dinkelbach 1967): a sum of terms Δ_y (P(s_y) − x D(A_y + s_y)), each of its own s_y. As A_y
-rises where y falls, and δ does not rise with the rank, the smallest best s_y rises too (Topkis 1978): those that are
-best one by one are of one filling. From any x on the share of the maximiser is larger, until it is the largest.
+where D and P are sums of the first δ, and of the first d of unjudged ranks. A_y + s_y items have at least the gain g_y,
+and s_y of them are unjudged. For given s, N is largest if the larger gains go to the better ranks; I does not change.
+Unjudged items at ranks that do not count only enter I: they take g_0 and count in A. The largest ratio x = N / I is
+that of the s that maximizes N − x I (Dinkelbach 1967), a sum of terms Δ_y (P(s_y) − x D(A_y + s_y)) that each depend on
+one s_y. As A_y increases when y decreases, and δ does not increase with the rank, the smallest optimal s_y increases
+too (Topkis 1978), so the separate optima form one consistent assignment of grades. Starting at any x, the maximizer's
+ratio is larger, until it is the largest.
 
-Average precision: for a given number of relevant unjudged items the best ranks hold them. Let one move up from rank j
+Average precision: for a given number of relevant unjudged items, the best ranks hold them. Let one move up from rank j
 to an unjudged rank i, with b relevant items above i and m between, at ranks l. The sum changes by Σ_l 1 / l +
-(b + 1) / i − (b + m + 1) / j > 0, and not what it is divided by. The h-th one adds the number of items that are
-relevant down to its rank i over i, and 1 / l for each judged relevant rank l below. The best h has the largest ratio.
+(b + 1) / i − (b + m + 1) / j > 0, and its divisor does not change. The h-th item adds the number of relevant items down
+to its rank i, divided by i, and 1 / l for each judged relevant rank l below. The best h has the largest ratio.
 """
 
 from __future__ import annotations
@@ -39,20 +42,20 @@ from activeeval.core.types import Ints
 def best_grades(
     measure: SampledMeasure, pool: QueryPool, grades: Ints, ranking: Rankings, max_grade: int
 ) -> Ints | None:
-    """Return grades of which each query's value is the largest that it can be.
+    """Fill in the unjudged grades that maximize each query's value.
 
     Parameters
     ----------
     grades : ndarray of int64, shape (n_items,)
-        Negative where nobody has judged the item, which may have any grade.
+        Negative for an unjudged item, which can have any grade.
     max_grade : int
-        The largest grade of the scale.
+        Largest grade of the scale.
 
     Returns
     -------
     ndarray of int64, shape (n_items,), or None
-        None of a measure of the top k, whose grades depend on each other, of gains by rank, and of shares of an ideal
-        with gains below 0.
+        None for measures of the top k (their grades depend on each other), for gains by rank, and for ratios to an
+        ideal with negative gains.
 
     Examples
     --------
@@ -77,40 +80,41 @@ def best_grades(
 
 
 def _of_sum(grades: Ints, terms: Terms, ranking: Rankings) -> Ints:
-    """Return the best grades of an additive measure."""
+    """Maximize an additive measure over the unjudged grades."""
     least, most = _ends(terms)
     filled = np.where(grades < 0, least, grades)
     counted = ranking.ranks <= terms.discounts.size
     items = ranking.items[counted]
-    holes = items[(grades[items] < 0) & (terms.discounts[ranking.ranks[counted] - 1] > 0)]
-    filled[holes] = most
+    unjudged = items[(grades[items] < 0) & (terms.discounts[ranking.ranks[counted] - 1] > 0)]
+    filled[unjudged] = most
     return filled
 
 
 def _of_cascade(grades: Ints, terms: Terms, ranking: Rankings) -> Ints:
-    """Return the best grades of a cascade measure, rank by rank for all queries."""
+    """Maximize a cascade measure over the unjudged grades, from the last rank up, all queries at once."""
     least, most = _ends(terms)
     filled = np.where(grades < 0, least, grades)
     starts, lengths = ranking.offsets[:-1], ranking.lengths
     below = np.zeros(lengths.size)  # V_{i+1}
     for rank in range(min(terms.discounts.size, int(lengths.max(initial=0))), 0, -1):
-        here = np.flatnonzero(lengths >= rank)
-        items, gained = ranking.items[starts[here] + rank - 1], terms.discounts[rank - 1] - below[here]
+        queries = np.flatnonzero(lengths >= rank)
+        items, gained = ranking.items[starts[queries] + rank - 1], terms.discounts[rank - 1] - below[queries]
         filled[items[(grades[items] < 0) & (gained > 0)]] = most
-        below[here] += terms.values[filled[items]] * gained
+        below[queries] += terms.values[filled[items]] * gained
     return filled
 
 
 def _by_query(
     levels_of: Callable[[Ints, Ints, Ints, Terms], Ints], pool: QueryPool, grades: Ints, terms: Terms, ranking: Rankings
 ) -> Ints:
-    """Return the best grades where every item of a query counts.
+    """Maximize a measure in which every item of a query counts, one query at a time.
 
     Parameters
     ----------
     levels_of : callable
-        Takes the levels of a query's items, −1 of unjudged ones that a rank counts, those of its ranks, which of these
-        are unjudged, and terms; returns the levels of these. A level is the place of a gain among all, smallest first.
+        Maps the gain levels of a query's items (−1 for unjudged items at ranks that count), the levels at its ranks,
+        the positions of the unjudged ranks, and the terms to the best levels of the unjudged ranks. A level is the
+        index of a gain among the distinct gains, smallest first.
     """
     _, grade_of, level_of = np.unique(terms.values, return_index=True, return_inverse=True)
     counted = ranking.items[ranking.ranks <= terms.discounts.size]
@@ -119,48 +123,48 @@ def _by_query(
     levels[counted[grades[counted] < 0]] = -1
     for query, (begin, end) in enumerate(zip(pool.query_offsets[:-1], pool.query_offsets[1:], strict=True)):
         ranked = ranking.items[ranking.offsets[query] : ranking.offsets[query + 1]][: terms.discounts.size]
-        holes = np.flatnonzero(grades[ranked] < 0)
-        if holes.size:
-            filled[ranked[holes]] = grade_of[levels_of(levels[begin:end], levels[ranked], holes, terms)]
+        unjudged = np.flatnonzero(grades[ranked] < 0)
+        if unjudged.size:
+            filled[ranked[unjudged]] = grade_of[levels_of(levels[begin:end], levels[ranked], unjudged, terms)]
     return filled
 
 
-def _of_share(levels: Ints, ranked: Ints, holes: Ints, terms: Terms) -> Ints:
-    """Return the levels of a query's unjudged ranks of which its share of an ideal is the largest."""
+def _of_share(levels: Ints, ranked: Ints, unjudged: Ints, terms: Terms) -> Ints:
+    """Find the levels of a query's unjudged ranks that maximize its ratio to the ideal (Dinkelbach's iteration)."""
     gains, discounts, ideal = np.unique(terms.values), terms.discounts[: ranked.size], terms.cumulative
-    sums = np.append(0.0, np.cumsum(discounts[holes]))  # P
+    sums = np.append(0.0, np.cumsum(discounts[unjudged]))  # P
     judged = ranked >= 0
     numerator = discounts[judged] @ gains[ranked[judged]] + gains[0] * sums[-1]
     denominator = gains[0] * ideal[min(levels.size, ideal.size - 1)]
     steps = np.diff(gains)
     rows, share, n_filled = np.arange(steps.size), 0.0, np.zeros(steps.size, dtype=np.int64)  # s
     n_above = np.count_nonzero(levels > rows[:, None], axis=1)  # A
-    of_ideal = ideal[np.minimum(n_above[:, None] + np.arange(holes.size + 1), ideal.size - 1)]
+    of_ideal = ideal[np.minimum(n_above[:, None] + np.arange(unjudged.size + 1), ideal.size - 1)]
     while True:
         tried = np.argmax(sums - share * of_ideal, axis=1)
         above, below = numerator + steps @ sums[tried], denominator + steps @ of_ideal[rows, tried]
         reached = above / below if below > 0 else 0.0
         if reached <= share:
-            return np.asarray(np.count_nonzero(n_filled[:, None] > np.arange(holes.size), axis=0))
+            return np.asarray(np.count_nonzero(n_filled[:, None] > np.arange(unjudged.size), axis=0))
         share, n_filled = reached, tried
 
 
-def _of_precision(levels: Ints, ranked: Ints, holes: Ints, terms: Terms) -> Ints:
-    """Return the levels of a query's unjudged ranks of which its average precision is the largest."""
+def _of_precision(levels: Ints, ranked: Ints, unjudged: Ints, terms: Terms) -> Ints:
+    """Find the levels of a query's unjudged ranks that maximize its average precision."""
     if np.unique(terms.values).size == 1:  # every grade is relevant, or none is
-        return np.zeros(holes.size, dtype=np.int64)
+        return np.zeros(unjudged.size, dtype=np.int64)
     is_relevant = ranked > 0
     per_rank = 1.0 / np.arange(1, ranked.size + 1)
     above = np.cumsum(is_relevant)
     below = np.append(np.cumsum((is_relevant * per_rank)[::-1])[::-1], 0.0)
-    n_filled = np.arange(1, holes.size + 1)
-    added = (above[holes] + n_filled) * per_rank[holes] + below[holes + 1]
+    n_filled = np.arange(1, unjudged.size + 1)
+    added = (above[unjudged] + n_filled) * per_rank[unjudged] + below[unjudged + 1]
     sums = (above * per_rank)[is_relevant].sum() + np.append(0.0, np.cumsum(added))
     n_relevant = np.count_nonzero(levels > 0) + np.append(0, n_filled)
     best = int(np.argmax(sums / np.maximum(n_relevant, 1)))
-    return (np.arange(holes.size) < best).astype(np.int64)
+    return (np.arange(unjudged.size) < best).astype(np.int64)
 
 
 def _ends(terms: Terms) -> tuple[int, int]:
-    """Return the grades of the smallest and of the largest value."""
+    """Find the grades with the smallest and the largest value."""
     return int(np.argmin(terms.values)), int(np.argmax(terms.values))

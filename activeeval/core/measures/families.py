@@ -1,7 +1,7 @@
-"""The two families that have moments: additive and cascade measures.
+"""The two families of measures with exact moments: additive and cascade measures.
 
-*Additive* L = Σ_i c_i g(y_i), as DCG, RBP and P. *Cascade* L = Σ_i c_i ℓ(y_i) Π_{l<i}(1 − ℓ(y_l)),
-as ERR, RR and Success. A measure is a value: what a grade is worth, what a rank is worth, and a cutoff.
+*Additive*: L = Σ_i c_i g(y_i), as DCG, RBP and P. *Cascade*: L = Σ_i c_i ℓ(y_i) Π_{l<i}(1 − ℓ(y_l)),
+as ERR, RR and Success. A measure consists of a value for each grade, a discount for each rank, and a cutoff.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ Kernel = Callable[..., None]
 
 
 class _Family(WithRule):
-    """What both families share; each brings a rule for grades and two kernels."""
+    """Base class of both families; a subclass adds a rule for grades and two kernels (scores and moments)."""
 
     __slots__ = ()
     _numerator: ClassVar[int]
 
     @property
     def is_additive(self) -> bool:
-        """Whether the value is a sum of its items' terms."""
+        """True if the value is a sum of one term per item."""
         return self._numerator == ADDITIVE
 
     discounts: Discounts
@@ -59,25 +59,26 @@ class _Family(WithRule):
     name: str
 
     def _kernels(self) -> tuple[Kernel, Kernel]:
+        """Get the kernels for scores and moments."""
         raise TypeError("only a family has kernels")
 
     @property
     def needs_max_grade(self) -> bool:
-        """Whether a grade's value depends on the largest grade, and that is not known."""
+        """True if the value of a grade depends on the largest grade, and that is not known yet."""
         return self.max_grade is None and self._rule.depends_on_scale
 
     def bound_to(self, max_grade: int) -> Self:
-        """Return the measure with an open grade scale closed at ``max_grade``, a closed one as it is.
+        """Fix an open grade scale at `max_grade`; a measure with a fixed scale is returned unchanged.
 
-        A grade above a closed scale is refused.
+        A measure with a fixed scale raises InputError for a grade above it when it scores.
         """
         changed: Self = replace(self, **{self._rule_field: self._rule.bound_to(max_grade)})  # type: ignore[type-var]
         return changed
 
     def discount_vector(self, longest: int) -> Floats:
-        """Return the discounts of the ranks that count in lists of up to ``longest`` items.
+        """Compute the discounts of the ranks that count in lists of up to `longest` items.
 
-        A vector shorter than a list cuts it, as does the cutoff.
+        A discount vector shorter than a list cuts the list, as the cutoff does.
         """
         depth = longest if self.cutoff is None else min(self.cutoff, longest)
         if not callable(self.discounts):
@@ -90,12 +91,12 @@ class _Family(WithRule):
         return sealed(vector)
 
     def score(self, pool: QueryPool, grades: LabelsLike, ranking: Rankings, versus: Rankings | None = None) -> Floats:
-        """Return the value of each query, or the difference ``ranking − versus``.
+        """Compute the value of each query, or the difference ``ranking − versus``.
 
         Parameters
         ----------
         grades : array of int, shape (n_items,), or SoftLabels
-            A negative grade means not judged: no gain, the rank is kept.
+            A negative grade means unjudged: the item has no gain but keeps its rank.
 
         Returns
         -------
@@ -104,7 +105,7 @@ class _Family(WithRule):
         Raises
         ------
         InputError
-            Where a grade is above the measure's largest.
+            If a grade is above the measure's largest.
         """
         labels, n_grades = checked_labels(pool, grades, self.max_grade)
         codes, values = labels.coded(self._values(n_grades))
@@ -125,7 +126,7 @@ class _Family(WithRule):
         versus: Rankings | None = None,
         node_weights: ArrayLike | None = None,
     ) -> Moments:
-        """Return mean, mean square and variance of each query's value under a grade model, eqs. (16)–(18).
+        """Compute mean, mean square and variance of each query's value under a grade model, eqs. (16)–(18).
 
         Parameters
         ----------
@@ -133,14 +134,14 @@ class _Family(WithRule):
             p(y = k) of every item. With a query factor, shape (n_nodes, n_items, n_grades): grades
             are independent given a node.
         versus : Rankings, optional
-            The moments are then of the difference ``ranking − versus``.
+            If given, the moments are those of the difference ``ranking − versus``.
         node_weights : array of float, shape (n_nodes,) or (n_queries, n_nodes)
-            Probability of each node of the query factor, of each query where they differ.
+            Probability of each node of the query factor, for all queries or for each query.
 
         Raises
         ------
         InputError
-            Where the columns do not fit the measure's grades or a row is not a distribution.
+            If the columns do not fit the measure's grades or a row is not a distribution.
 
         Examples
         --------
@@ -163,16 +164,16 @@ class _Family(WithRule):
         return moments_over_nodes(weights, means, variances)
 
     def terms(self, n_grades: int, longest: int, widest: int) -> Terms:
-        """Return what depth designs must know: lists of up to ``longest`` ranks, ``widest`` items a query."""
+        """Get the values and discounts for depth designs: lists of up to `longest` ranks, `widest` items per query."""
         return plain_terms(self._numerator, self._values(self._check_columns(n_grades)), self.discount_vector(longest))
 
     def limits(self, max_grade: int | None, longest: int) -> tuple[float, float]:
-        """Compute the lowest and highest value of a query, its list of at most ``longest`` items.
+        """Compute the lowest and highest possible value of a query whose list has at most `longest` items.
 
         Parameters
         ----------
         max_grade : int or None
-            The largest grade, where the measure does not know it; None where the scale is open.
+            Largest grade, used if the measure does not fix it; None if the scale is open.
         """
         top = max_grade if self.max_grade is None else self.max_grade
         discounts, gains = np.append(self.discount_vector(longest), 0.0), np.array([0.0, 1.0])
@@ -186,12 +187,14 @@ class _Family(WithRule):
         return float(worth.min(axis=1).sum()), float(worth.max(axis=1).sum())
 
     def _values(self, n_grades: int) -> Floats:
+        """Compute the gain or stop probability of each grade; raise if one is not finite."""
         values = sealed(self._rule.values(n_grades))
         if not np.all(np.isfinite(values)):
             raise InputError(f"{self} has no finite value for grade {int(np.argmin(np.isfinite(values)))}")
         return values
 
     def _check_columns(self, n_grades: int) -> int:
+        """Check the number of grade columns against the measure's scale."""
         if n_grades < 2 or (self.max_grade is not None and n_grades != self.max_grade + 1):
             wanted = "at least 2" if self.max_grade is None else str(self.max_grade + 1)
             raise InputError(f"grade_probs must have {wanted} columns, one for each grade of {self}, got {n_grades}")
@@ -206,9 +209,9 @@ class _Family(WithRule):
 
 @dataclass(frozen=True, slots=True)
 class Additive(_Family):
-    """A measure that adds up what each rank holds: DCG, RBP, P, CG, learned gains and discounts.
+    """A measure that sums discounted gains over the ranks: DCG, RBP, P, CG, learned gains and discounts.
 
-    L = Σ_i c_i g(y_i), c the discount of a rank and g the gain of a grade.
+    L = Σ_i c_i g(y_i), with the discount c of a rank and the gain g of a grade.
 
     Parameters
     ----------
@@ -218,11 +221,11 @@ class Additive(_Family):
         Weight of each rank, as a vector or a function of the rank array; 1 / log2(1 + rank) by
         default. A vector shorter than a ranking cuts it.
     cutoff : int, optional
-        Ranks beyond it count nothing.
+        Last rank that counts.
     name : str
-        How the measure is written.
+        Name in the measure string, as in ``Additive(gains={…})``.
     label : str
-        What a caller calls it, as ``@gains.json``; see `shown_name`.
+        Caller's name for the measure, as ``@gains.json``; see `shown_name`.
 
     Examples
     --------
@@ -246,6 +249,7 @@ class Additive(_Family):
         object.__setattr__(self, "cutoff", checked_cutoff(self.cutoff))
 
     def _kernels(self) -> tuple[Kernel, Kernel]:
+        """Get the kernels for scores and moments."""
         from activeeval.core.kernels import moments, scores
 
         return scores.additive_scores, moments.additive_moments
@@ -255,7 +259,7 @@ class Additive(_Family):
 class Cascade(_Family):
     """A measure of users who read down a list until an item stops them: ERR, RR, Success and others.
 
-    L = Σ_i c_i ℓ(y_i) Π_{l<i}(1 − ℓ(y_l)), c the discount of a rank and ℓ the stop probability of a grade.
+    L = Σ_i c_i ℓ(y_i) Π_{l<i}(1 − ℓ(y_l)), with the discount c of a rank and the stop probability ℓ of a grade.
 
     Parameters
     ----------
@@ -265,11 +269,11 @@ class Cascade(_Family):
         Value of stopping at each rank, as a vector or a function of the rank array; 1 / rank by
         default. A vector shorter than a ranking cuts it.
     cutoff : int, optional
-        Ranks beyond it count nothing.
+        Last rank that counts.
     name : str
-        How the measure is written.
+        Name in the measure string.
     label : str
-        What a caller calls it.
+        Caller's name for the measure.
 
     Examples
     --------
@@ -293,6 +297,7 @@ class Cascade(_Family):
         object.__setattr__(self, "cutoff", checked_cutoff(self.cutoff))
 
     def _kernels(self) -> tuple[Kernel, Kernel]:
+        """Get the kernels for scores and moments."""
         from activeeval.core.kernels import moments, scores
 
         return scores.cascade_scores, moments.cascade_moments

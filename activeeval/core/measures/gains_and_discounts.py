@@ -1,4 +1,4 @@
-"""How a grade becomes a gain or a stop probability, and a rank a discount: small values that print themselves."""
+"""Rules that map grades to gains or stop probabilities, and discounts of ranks; each prints as measure text."""
 
 from __future__ import annotations
 
@@ -17,38 +17,39 @@ Discounts = tuple[float, ...] | Callable[[Any], ArrayLike]
 
 
 class GradeRule(Protocol):
-    """Maps the grades 0 … n_grades − 1 to values; ``max_grade`` None means that the scale is open."""
+    """Maps the grades 0 … n_grades − 1 to values; ``max_grade`` None means an open scale."""
 
     depends_on_scale: ClassVar[bool]
 
     @property
     def max_grade(self) -> int | None:
-        """The largest grade that the rule has a value for."""
+        """Largest grade with a value; None if the scale is open."""
         ...
 
     def values(self, n_grades: int) -> Floats:
-        """Return one value for each grade, shape (n_grades,)."""
+        """Compute one value for each grade, shape (n_grades,)."""
         ...
 
     def bound_to(self, max_grade: int) -> GradeRule:
-        """Return the rule with an open scale closed at ``max_grade``."""
+        """Fix an open scale at `max_grade`."""
         ...
 
 
 def number_text(value: float) -> str:
-    """Write a number so that reading it gives the same number back, a whole one without a point."""
+    """Format a number without loss; whole numbers without a decimal point."""
     short = f"{value:g}"
     return short if float(short) == value else repr(value)
 
 
 @dataclass(frozen=True, slots=True)
 class _OpenRule:
-    """A rule that works on a scale of any length, until it is closed."""
+    """Base class of rules for a scale of any length, until `bound_to` fixes it."""
 
     depends_on_scale: ClassVar[bool] = False
     max_grade: int | None = None
 
     def bound_to(self, max_grade: int) -> Any:
+        """Fix an open scale at `max_grade`; a fixed one is not changed."""
         if max_grade > LARGEST_GRADE:
             raise InputError(f"max_grade must be at most {LARGEST_GRADE}, got {max_grade}")
         return self if self.max_grade is not None else replace(self, max_grade=max_grade)
@@ -59,7 +60,8 @@ class Exponential(_OpenRule):
     """The gain 2^y − 1 of a grade y."""
 
     def values(self, n_grades: int) -> Floats:
-        with np.errstate(over="ignore"):  # a grade past 1023 has no finite gain, which its user is told
+        """Compute one value for each grade, shape (n_grades,)."""
+        with np.errstate(over="ignore"):  # grades above 1023 have no finite gain; the measure reports that
             return np.asarray(np.exp2(np.arange(n_grades, dtype=np.float64)) - 1)
 
     def __str__(self) -> str:
@@ -68,9 +70,10 @@ class Exponential(_OpenRule):
 
 @dataclass(frozen=True, slots=True)
 class Linear(_OpenRule):
-    """A gain that is the grade itself, g(y) = y."""
+    """The gain g(y) = y."""
 
     def values(self, n_grades: int) -> Floats:
+        """Compute one value for each grade, shape (n_grades,)."""
         return np.arange(n_grades, dtype=np.float64)
 
     def __str__(self) -> str:
@@ -79,11 +82,12 @@ class Linear(_OpenRule):
 
 @dataclass(frozen=True, slots=True)
 class BinaryGain(_OpenRule):
-    """A gain of 1 for relevant items, of a grade from ``rel`` on, else 0."""
+    """The gain 1 for relevant items, with a grade of at least `rel`, else 0."""
 
     rel: int = field(default=1, kw_only=True)
 
     def values(self, n_grades: int) -> Floats:
+        """Compute one value for each grade, shape (n_grades,)."""
         return (np.arange(n_grades) >= self.rel).astype(np.float64)
 
     def __str__(self) -> str:
@@ -92,11 +96,12 @@ class BinaryGain(_OpenRule):
 
 @dataclass(frozen=True, slots=True)
 class StopProbability(_OpenRule):
-    """The probability that a user stops at an item of grade y, ℓ(y) = (2^y − 1) / 2^max_grade."""
+    """The probability that a user stops at an item of grade y: ℓ(y) = (2^y − 1) / 2^max_grade."""
 
     depends_on_scale: ClassVar[bool] = True
 
     def values(self, n_grades: int) -> Floats:
+        """Compute one value for each grade, shape (n_grades,)."""
         top = n_grades - 1 if self.max_grade is None else self.max_grade
         return np.asarray(np.exp2(np.arange(n_grades, dtype=np.float64) - top) - np.exp2(-float(top)))
 
@@ -106,19 +111,22 @@ class StopProbability(_OpenRule):
 
 @dataclass(frozen=True, slots=True)
 class LookupTable:
-    """A value for each grade 0 … Y, given one by one."""
+    """One explicit value for each grade 0 … Y."""
 
     depends_on_scale: ClassVar[bool] = False
     table: tuple[float, ...]
 
     @property
     def max_grade(self) -> int | None:
+        """Largest grade with a value."""
         return len(self.table) - 1
 
     def values(self, n_grades: int) -> Floats:
+        """Compute one value for each grade, shape (n_grades,)."""
         return np.array(self.table[:n_grades])
 
     def bound_to(self, max_grade: int) -> LookupTable:
+        """Fix an open scale at `max_grade`; a fixed one is not changed."""
         return self
 
     def __str__(self) -> str:
@@ -126,7 +134,7 @@ class LookupTable:
 
 
 def as_rule(values: Any, what: str, lower: float = -np.inf, upper: float = np.inf) -> GradeRule:
-    """Return a rule; a vector becomes a `LookupTable` once its values are finite and within the bounds."""
+    """Convert values to a rule; a vector becomes a `LookupTable` if all are finite and within the bounds."""
     if isinstance(values, (Exponential, Linear, BinaryGain, StopProbability, LookupTable)):
         return values
     try:
@@ -143,7 +151,7 @@ def as_rule(values: Any, what: str, lower: float = -np.inf, upper: float = np.in
 
 
 def as_discounts(discounts: Any) -> Discounts:
-    """Return discounts as a function of ranks or a tuple of finite numbers."""
+    """Convert discounts to a function of ranks or a tuple of finite numbers."""
     if callable(discounts):
         function: Callable[[Any], ArrayLike] = discounts
         return function
@@ -160,18 +168,18 @@ def as_discounts(discounts: Any) -> Discounts:
 
 
 def log_discount(ranks: Any) -> Any:
-    """Return 1 / log2(1 + rank), the discount of DCG."""
+    """Compute 1 / log2(1 + rank), the discount of DCG."""
     return 1.0 / np.log2(1.0 + ranks)
 
 
 def reciprocal_discount(ranks: Any) -> Any:
-    """Return 1 / rank, the discount of ERR."""
+    """Compute 1 / rank, the discount of ERR."""
     return 1.0 / ranks
 
 
 @dataclass(frozen=True, slots=True)
 class GeometricDiscount:
-    """The discount (1 − p) p^(rank − 1) of RBP: a user reads on with probability p."""
+    """The discount (1 − p) p^(rank − 1) of RBP: a user continues with probability p."""
 
     p: float
 

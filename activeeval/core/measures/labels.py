@@ -1,4 +1,4 @@
-"""Labels of a pool's items: a grade each, or a distribution of grades where judges differ."""
+"""Labels of a pool's items: one grade per item, or a distribution over grades if judges disagree."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from activeeval.core.types import Floats, Ints, sealed
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SoftLabels:
-    """Grades of which some are distributions: such a label is worth the mean of what its grades are worth.
+    """Labels of which some are distributions over grades; the value of such a label is the mean value of its grades.
 
     Attributes
     ----------
     grades : array of int, shape (n_items,)
-        The grade of every item, negative where there is none; of a distribution the one that stands for it where a
-        grade has to be shown, the lower median. No value is computed from that.
+        Grade of every item, negative if unjudged. For an item with a distribution, its lower median: used only for
+        display, not for values.
     items : ndarray of int64, shape (n_soft,)
-        Which items have a distribution.
+        Positions of the items with a distribution.
     weights : ndarray, shape (n_soft, n_grades)
-        Weights of the grades of each, in any unit, as how many judges gave it.
+        Weights of the grades of each, in any unit, for example the number of judges who gave the grade.
 
     Examples
     --------
@@ -49,14 +49,14 @@ class SoftLabels:
 
     @classmethod
     def of(cls, labels: LabelsLike) -> Self:
-        """Return labels as such, of grades alone where they are an array."""
+        """Convert labels to SoftLabels; an array of grades becomes labels without distributions."""
         if isinstance(labels, cls):
             return labels
         return cls(np.asarray(labels), np.empty(0, dtype=np.int64), np.empty((0, 0)))
 
     @classmethod
     def of_judges(cls, grades: ArrayLike, by_item: Mapping[int, Sequence[int]], n_grades: int) -> Self:
-        """Return labels of which some items' are all the grades that judges gave them, who weigh alike."""
+        """Build labels from grades and, for some items, the grades of several judges with equal weights."""
         weights = np.zeros((len(by_item), n_grades))
         cells = [(row, grade) for row, several in enumerate(by_item.values()) for grade in several]
         np.add.at(weights, tuple(np.array(cells, dtype=np.int64).reshape(-1, 2).T), 1.0)
@@ -64,59 +64,59 @@ class SoftLabels:
 
     @property
     def is_soft(self) -> bool:
-        """Whether any item has a distribution."""
+        """True if any item has a distribution."""
         return self.items.size > 0
 
     @property
     def largest(self) -> int:
-        """The largest grade that the labels know, 1 at least."""
+        """Largest grade in the labels or their distributions, at least 1."""
         return int(max(self.grades.max(initial=1), self.weights.shape[1] - 1))
 
     def over(self, known: Ints, items: Ints) -> Self:
-        """Return these labels of some items, and known grades of all others."""
+        """Take these labels for some items and the grades `known` for all others."""
         grades, is_of_these = known.copy(), np.isin(self.items, items)
         grades[items] = self.grades[items]
         return type(self)(grades, self.items[is_of_these], self.weights[is_of_these])
 
     def coded(self, table: Floats) -> tuple[Ints, Floats]:
-        """Return labels as kernels take them: places in a table of values, negative where there is no label.
+        """Encode the labels for kernels: indices into a table of values, negative if unjudged.
 
         Parameters
         ----------
         table : ndarray, shape (n_grades,)
-            What each grade is worth.
+            Value of each grade.
 
         Returns
         -------
         codes : ndarray of int64, shape (n_items,)
         values : ndarray
-            The table, then what each of the different distributions is worth.
+            The table, followed by the value of each distinct distribution.
         """
         if not self.is_soft:
             return sealed(self.grades, np.int64), table
-        different, which = np.unique(self.weights, axis=0, return_inverse=True)
+        different, index = np.unique(self.weights, axis=0, return_inverse=True)
         codes, n = np.array(self.grades, dtype=np.int64), min(table.size, different.shape[1])
-        codes[self.items] = table.size + which.ravel()
+        codes[self.items] = table.size + index.ravel()
         means = (different[:, :n] * table[:n]).sum(axis=1) / different.sum(axis=1)
         return sealed(codes, np.int64), sealed(np.append(table, means))
 
     def values(self, table: Floats) -> Floats:
-        """Return what every item's label is worth by a table of grades, shape (n_items,); NaN where there is none."""
+        """Compute the value of every item's label from the values of the grades, shape (n_items,); NaN if unjudged."""
         codes, values = self.coded(table)
         return np.where(codes >= 0, values[np.maximum(codes, 0)], np.nan)
 
     def check(self, measure: Any) -> None:
-        """Raise InputError where there are distributions and a measure knows no gain between those of grades."""
+        """Raise InputError if there are distributions but the measure has no gain between those of two grades."""
         if self.is_soft and (between := measure.no_gain_between):
-            raise InputError(f"{measure} knows no gain between {between}: a mean gain is for other measures")
+            raise InputError(f"{measure} has no gain between {between}: choose another policy than mean-gain")
 
 
 LabelsLike = ArrayLike | SoftLabels
-"""Labels as they are taken everywhere: whole grades, negative where there is none, or `SoftLabels`."""
+"""Accepted labels: an array of whole grades, negative if unjudged, or `SoftLabels`."""
 
 
 def checked_labels(pool: QueryPool, labels: LabelsLike, max_grade: int | None) -> tuple[SoftLabels, int]:
-    """Return labels for a kernel and the number of grades on the scale; see `checked_grades`."""
+    """Check labels for a kernel; return them and the number of grades on the scale, see `checked_grades`."""
     soft = SoftLabels.of(labels)
     grades, n_grades = checked_grades(pool, soft.grades, max_grade)
     if soft.is_soft:

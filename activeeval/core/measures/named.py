@@ -1,4 +1,4 @@
-"""The measures that the field knows by name, as instances of the two families."""
+"""Constructors of well-known measures as instances of the two families."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from activeeval.core.measures.gains_and_discounts import (
 
 
 def gain_rule(gains: str | ArrayLike | GradeRule | None, default: GradeRule) -> GradeRule:
-    """Return the rule for gains given as ``"linear"``, ``"exp"``, a vector or None."""
+    """Convert gains given as ``"linear"``, ``"exp"``, a vector or None (the default) to a rule."""
     if gains is None:
         return default
     if isinstance(gains, str):
@@ -36,7 +36,7 @@ def gain_rule(gains: str | ArrayLike | GradeRule | None, default: GradeRule) -> 
 
 
 def least_relevant(measure: object) -> int | None:
-    """Return the smallest grade that a measure of relevant items takes for relevant; None of another measure.
+    """Get the smallest relevant grade of a measure with binary relevance; None for other measures.
 
     Examples
     --------
@@ -50,19 +50,19 @@ def least_relevant(measure: object) -> int | None:
 
 
 def relevance_rule(rel: int) -> BinaryGain:
-    """Return the rule that calls grades from ``rel`` on relevant."""
+    """Build the rule that treats grades of at least `rel` as relevant."""
     return BinaryGain(rel=whole_number(rel, "rel", 0))
 
 
 def needed_cutoff(cutoff: Any, name: str) -> int:
-    """Return the cutoff of a measure that is nothing without one."""
+    """Check the cutoff of a measure that requires one."""
     if cutoff is None:
         raise InputError(f"{name} needs a cutoff, as {name}@10")
     return whole_number(cutoff, "a cutoff", 1)
 
 
 def DCG(gains: str | ArrayLike | None = None, cutoff: int | None = None) -> Additive:
-    """Return discounted cumulative gain Σ g(y_i) / log2(1 + i), eq. (1); gains 2^y − 1 by default.
+    """Build discounted cumulative gain, Σ g(y_i) / log2(1 + i), eq. (1); gains 2^y − 1 by default.
 
     Examples
     --------
@@ -73,9 +73,9 @@ def DCG(gains: str | ArrayLike | None = None, cutoff: int | None = None) -> Addi
 
 
 def ERR(max_grade: int | None = None, cutoff: int | None = None) -> Cascade:
-    """Return expected reciprocal rank, eq. (2), with stop probability (2^y − 1) / 2^max_grade.
+    """Build expected reciprocal rank, eq. (2), with stop probability (2^y − 1) / 2^max_grade.
 
-    ``max_grade`` None takes the largest grade of what is scored; `bound_to` closes the scale.
+    ``max_grade`` None uses the largest grade of the scored labels; `bound_to` fixes the scale.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def ERR(max_grade: int | None = None, cutoff: int | None = None) -> Cascade:
 
 
 def RBP(p: float = 0.8, rel: int = 1, gains: Any = None, cutoff: int | None = None) -> Additive:
-    """Return rank-biased precision (1 − p) Σ p^(i−1) g(y_i); binary at ``rel`` unless gains are given.
+    """Build rank-biased precision, (1 − p) Σ p^(i−1) g(y_i); gains are binary at `rel` unless given.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def RBP(p: float = 0.8, rel: int = 1, gains: Any = None, cutoff: int | None = No
 
 
 def Precision(cutoff: int | None, rel: int = 1) -> Additive:
-    """Return the share of relevant items among the first ``cutoff`` ranks.
+    """Build precision: the share of relevant items among the first `cutoff` ranks.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def Precision(cutoff: int | None, rel: int = 1) -> Additive:
 
 
 def RR(rel: int = 1, cutoff: int | None = None) -> Cascade:
-    """Return the reciprocal rank of the first relevant item: the cascade whose user stops there for certain.
+    """Build the reciprocal rank of the first relevant item: a cascade whose users stop there with certainty.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def RR(rel: int = 1, cutoff: int | None = None) -> Cascade:
 
 
 def Success(cutoff: int | None, rel: int = 1) -> Cascade:
-    """Return 1 where any of the first ``cutoff`` ranks is relevant, else 0: `RR` with all ranks worth the same.
+    """Build success: 1 if any of the first `cutoff` ranks is relevant, else 0; `RR` with equal weights of all ranks.
 
     Examples
     --------

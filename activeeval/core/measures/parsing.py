@@ -1,4 +1,4 @@
-"""Measure strings as the field writes them: ``Name(k=v,…)@cutoff``, and the spellings of other tools."""
+"""Parse measure strings ``Name(k=v,…)@cutoff`` and the spellings of other tools."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ _LONGEST_CUTOFF = 9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Parameters:
-    """Parameters of measures as a text gives them, each of whatever type it may be: the measures check what they take.
+    """Parameters of a measure as parsed from its text, of any type: the measures check them.
 
-    Names are those of the texts. Which of them a measure has is in `_PARAMETERS`.
+    Field names are those of the text. `_PARAMETERS` lists the parameters of each measure.
     """
 
     gains: Any = None
@@ -81,28 +81,29 @@ class _Parameters:
 
 
 _TEXT = re.compile(r"\s*(?P<name>[A-Za-z][A-Za-z_]*)\s*(?:\((?P<inside>.*)\))?\s*(?:@\s*(?P<cutoff>\S+))?\s*")
-# A point is for trec_eval's own names alone: in rbp.95 it is that of a decimal fraction.
+# A point separates the cutoff only for trec_eval's own names: in rbp.95 it is a decimal point.
 _TREC_CUTOFF = re.compile(r"(?P<name>[A-Za-z_]+?(?=_)|P|recall|success|ndcg_cut|map_cut)[_.](?P<cutoff>\d+)")
 _KAPPA = re.compile(r"^\s*κ[-_]?")
 _RANX_RBP = re.compile(r"rbp\.(?P<digits>\d+)")
 
 
 def parse_measure(text: str) -> Measure:
-    """Return the measure that a string names.
+    """Parse the name, parameters and cutoff of a measure.
 
     Names and parameters are those of ir_measures: nDCG, DCG (dcg='log2' | 'exp-log2', gains={…}), ERR (max_rel), RBP
     (p, rel), P, R, Success, RR, AP (rel), Judged; and Additive (gains={…}, discounts=[…]), any sum of gains over
     ranks, RankGains (gains=[[…],[…]]), gains by rank; kNDCG and kERR (k) of a top-k truth, also written κ-NDCG and
     κ-ERR. The spellings of trec_eval (``ndcg_cut_10``, ``recall.10``) and ranx (``ndcg_burges@10``, ``hit_rate@5``)
-    are read too. Plain nDCG is linear, plain DCG the exponential one; ``str`` of the result prints every parameter.
+    are accepted too. Plain nDCG has linear gains, plain DCG exponential gains; ``str`` of the result prints every
+    parameter.
 
-    The text may come from anywhere, so no file is opened: ``@FILE`` is refused, which
-    `activeeval.inputs.file_names.asked_measure` takes from a caller's own arguments.
+    The text can come from an untrusted source, so no file is opened: ``@FILE`` raises an error.
+    `activeeval.inputs.file_names.asked_measure` accepts ``@FILE`` in a caller's own arguments.
 
     Raises
     ------
     InputError
-        Where the name, a parameter or the cutoff is not known, or the text names a file.
+        If the name, a parameter or the cutoff is unknown, or the text names a file.
 
     Examples
     --------
@@ -113,7 +114,7 @@ def parse_measure(text: str) -> Measure:
         raise InputError(f"a measure is read from a text, as 'nDCG@10', got {brief(text)}", field="measure")
     if text.lstrip().startswith("@"):
         raise InputError(
-            f"measure {text!r:.100} names a file, which only a caller's own argument may; "
+            f"measure {text!r:.100} names a file, which is allowed in a caller's own argument only; "
             "expected Name(k=v,…)@cutoff, as nDCG@10"
         )
     if match := _RANX_RBP.fullmatch(text.strip()):
@@ -133,6 +134,7 @@ def parse_measure(text: str) -> Measure:
 
 
 def _split(text: str) -> tuple[str, str, str | None]:
+    """Split a measure text into name, parameter text and cutoff text (None without a cutoff)."""
     match = _TEXT.fullmatch(text)
     if match:
         return match["name"], match["inside"] or "", match["cutoff"]
@@ -144,7 +146,7 @@ def _split(text: str) -> tuple[str, str, str | None]:
 
 
 def _parameters(text: str, inside: str, known: tuple[str, ...], preset: dict[str, str]) -> _Parameters:
-    """Return the parameters of a text, and those that its spelling of the name stands for."""
+    """Parse the parameters of a text; `preset` holds those implied by the spelling of the name."""
     try:
         call = ast.parse(f"f({inside})", mode="eval").body
         if not isinstance(call, ast.Call) or call.args:
@@ -161,6 +163,7 @@ def _parameters(text: str, inside: str, known: tuple[str, ...], preset: dict[str
 
 
 def _cutoff(text: str, cutoff: str | None) -> int | None:
+    """Parse the cutoff text; None without a cutoff."""
     if cutoff is None:
         return None
     if not cutoff.isdecimal() or len(cutoff) > _LONGEST_CUTOFF or int(cutoff) < 1:
@@ -169,7 +172,7 @@ def _cutoff(text: str, cutoff: str | None) -> int | None:
 
 
 def _gains(parameters: _Parameters) -> Any:
-    """Return gains from ``gains={grade: gain}`` or ``dcg='log2' | 'exp-log2'``; None where neither is given."""
+    """Read gains from ``gains={grade: gain}`` or ``dcg='log2' | 'exp-log2'``; None if neither is given."""
     gains, formulation = parameters.gains, parameters.dcg
     if gains is not None:
         if formulation is not None:
@@ -186,11 +189,13 @@ def _gains(parameters: _Parameters) -> Any:
 
 
 def _additive(parameters: _Parameters, cutoff: int | None) -> Measure:
+    """Build an additive measure from parsed parameters."""
     gains = gain_rule(_gains(parameters), Exponential())
     return Additive(gains, parameters.discounts, cutoff)
 
 
 def _rbp(parameters: _Parameters, cutoff: int | None) -> Measure:
+    """Build RBP from parsed parameters."""
     return RBP(parameters.p, parameters.rel, _gains(parameters), cutoff)
 
 

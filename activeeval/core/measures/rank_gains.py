@@ -1,4 +1,4 @@
-"""A measure whose gains depend on the rank: weights of every rank and grade, which no gains × discounts need hold."""
+"""A measure with a separate gain for each rank and grade, not necessarily a product of gain and discount."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ Rows = tuple[tuple[float, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class RankGains(_RankedMeasure):
-    """A measure that adds up what each rank holds, the gain of a grade being another one at each rank.
+    """A measure that sums one gain per rank, where the gain of a grade differs between ranks.
 
-    L = Σ_i w_{i, y_i}. Where the weights are of rank one, w_{i,y} = c_i g(y), it is `Additive` (case 2 and case 1 of
+    L = Σ_i w_{i, y_i}. If the weights have rank one, w_{i,y} = c_i g(y), it is `Additive` (case 2 and case 1 of
     Zhou et al.).
 
     Parameters
     ----------
     gains : array of float, shape (n_ranks, max_grade + 1)
-        w: a row for each rank that counts, what each grade gains there.
+        w: one row for each rank that counts, with the gain of each grade at that rank.
     cutoff : int, optional
-        Ranks beyond it count nothing.
+        Last rank that counts.
     name : str
-        How the measure is written.
+        Name in the measure string.
     label : str
-        What a caller calls it.
+        Caller's name for the measure.
 
     Notes
     -----
-    What one label tells of a query depends on the rank as well as on the grade, so that it is sampled for by queries
-    that are judged whole, down to its last rank: methods such as whole and active.
+    The contribution of a label depends on its rank as well as on its grade. Therefore only methods that judge whole
+    queries, down to the last rank, can sample for it: for example whole and active.
 
     Examples
     --------
@@ -73,34 +73,35 @@ class RankGains(_RankedMeasure):
 
     @property
     def max_grade(self) -> int:
-        """The largest grade that has a gain."""
+        """Largest grade with a gain."""
         return len(self.gains[0]) - 1
 
     @property
     def _weights(self) -> Floats:
-        """w of the ranks that count, shape (n_ranks, n_grades)."""
+        """Weights w of the ranks that count, shape (n_ranks, n_grades)."""
         return np.asarray(self.gains, dtype=np.float64)[: self.cutoff]
 
     def discount_vector(self, longest: int) -> Floats:
-        """Return 1 for each rank that counts in lists of up to ``longest`` items."""
+        """Compute 1 for each rank that counts in lists of up to `longest` items."""
         return sealed(np.ones(min(longest, len(self._weights))))
 
     def terms(self, n_grades: int, longest: int, widest: int) -> Terms:
-        """Refuse: there is no gain of a grade that holds at every rank."""
-        raise InputError(f"{self.name} is sampled by queries that are judged whole: its gains depend on the rank")
+        """Raise InputError: depth designs need one gain per grade for all ranks."""
+        raise InputError(f"{self.name} needs a method that judges whole queries: its gains depend on the rank")
 
     def limits(self, max_grade: int | None, longest: int) -> tuple[float, float]:
-        """Compute the lowest and highest value of a query, its list of at most ``longest`` items."""
+        """Compute the lowest and highest possible value of a query whose list has at most `longest` items."""
         worth = np.column_stack((self._weights, np.zeros(len(self._weights))))[:longest]
         return float(worth.min(axis=1).sum()), float(worth.max(axis=1).sum())
 
     def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
+        """Compute the value of each query, shape (n_queries,)."""
         from activeeval.core.kernels import scores
 
         total = np.zeros(pool.n_queries)
         depth = longest_list(ranking)
         for grade, column in enumerate(self._weights.T):
-            # of this grade alone: a gain of 1, discounted by what it is worth at each rank
+            # score one grade at a time: its gain is 1, its discounts are its weights at each rank
             codes, values = labels.coded(sealed(np.arange(n_grades) == grade, np.float64))
             part = np.empty(pool.n_queries)
             scores.additive_scores(codes, values, sealed(column[:depth]), ranking.offsets, ranking.items, part)
@@ -115,10 +116,10 @@ class RankGains(_RankedMeasure):
         versus: Rankings | None = None,
         node_weights: ArrayLike | None = None,
     ) -> Moments:
-        """Return mean, mean square and variance of each query's value under a grade model.
+        """Compute mean, mean square and variance of each query's value under a grade model.
 
-        Items are independent given a node: an item at rank i of one list and j of the other is worth
-        f(y) = w_{i,y} − w_{j,y}, so that E[δ] = Σ E[f] and Var[δ] = Σ Var[f]. Parameters as those of
+        Items are independent given a node. An item at rank i of one list and rank j of the other has the value
+        f(y) = w_{i,y} − w_{j,y}, so that E[δ] = Σ E[f] and Var[δ] = Σ Var[f]. Parameters are those of
         `Additive.moments`.
 
         Examples
@@ -145,7 +146,7 @@ class RankGains(_RankedMeasure):
         return moments_over_nodes(weights, means, variances)
 
     def _worth(self, pool: QueryPool, ranking: Rankings, versus: Rankings | None) -> tuple[Any, Floats]:
-        """Return the items that count, and what each grade of each is worth, shape (n, n_grades)."""
+        """Find the items that count and the value of each grade for each of them, shape (n, n_grades)."""
         signed = [(1.0, ranking), *(() if versus is None else ((-1.0, versus),))]
         counted = [(sign, lists, lists.ranks <= len(self._weights)) for sign, lists in signed]
         items = np.unique(np.concatenate([lists.items[counts] for _, lists, counts in counted]))
@@ -160,17 +161,17 @@ class RankGains(_RankedMeasure):
 
 
 def _as_rows(gains: ArrayLike) -> Rows:
-    """Return weights as tuples, or say what is wrong with them."""
+    """Convert weights to a tuple of rows; raise if they are not a finite matrix of at least two grades."""
     wanted = "a row of gains for each rank, as [[0, 1, 3], [0, 0.6, 1.9]]"
     try:
-        held = np.asarray(gains, dtype=np.float64)
+        rows = np.asarray(gains, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError(f"gains must be {wanted}, got {gains!r:.100}") from None
-    if held.ndim != 2 or held.shape[0] < 1 or held.shape[1] < 2:
-        raise InputError(f"gains must be {wanted}, got an array of shape {held.shape}")
-    if held.shape[1] > LARGEST_GRADE + 1:
-        raise InputError(f"gains of {held.shape[1]} grades, expected at most {LARGEST_GRADE + 1}")
-    if not np.isfinite(held).all():
-        rank, grade = np.argwhere(~np.isfinite(held))[0]
-        raise InputError(f"gains must be finite, got {held[rank, grade]} at rank {rank + 1}, grade {grade}")
-    return tuple(tuple(row) for row in held.tolist())
+    if rows.ndim != 2 or rows.shape[0] < 1 or rows.shape[1] < 2:
+        raise InputError(f"gains must be {wanted}, got an array of shape {rows.shape}")
+    if rows.shape[1] > LARGEST_GRADE + 1:
+        raise InputError(f"gains of {rows.shape[1]} grades, expected at most {LARGEST_GRADE + 1}")
+    if not np.isfinite(rows).all():
+        rank, grade = np.argwhere(~np.isfinite(rows))[0]
+        raise InputError(f"gains must be finite, got {rows[rank, grade]} at rank {rank + 1}, grade {grade}")
+    return tuple(tuple(row) for row in rows.tolist())

@@ -1,4 +1,4 @@
-"""Measures that depend on more than their ranked items; their moments are means over labels that a model draws."""
+"""Measures that depend on more than the ranked items; their moments are means over simulated labels."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ from activeeval.core.pool import QueryPool, Rankings, hashed_uniforms, pool_hash
 from activeeval.core.results import Moments
 from activeeval.core.types import Floats, Ints, Words, sealed
 
-# Sampled moments cost a whole-query design for nDCG@10 on MQ2008 .17 % of its variance, 50 samples .7 %, 1,000 .04 %;
-# 200 take .05 s on its 12,278 items.
+# 200 samples increase the variance of a whole-query design for nDCG@10 on MQ2008 by .17 % (50 samples: .7 %, 1,000:
+# .04 %) and take .05 s on its 12,278 items.
 _N_SAMPLES = 200
-SEED = 20130301  # any, but one: moments are a function of what they are given
+SEED = 20130301  # arbitrary but fixed, so that moments are a function of their arguments
 
 
 class _RankedMeasure(WithCutoff):
-    """Scores one ranking or the difference of two through `_value`."""
+    """Base class that scores one ranking, or the difference of two, through `_value`."""
 
     __slots__ = ()
 
     def bound_to(self, max_grade: int) -> Self:
-        """Return the measure itself, unless its grade scale was open."""
+        """Return the measure unchanged; subclasses with an open grade scale fix it."""
         return self
 
     def score(self, pool: QueryPool, grades: LabelsLike, ranking: Rankings, versus: Rankings | None = None) -> Floats:
-        """Return the value of each query, or the difference ``ranking − versus``, shape (n_queries,)."""
+        """Compute the value of each query, or the difference ``ranking − versus``, shape (n_queries,)."""
         labels, n_grades = checked_labels(pool, grades, self.max_grade)
         labels.check(self)
         check_pool(pool, ranking, *(() if versus is None else (versus,)))
@@ -51,18 +51,20 @@ class _RankedMeasure(WithCutoff):
         return value if versus is None else value - self._value(pool, labels, n_grades, versus)
 
     def limits(self, max_grade: int | None, longest: int) -> tuple[float, float]:
-        """Compute the lowest and highest value of a query, its list of at most ``longest`` items: shares are of 1."""
+        """Compute the lowest and highest possible value of a query: 0 and 1, as values are ratios."""
         return 0.0, 1.0
 
     def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
+        """Compute the value of each query, shape (n_queries,); every measure overrides it."""
         raise TypeError("a measure says what it is worth")
 
     def _depth(self, pool: QueryPool) -> int:
+        """Get the cutoff; without one, the number of items in the pool."""
         return pool.n_items if self.cutoff is None else int(self.cutoff)
 
 
 class Normalised(_RankedMeasure):
-    """What nDCG, R and AP share: every item of a query counts, as each may be in the ideal ranking."""
+    """Base class of nDCG, R and AP: every item of a query counts, as each can be in the ideal ranking."""
 
     __slots__ = ()
     needs_max_grade: ClassVar[bool] = False
@@ -70,7 +72,7 @@ class Normalised(_RankedMeasure):
     is_additive: ClassVar[bool] = False
 
     def discount_vector(self, longest: int) -> Floats:
-        """Return the discounts of the ranks that count in lists of up to ``longest`` items."""
+        """Compute the discounts of the ranks that count in lists of up to `longest` items."""
         raise TypeError("a measure says what a rank is worth")
 
     def moments(
@@ -81,10 +83,10 @@ class Normalised(_RankedMeasure):
         versus: Rankings | None = None,
         node_weights: ArrayLike | None = None,
     ) -> Moments:
-        """Return mean, mean square and variance of each query's value over 200 sets of labels that the model draws.
+        """Compute mean, mean square and variance of each query's value over 200 sets of labels simulated by the model.
 
-        The draws belong to the ids: the same in every call, whatever the order of the rows. Parameters as those of
-        `Additive.moments`.
+        The random numbers depend only on the ids: they are the same in every call, in any order of the rows. Parameters
+        are those of `Additive.moments`.
         """
         from activeeval.core.kernels import sampling
 
@@ -103,40 +105,42 @@ class Normalised(_RankedMeasure):
         return Moments(mean, variance + mean**2, variance)
 
     def _check_columns(self, n_grades: int) -> None:
+        """Check the number of grade columns against the measure's scale."""
         if self.max_grade is not None and n_grades != self.max_grade + 1:
             raise InputError(f"grade_probs must have {self.max_grade + 1} columns for {self}, got {n_grades}")
 
     def _labels(self, pool: QueryPool, grades: Ints, item_hashes: Words, k: int) -> Ints:
-        """Return what the grades of draw k mean to the measure: themselves."""
+        """Convert the grades of simulation `k` to the labels that the measure scores: here the grades themselves."""
         return grades
 
 
 class _Ratio(WithRule, Normalised):
-    """An additive measure over what an additive ideal has for the best ranking of all judged items."""
+    """Base class of an additive measure divided by its value for the best ranking of all judged items."""
 
     __slots__ = ()
     _name: ClassVar[str]
 
     @property
     def numerator(self) -> Additive:
-        """The measure that is divided."""
+        """The measure in the numerator."""
         raise TypeError("a ratio says what it divides")
 
     @property
     def ideal(self) -> Additive:
-        """The measure whose value for the best ranking it is divided by."""
+        """The measure whose value for the best ranking is the denominator."""
         return self.numerator
 
     def discount_vector(self, longest: int) -> Floats:
-        """Return the discounts of the ranks that count in lists of up to ``longest`` items."""
+        """Compute the discounts of the ranks that count in lists of up to `longest` items."""
         return self.numerator.discount_vector(longest)
 
     def terms(self, n_grades: int, longest: int, widest: int) -> Terms:
-        """Return what depth designs must know: lists of up to ``longest`` ranks, ``widest`` items a query."""
+        """Get the values and discounts for depth designs: lists of up to `longest` ranks, `widest` items per query."""
         gains = sealed(self._rule.values(n_grades))
         return normalised_terms(ADDITIVE, gains, self.discount_vector(longest), self.ideal.discount_vector(widest))
 
     def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
+        """Compute the value of each query, shape (n_queries,)."""
         from activeeval.core.kernels import scores
 
         codes, gains = labels.coded(sealed(self._rule.values(n_grades)))
@@ -154,12 +158,12 @@ class _Ratio(WithRule, Normalised):
 
 @dataclass(frozen=True, slots=True)
 class NDCG(_Ratio):
-    """DCG divided by the DCG of the best ranking of all judged items; 0 where nothing is relevant.
+    """DCG divided by the DCG of the best ranking of all judged items; 0 if no item is relevant.
 
     Parameters
     ----------
     gains : {"linear", "exp"} or array of float
-        ``"linear"`` (the default, as in trec_eval) takes the grade itself, ``"exp"`` 2^y − 1.
+        ``"linear"`` (the default, as in trec_eval): the grade itself; ``"exp"``: 2^y − 1.
     cutoff : int, optional
 
     Examples
@@ -180,25 +184,25 @@ class NDCG(_Ratio):
 
     @property
     def numerator(self) -> Additive:
-        """The measure that is divided: DCG."""
+        """The measure in the numerator: DCG."""
         return _dcg(self.gains, self.cutoff)
 
 
 @lru_cache(maxsize=64)
 def _dcg(gains: GradeRule, cutoff: int | None) -> Additive:
-    """Return a DCG; moments ask for it at every draw."""
+    """Build a DCG; cached, because moments need it for every simulation."""
     return replace(DCG(cutoff=cutoff), gains=gains)
 
 
 @dataclass(frozen=True, slots=True)
 class Recall(_Ratio):
-    """The share of a query's relevant items that stand among the first ``cutoff`` ranks; 0 where none is relevant.
+    """The share of a query's relevant items among the first `cutoff` ranks; 0 if no item is relevant.
 
     Parameters
     ----------
     cutoff : int
     rel : int
-        The smallest grade that is relevant.
+        Smallest relevant grade.
 
     Examples
     --------
@@ -219,23 +223,23 @@ class Recall(_Ratio):
 
     @property
     def numerator(self) -> Additive:
-        """The measure that is divided: relevant items down to the cutoff."""
+        """The measure in the numerator: the number of relevant items down to the cutoff."""
         return Additive(self.rel, ConstantDiscount(1.0), self.cutoff)
 
     @property
     def ideal(self) -> Additive:
-        """What it is divided by: all relevant items, however deep."""
+        """The measure in the denominator: the number of relevant items at any rank."""
         return replace(self.numerator, cutoff=None)
 
 
 @dataclass(frozen=True, slots=True)
 class AP(Normalised):
-    """Average precision: precision at each relevant rank over the number of relevant items.
+    """Average precision: the sum of precision at each relevant rank, divided by the number of relevant items.
 
     Parameters
     ----------
     rel : int
-        The smallest grade that is relevant.
+        Smallest relevant grade.
     cutoff : int, optional
 
     Examples
@@ -255,15 +259,16 @@ class AP(Normalised):
         object.__setattr__(self, "cutoff", checked_cutoff(self.cutoff))
 
     def discount_vector(self, longest: int) -> Floats:
-        """Return 1 for each rank that counts in lists of up to ``longest`` items."""
+        """Compute 1 for each rank that counts in lists of up to `longest` items."""
         return sealed(np.ones(longest if self.cutoff is None else min(self.cutoff, longest)))
 
     def terms(self, n_grades: int, longest: int, widest: int) -> Terms:
-        """Return what depth designs must know: lists of up to ``longest`` ranks, ``widest`` items a query."""
+        """Get the values and discounts for depth designs: lists of up to `longest` ranks, `widest` items per query."""
         relevance = sealed((np.arange(n_grades) >= self.rel).astype(np.float64))
         return normalised_terms(PRECISION, relevance, self.discount_vector(longest), np.ones(widest))
 
     def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
+        """Compute the value of each query, shape (n_queries,)."""
         from activeeval.core.kernels import scores
 
         out = np.empty(pool.n_queries)
@@ -278,7 +283,7 @@ class AP(Normalised):
 
 @dataclass(frozen=True, slots=True)
 class Judged(_RankedMeasure):
-    """The share of the first ``cutoff`` ranked items that somebody has judged; 0 for an empty list.
+    """The share of judged items among the first `cutoff` ranks; 0 for an empty list.
 
     Examples
     --------
@@ -294,6 +299,7 @@ class Judged(_RankedMeasure):
         object.__setattr__(self, "cutoff", checked_cutoff(self.cutoff))
 
     def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
+        """Compute the value of each query, shape (n_queries,)."""
         from activeeval.core.kernels import scores
 
         out = np.empty(pool.n_queries)

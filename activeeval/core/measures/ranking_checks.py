@@ -1,4 +1,4 @@
-"""What every measure checks before a kernel runs, and the one array type that kernels are given."""
+"""Checks that measures make before a kernel runs, and conversion to the array type of the kernels."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from activeeval.core.pool import QueryPool, Rankings, whole_grades
 from activeeval.core.results import Moments
 from activeeval.core.types import Floats, Ints, sealed
 
-_PROBABILITY_TOLERANCE = 1e-6  # a row of single precision misses 1 by some 1e-7
+_PROBABILITY_TOLERANCE = 1e-6  # single precision causes errors of about 1e-7 in the sum of a row
 
 
 def checked_cutoff(cutoff: Any) -> int | None:
-    """Return a cutoff as a positive whole number or None."""
+    """Check that a cutoff is a positive whole number or None."""
     return None if cutoff is None else whole_number(cutoff, "a cutoff", 1)
 
 
 class WithCutoff:
-    """What measures share that count down to a rank: ``DCG() @ 10``."""
+    """Base class of measures with a cutoff, written ``DCG() @ 10``."""
 
     __slots__ = ()
     no_gain_between: ClassVar[str] = ""
@@ -35,20 +35,21 @@ class WithCutoff:
 
     @property
     def max_grade(self) -> int | None:
-        """The largest grade that the measure knows, None where it takes any."""
+        """Largest grade of the measure's scale; None if it accepts any."""
         return None
 
     def _written(self, name: str, inside: str) -> str:
+        """Format the measure as text: ``name(inside)@cutoff``."""
         at = "" if self.cutoff is None else f"@{self.cutoff}"
         return f"{name}({inside}){at}" if inside else f"{name}{at}"
 
     def __matmul__(self, cutoff: int) -> Self:
-        """Return the measure down to a rank.
+        """Cut the measure off at a rank.
 
         Raises
         ------
         InputError
-            Where it has a cutoff already, or this is none.
+            If the measure has a cutoff already or the cutoff is not a positive whole number.
 
         Examples
         --------
@@ -63,36 +64,37 @@ class WithCutoff:
 
 
 class WithRule(WithCutoff):
-    """What measures share that go by a rule for grades, in the field that `_rule_field` names."""
+    """Base class of measures with a rule for grades, in the field named by `_rule_field`."""
 
     __slots__ = ()
     _rule_field: ClassVar[str]
 
     @property
     def _rule(self) -> GradeRule:
+        """The rule for grades."""
         rule: GradeRule = getattr(self, self._rule_field)
         return rule
 
     @property
     def max_grade(self) -> int | None:
-        """The largest grade that the measure knows, None where it takes any."""
+        """Largest grade of the measure's scale; None if it accepts any."""
         return self._rule.max_grade
 
 
 def check_pool(pool: QueryPool, *rankings: Rankings) -> None:
-    """Raise InputError where a ranking was made for another pool."""
+    """Raise InputError if a ranking belongs to another pool."""
     for ranking in rankings:
         if not pool.holds_the_same(ranking.pool):
             raise InputError("the ranking belongs to another pool")
 
 
 def longest_list(*rankings: Rankings) -> int:
-    """Return the length of the longest list of any of the rankings."""
+    """Get the length of the longest list of any of the rankings."""
     return max(int(ranking.lengths.max()) for ranking in rankings)
 
 
 def checked_grades(pool: QueryPool, grades: ArrayLike, max_grade: int | None) -> tuple[Ints, int]:
-    """Return grades for a kernel and the number of grades on the scale."""
+    """Check grades for a kernel; return them and the number of grades on the scale."""
     from activeeval.core.kernels import scores
 
     whole = sealed(whole_grades(grades, pool.n_items), np.int64)
@@ -110,12 +112,12 @@ def checked_grades(pool: QueryPool, grades: ArrayLike, max_grade: int | None) ->
 
 
 def checked_nodes(pool: QueryPool, grade_probs: ArrayLike, node_weights: ArrayLike | None) -> tuple[Floats, Floats]:
-    """Return grade probabilities as (n_nodes, n_items, n_grades) and the weights of the nodes.
+    """Check grade probabilities; return them as (n_nodes, n_items, n_grades), and the weights of the nodes.
 
     Raises
     ------
     InputError
-        Where the shape does not fit the pool or a row is not a distribution.
+        If the shape does not fit the pool or a row is not a distribution.
     """
     from activeeval.core.kernels import checks
 
@@ -138,12 +140,12 @@ def checked_nodes(pool: QueryPool, grade_probs: ArrayLike, node_weights: ArrayLi
 
 
 def mean_over_nodes(weights: Floats, values: Floats) -> Floats:
-    """Return Σ_u ω_u v_u of values (n_nodes, n_queries), the weights one for all queries or each query's own."""
+    """Average values (n_nodes, n_queries) over the nodes, Σ_u ω_u v_u; weights are common or per query."""
     return np.asarray(weights @ values if weights.ndim == 1 else np.einsum("qu,uq->q", weights, values))
 
 
 def moments_over_nodes(weights: Floats, means: Floats, variances: Floats) -> Moments:
-    """Return the moments of each query's value from those given each node, (n_nodes, n_queries)."""
+    """Combine the means and variances given each node, (n_nodes, n_queries), into each query's moments."""
     mean = mean_over_nodes(weights, means)
     variance = mean_over_nodes(weights, variances + (means - mean) ** 2)
     return Moments(mean, variance + mean**2, variance)

@@ -1,4 +1,4 @@
-"""What is to be estimated: the performance of one ranking, or the difference of two, by a measure."""
+"""The quantity to estimate: the performance of one ranking, or the difference of two, by a measure."""
 
 from __future__ import annotations
 
@@ -20,52 +20,61 @@ from activeeval.core.types import Floats, Ints
 
 
 class Measure(Protocol):
-    """A value for each query once the grades are known."""
+    """A measure that assigns a value to each query once the grades are known."""
 
     @property
-    def cutoff(self) -> int | None: ...
+    def cutoff(self) -> int | None:
+        """Last rank that counts; None without a cutoff."""
 
     @property
-    def max_grade(self) -> int | None: ...
+    def max_grade(self) -> int | None:
+        """Largest grade of the measure's scale; None if it accepts any."""
 
-    def bound_to(self, max_grade: int) -> Self: ...
+    def bound_to(self, max_grade: int) -> Self:
+        """Fix an open grade scale at `max_grade`."""
 
     def limits(self, max_grade: int | None, longest: int) -> tuple[float, float]:
-        """Compute the lowest and highest value of a query, its list of at most ``longest`` items."""
+        """Compute the lowest and highest possible value of a query whose list has at most `longest` items."""
         ...
 
-    def score(
-        self, pool: QueryPool, grades: LabelsLike, ranking: Rankings, versus: Rankings | None = None
-    ) -> Floats: ...
+    def score(self, pool: QueryPool, grades: LabelsLike, ranking: Rankings, versus: Rankings | None = None) -> Floats:
+        """Compute the value of each query, or the difference ``ranking − versus``, shape (n_queries,)."""
 
 
 @runtime_checkable
 class SampledMeasure(Measure, Protocol):
-    """A measure whose distribution under a grade model is known, so that it can be sampled for."""
+    """A measure with known moments under a grade model; designs can sample for it."""
 
     @property
-    def needs_max_grade(self) -> bool: ...
+    def needs_max_grade(self) -> bool:
+        """True if the value of a grade depends on the largest grade, and that is not known yet."""
 
     @property
-    def needs_all_items(self) -> bool: ...
+    def needs_all_items(self) -> bool:
+        """True if every item of a query counts, because each can be in the ideal ranking."""
 
     @property
-    def is_additive(self) -> bool: ...
+    def is_additive(self) -> bool:
+        """True if the value is a sum of one term per item."""
 
     @property
-    def is_judged_whole(self) -> bool: ...
+    def is_judged_whole(self) -> bool:
+        """True if whole queries are judged by comparisons, not items by grades."""
 
     @property
     def reads_parts(self) -> bool:
-        """Whether it has an expected value when a part of a query's items is judged."""
+        """True if an expected value can be computed when only some of a query's items are judged."""
         ...
 
-    def terms(self, n_grades: int, longest: int, widest: int) -> Terms: ...
+    def terms(self, n_grades: int, longest: int, widest: int) -> Terms:
+        """Get the values and discounts for depth designs: lists of up to `longest` ranks, `widest` items per query."""
 
     @property
-    def no_gain_between(self) -> str: ...
+    def no_gain_between(self) -> str:
+        """Grades between which no gain is defined, for a message; empty if mean gains are defined."""
 
-    def discount_vector(self, longest: int) -> Floats: ...
+    def discount_vector(self, longest: int) -> Floats:
+        """Compute the discounts of the ranks that count in lists of up to `longest` items."""
 
     def moments(
         self,
@@ -74,7 +83,8 @@ class SampledMeasure(Measure, Protocol):
         ranking: Rankings,
         versus: Rankings | None = None,
         node_weights: ArrayLike | None = None,
-    ) -> Moments: ...
+    ) -> Moments:
+        """Compute mean, mean square and variance of each query's value under a grade model."""
 
 
 AnyMeasure = TypeVar("AnyMeasure", bound=Measure)
@@ -86,14 +96,14 @@ _AS_USUAL = {
     "kNDCG": "k=10",
     "kERR": "k=10",
 }
-"""What the name of a measure alone means, as `parse_measure` reads it."""
+"""Parameters that the name of a measure alone implies, as in `parse_measure`."""
 _WRITTEN = re.compile(r"(?P<name>\w+)\((?P<inside>.*)\)(?P<at>@\d+)?")
 
 
 def shown_name(measure: Measure) -> str:
-    """Return what tables and messages call a measure: what a caller calls it, else its name and what is unusual of it.
+    """Name a measure for tables and messages: the caller's label, else its name with all unusual parameters.
 
-    The largest grade of ERR is left out: it is that of the scale.
+    The largest grade of ERR is omitted: it is that of the scale.
 
     Examples
     --------
@@ -113,17 +123,17 @@ def shown_name(measure: Measure) -> str:
 
 
 def called(measure: AnyMeasure, text: str) -> AnyMeasure:
-    """Return a measure that is shown as a caller wrote it, where that is not how it is shown anyway."""
+    """Label a measure with the caller's text, unless it is shown that way already."""
     if text == shown_name(measure):
         return measure
     return replace(measure, label=text)  # type: ignore[type-var]
 
 
 def check_sampled(measure: Measure) -> SampledMeasure:
-    """Return a measure once it is seen to be one that can be sampled for."""
+    """Check that a measure has moments, so that designs can sample for it; return it."""
     if not isinstance(measure, SampledMeasure):
         raise InputError(
-            f"{measure} is a score only, no model says how it is distributed; "
+            f"{measure} can be scored but not sampled for: it has no moments under a grade model; "
             "choose DCG, ERR, RBP, P, Success, RR, nDCG, R or AP"
         )
     return measure
@@ -131,9 +141,9 @@ def check_sampled(measure: Measure) -> SampledMeasure:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """What is to be estimated: the value of a ranking, or by how much it is above that of another.
+    """The quantity to estimate: the value of a ranking, or its difference from the value of another.
 
-    L of a ranking, or δ = L(ranking) − L(versus): the only place where the two differ.
+    L of a ranking, or δ = L(ranking) − L(versus). All other code treats the two cases alike.
 
     Parameters
     ----------
@@ -142,7 +152,7 @@ class Target:
     versus : Rankings, optional
         The ranking to compare with.
     within : array of bool, shape (n_queries,), optional
-        The queries that the question is about; by default all of the pool.
+        The queries to average over; by default all queries of the pool.
 
     Examples
     --------
@@ -169,44 +179,47 @@ class Target:
             check_pool(self.pool, self.versus)
 
     def is_same(self, other: Target) -> bool:
-        """Whether another target asks the same of the same rankings."""
+        """Check whether another target has the same measure, rankings and segment."""
         lists = (self.ranking is other.ranking, self.versus is other.versus)
         segments = (self.within, other.within)
         are_alike = segments[0] is segments[1] or np.array_equal(*segments)  # type: ignore[arg-type]
         return all(lists) and are_alike and self.is_measured_by(other.measure)
 
     def is_measured_by(self, measure: SampledMeasure) -> bool:
-        """Whether a measure is this target's own: the same text, which does not tell functions apart, and discounts."""
-        discounts, of_measure = (each.discount_vector(self._longest) for each in (self.measure, measure))
+        """Check whether a measure equals this target's: same text, and same discounts, as the text omits functions."""
+        discounts, of_measure = (
+            each_measure.discount_vector(self._longest) for each_measure in (self.measure, measure)
+        )
         return str(self.measure) == str(measure) and np.array_equal(discounts, of_measure)
 
     @property
     def name(self) -> str:
-        """What tables and messages call the measure."""
+        """Name of the measure in tables and messages."""
         return shown_name(self.measure)
 
     @property
     def pool(self) -> QueryPool:
-        """The pool that is ranked."""
+        """The pool of the ranking."""
         return self.ranking.pool
 
     @property
     def other(self) -> Rankings:
-        """The ranking to compare with, an empty one where there is none."""
+        """The ranking to compare with; empty lists if there is none."""
         return Rankings.empty(self.pool) if self.versus is None else self.versus
 
     @property
     def depth(self) -> int:
-        """The deepest rank that counts in either ranking."""
+        """Deepest rank that counts in either ranking."""
         return self.measure.discount_vector(self._longest).size
 
     @property
     def _longest(self) -> int:
+        """Length of the longest list of both rankings."""
         return longest_list(self.ranking, *(() if self.versus is None else (self.versus,)))
 
     @property
     def contrast(self) -> Floats:
-        """What each item's rank is worth, a difference in a comparison, shape (n_items,); 0 where it is not ranked."""
+        """Discount of each item's rank, or the difference of two discounts, shape (n_items,); 0 if not ranked."""
         discounts = self.measure.discount_vector(self._longest)
         contrast = np.zeros(self.pool.n_items)
         for sign, ranking in ((1.0, self.ranking), (-1.0, self.other)):
@@ -215,7 +228,7 @@ class Target:
         return contrast
 
     def limits(self, max_grade: int | None) -> tuple[float, float]:
-        """Compute the lowest and highest of what a query's value, or its difference, can be: infinite on an open scale.
+        """Compute the lowest and highest possible value, or difference, of a query; infinite on an open scale.
 
         Examples
         --------
@@ -230,40 +243,40 @@ class Target:
         return (low, high) if self.versus is None else (low - high, high - low)
 
     def terms(self, n_grades: int) -> Terms:
-        """Return what depth designs must know of the measure."""
+        """Get the values and discounts of the measure for depth designs."""
         return self.measure.terms(n_grades, self._longest, int(np.diff(self.pool.query_offsets).max()))
 
     def values(self, grades: LabelsLike) -> Floats:
-        """Return the value of every query, or its difference, for known labels, shape (n_queries,)."""
+        """Compute the value, or difference, of every query from known labels, shape (n_queries,)."""
         return self.measure.score(self.pool, grades, self.ranking, self.versus)
 
     def check_judged(self, grades: ArrayLike) -> None:
-        """Raise where an item that counts has no grade (a negative one), so that the true values are not known."""
+        """Raise if an item that counts is unjudged (negative grade), so that the true values are unknown."""
         items, pool = self.judging_lists()[1], self.pool
         items = items if self.within is None else items[self.within[pool.item_queries[items]]]
         missing = items[np.asarray(grades)[items] < 0]
         check_judged(pool.pairs_of(missing), items.size, f"that {self.name} needs")
 
     def moments(self, grade_probs: ArrayLike, node_weights: ArrayLike | None = None) -> Moments:
-        """Return mean, mean square and variance of every query's value, or difference, under a grade model."""
+        """Compute mean, mean square and variance of every query's value, or difference, under a grade model."""
         return self.measure.moments(self.pool, grade_probs, self.ranking, self.versus, node_weights)
 
     def judging_lists(self) -> tuple[Ints, Ints]:
-        """Return (offsets, items): what must be judged to know each query's value, in judging order.
+        """List the items to judge for each query's value, in judging order, as (offsets, items).
 
-        The union of both rankings down to the measure's cutoff, by better rank, at equal rank the
-        first ranking's item first. Where every item counts (nDCG, R, AP), the rest of the rankings
-        follows, then what neither holds.
+        The items of both rankings down to the measure's cutoff, by better rank; at equal rank, the first ranking's
+        item comes first. If every item counts (nDCG, R, AP), the rest of the rankings follows, then the items in
+        neither.
         """
         return common_lists([self])
 
     @property
     def matters(self) -> NDArray[np.bool_]:
-        """Whether an item's label can change the value of its query, shape (n_items,).
+        """Flag the items whose label can change the value of their query, shape (n_items,).
 
-        It cannot where the item is not to be judged, where two lists are equal as deep as they count, where a list
-        that every item counts for is empty, in an additive measure where its contrast is 0, and where the question is
-        not about its query.
+        A label has no effect if the item is not in the judging lists, if both lists are equal down to the last rank
+        that counts, if the list of a measure that counts every item is empty, if its contrast is 0 in an additive
+        measure, or if its query is outside `within`.
         """
         from activeeval.core.kernels import judging
 
@@ -283,20 +296,20 @@ class Target:
 
 
 def _as_segment(within: ArrayLike, n_queries: int) -> NDArray[np.bool_]:
-    """Return which queries a question is about, read-only."""
+    """Check a mask of queries and return it read-only."""
     segment = np.array(within)
     if segment.dtype != np.bool_ or segment.shape != (n_queries,):
         raise InputError(f"within must be true or false for each of {n_queries} queries, got {within!r}")
     if not segment.any():
-        raise InputError("within holds no query: there is nothing to ask about")
+        raise InputError("within selects no query, expected at least one")
     segment.setflags(write=False)
     return segment
 
 
 def common_lists(targets: Sequence[Target]) -> tuple[Ints, Ints]:
-    """Return (offsets, items) of all that several targets of one pool need, by better rank in any of their rankings.
+    """List all items that several targets of one pool need, by better rank in any ranking, as (offsets, items).
 
-    Where every item counts those that no list holds follow by item id descending, as equal scores would.
+    If every item counts, the items in no list follow, by item id descending, as for equal scores.
     """
     from activeeval.core.kernels import judging
 

@@ -1,8 +1,8 @@
 """Measures of a top-k truth: the k best items of each query in order, the rest tied below (Niu et al., SIGIR 2012).
 
-A truth is held as κ-grades, y = k + 1 − rank of the items among the k best and 0 of all others; κ-NDCG and κ-ERR are
-nDCG and ERR on them. Items that are alike share the κ-grade of the first of their ranks, also where their ranks go on
-beyond k; a value is then the mean over the orders of such ties, each as likely as the next.
+A truth is stored as κ-grades: y = k + 1 − rank for the k best items and 0 for all others. κ-NDCG and κ-ERR are
+nDCG and ERR computed from κ-grades. Tied items share the κ-grade of the first of their ranks, even if their ranks
+extend beyond k; the value is then the mean over all orders of such ties, each equally likely.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from activeeval.core.pool import QueryPool, Rankings, hashed_uniforms
 from activeeval.core.types import Floats, Ints, Words, sealed
 
 LARGEST_K = 100
-"""Gains are 2^y − 1: beyond a hundred the best item of a query alone makes its value."""
+"""Largest k. Gains are 2^y − 1: beyond a hundred, the best item of a query alone determines its value."""
 
 
 def top_k_grades(pool: QueryPool, keys: ArrayLike, k: int, *, share_ties: bool = False) -> Ints:
-    """Return κ-grades of the items with the k largest keys of each query: k for the first … 1 for the k-th, else 0.
+    """Compute κ-grades: k for the item with the largest key of each query, … 1 for the k-th, and 0 for the rest.
 
     Parameters
     ----------
     keys : array of float, shape (n_items,)
-        Higher is better; equal ones go by item id descending, as equal scores do.
+        Higher is better; ties are broken by item id descending, as for equal scores.
     k : int
-        From 1 on; in a query of fewer items the first has k all the same.
+        From 1 on; the first item has grade k even in a query of fewer than k items.
     share_ties : bool
-        Items with equal keys have the κ-grade of the first of them, so that κ-NDCG and κ-ERR count the mean over their
-        orders; without it ids decide.
+        If True, items with equal keys share the κ-grade of the first of them, and κ-NDCG and κ-ERR average over
+        their orders; otherwise ids break the ties.
 
     Returns
     -------
@@ -57,8 +57,8 @@ def top_k_grades(pool: QueryPool, keys: ArrayLike, k: int, *, share_ties: bool =
     ranked, grades = Rankings.from_scores(pool, keys), np.zeros(pool.n_items, dtype=np.int64)
     ranks = ranked.ranks
     if share_ties:
-        held = np.asarray(keys, dtype=np.float64)[ranked.items]
-        is_first = (ranks == 1) | (held != np.roll(held, 1))
+        sorted_keys = np.asarray(keys, dtype=np.float64)[ranked.items]
+        is_first = (ranks == 1) | (sorted_keys != np.roll(sorted_keys, 1))
         ranks = ranks[np.maximum.accumulate(np.where(is_first, np.arange(ranks.size), 0))]
     grades[ranked.items] = np.maximum(depth + 1 - ranks, 0)
     return grades
@@ -66,13 +66,13 @@ def top_k_grades(pool: QueryPool, keys: ArrayLike, k: int, *, share_ties: bool =
 
 @dataclass(frozen=True, slots=True)
 class TopK(Normalised):
-    """A measure of ordinary grades, read on the κ-grades of a top-k truth.
+    """A measure of grades, computed from the κ-grades of a top-k truth.
 
-    Items of a query that share a κ-grade y are tied: m of them have the ranks from k + 1 − y on, and the value is the
-    mean over their m! orders, exactly. The next κ-grade is y − m, where that is above 0.
+    Items of a query with the same κ-grade y are tied: m of them occupy the ranks from k + 1 − y on, and the value is
+    the exact mean over their m! orders. The next κ-grade is y − m, if that is above 0.
 
-    Its moments are of truths that a model of ordinary grades draws: by grade, equal ones in random order, as judges
-    have them who tell all items apart.
+    Its moments are those of truths simulated from a model of ordinary grades: items sorted by grade, equal grades in
+    random order, as if judges could distinguish all items.
 
     Parameters
     ----------
@@ -95,25 +95,26 @@ class TopK(Normalised):
 
     @property
     def of_grades(self) -> NDCG | Cascade:
-        """The measure of grades up to k."""
+        """The measure that is applied to the κ-grades: nDCG or ERR with the largest grade k."""
         if self.name == "kNDCG":
             return NDCG([2.0**y - 1 for y in range(self.k + 1)], self.cutoff)
         return ERR(self.k, self.cutoff)
 
     @property
     def max_grade(self) -> int:
-        """The κ-grade of the best item."""
+        """κ-grade of the best item, k."""
         return self.k
 
     def discount_vector(self, longest: int) -> Floats:
-        """Return the discounts of the ranks that count in lists of up to ``longest`` items."""
+        """Compute the discounts of the ranks that count in lists of up to `longest` items."""
         return self.of_grades.discount_vector(longest)
 
     def terms(self, n_grades: int, longest: int, widest: int) -> Terms:
-        """Refuse: a part of a query's items has no top k."""
-        raise InputError(f"{self} is of queries judged whole: a part of the items has no top {self.k}")
+        """Raise InputError: a part of a query's items has no top k."""
+        raise InputError(f"{self} needs every item of a query judged: a part of the items has no top {self.k}")
 
     def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
+        """Compute the value of each query, averaged over the orders of tied items, shape (n_queries,)."""
         from activeeval.core.kernels import scores, tie_values
 
         measure, grades = self.of_grades, labels.grades
@@ -132,17 +133,17 @@ class TopK(Normalised):
         return np.divide(numerators, ideal, out=np.zeros_like(numerators), where=ideal > 0)
 
     def _ideals(self, pool: QueryPool, grades: Ints, gains: Floats) -> Floats:
-        """Return what the truth's own order is worth, shape (n_queries,): the same for every order of its ties."""
+        """Compute the value of the truth's own order, shape (n_queries,); it is the same for every order of ties."""
         n_ranked = np.bincount(pool.item_queries[grades > 0], minlength=pool.n_queries)
         discounts = self.discount_vector(self.k)
         sums = np.cumsum(discounts * gains[:0:-1][: discounts.size])
         return np.append(0.0, sums)[np.minimum(n_ranked, sums.size)]
 
     def _check_columns(self, n_grades: int) -> None:
-        """Take ordinary grades of any scale: their order alone is looked at."""
+        """Accept ordinary grades of any scale: only their order is used."""
 
     def _labels(self, pool: QueryPool, grades: Ints, item_hashes: Words, k: int) -> Ints:
-        """Return the κ-grades of grades that a model has drawn; equal ones go by a number drawn of each item's id."""
+        """Convert the grades of simulation `k` to κ-grades; random numbers derived from item ids break ties."""
         return top_k_grades(pool, grades + hashed_uniforms(SEED + k, item_hashes, 2)[1], self.k)
 
     def __str__(self) -> str:
@@ -150,7 +151,7 @@ class TopK(Normalised):
 
 
 def kNDCG(k: int = 10, cutoff: int | None = None) -> TopK:
-    """Return κ-NDCG: DCG with gains 2^y − 1 of κ-grades y, over that of the truth's own order.
+    """Build κ-NDCG: DCG with gains 2^y − 1 of κ-grades y, divided by the DCG of the truth's own order.
 
     Examples
     --------
@@ -163,10 +164,10 @@ def kNDCG(k: int = 10, cutoff: int | None = None) -> TopK:
 
 
 def kERR(k: int = 10, cutoff: int | None = None) -> TopK:
-    """Return κ-ERR: expected reciprocal rank with stop probability (2^y − 1) / 2^k of κ-grades y.
+    """Build κ-ERR: expected reciprocal rank with stop probability (2^y − 1) / 2^k of κ-grades y.
 
-    The paper prints 1/n before each term, n the number of documents; that is read as 1/rank, as ERR has it: with 1/n no
-    value could be above 1/n, and its own are above a third.
+    The paper prints the factor 1/n, with n the number of documents; here it is 1/rank, as in ERR. With 1/n no
+    value could exceed 1/n, but the paper reports values above a third.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Planning: how precise an estimate should be before anything is judged, and which budget reaches a goal."""
+"""Planning: the expected precision of an estimate before any judgment, and the budget that reaches a goal."""
 
 from activeeval.core.planning.forecasts import Forecast
 from activeeval.core.planning.forecasts_by_sums import ForecastBySums

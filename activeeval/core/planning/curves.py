@@ -1,11 +1,11 @@
-"""Half-widths over budgets: what a larger budget is to expect is never wider than what a smaller one is.
+"""Expected half-widths as a function of the budget, made non-increasing.
 
-A method by levels judges upward: the sample of a larger budget holds that of each smaller one, at whose end it may be
-read as well. So the larger one says no less. What is planned at each budget alone need not follow: rehearsals differ by
-chance, few queries hide how much values differ (a handful of equal ones makes a narrow interval), and near the end few
-queries are left to chance, of which a t quantile is large. Both ends are put right from above: a budget is to expect no
-less than the widest of what larger ones are. What a small sample seems to promise beyond them is luck, and a plan that
-took the least of the smaller ones in place of it would promise that luck to all larger ones.
+A method that samples by level judges upward: the sample of a larger budget contains that of each smaller budget, and
+can be read at its end. So a larger budget never gives less information. Plans for single budgets can contradict this:
+rehearsals have random errors, few queries can hide the variation of values (a few equal values give a narrow interval),
+and near the full budget few queries remain random, so that the t quantile is large. Both ends are corrected upward: the
+half-width at a budget is the largest of those at this and all larger budgets. A small budget that seems to do better
+than larger ones does so by chance; taking the minimum over smaller budgets would extend that error to all larger ones.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from activeeval.core.planning.prospects import Prospect
 from activeeval.core.types import Floats
 
 _STEP, _ROUNDING = 1.15, 1e-9
-"""Between budgets that are looked up: a half-width falls by about 7 % from one to the next."""
+"""Ratio between budgets of the grid: the half-width falls by about 7 % from one to the next. Rounding error."""
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """What to expect of a method at budgets from the least that works to that of everything.
+    """Expected half-widths of a method over budgets, from the smallest that works to the cost of judging everything.
 
     Attributes
     ----------
     at : callable
-        Of a budget in mean items makes what is to expect there, whatever other budgets say.
+        Maps a budget in mean items to the prospect there, without regard to other budgets.
     least, cost : float
-        The smallest budget that works, and that of everything, at which nothing is left to chance.
+        Smallest budget that works, and the cost of judging everything, in mean items.
     knots : sequence of float
-        Budgets that are looked up in any case: those that were rehearsed.
+        Further budgets for the grid: those that were rehearsed.
     """
 
     at: Callable[[float], Prospect]
@@ -46,7 +46,7 @@ class Curve:
 
     @property
     def budgets(self) -> Floats:
-        """Where half-widths are looked up, ascending."""
+        """Grid of budgets for which half-widths are computed, ascending."""
         if not 0 < self.least < self.cost:
             return np.array([self.cost])
         n_steps = math.ceil(math.log(self.cost / self.least) / math.log(_STEP))
@@ -55,7 +55,7 @@ class Curve:
         return np.unique([*between, *inside, self.cost])
 
     def half_width(self, budget: float, scope: str, confidence: float, chance: float) -> float:
-        """Compute the half-width to expect at a budget: straight lines of logarithms between those looked up."""
+        """Compute the expected half-width at a budget, by log-linear interpolation on the grid."""
         budgets, halves = self.budgets, self._falling(scope, confidence, chance)
         k = int(np.searchsorted(budgets, budget * (1 + _ROUNDING), side="right")) - 1
         if k < 0 or not math.isfinite(halves[k]):
@@ -68,20 +68,21 @@ class Curve:
         return float(halves[k] ** (1 - share) * halves[k + 1] ** share)
 
     def _falling(self, scope: str, confidence: float, chance: float) -> Floats:
-        """Compute half-widths that never rise, at the budgets that are looked up."""
+        """Compute non-increasing half-widths on the grid of budgets."""
         key = (scope, confidence, chance)
         if key not in self._halves:
-            alone = np.array(
+            halves = np.array(
                 [self._prospect(b).half_width_alone(scope, confidence, chance=chance) for b in self.budgets.tolist()]
             )
-            known = np.where(np.isfinite(alone), alone, -math.inf)
+            known = np.where(np.isfinite(halves), halves, -math.inf)
             falling = np.maximum.accumulate(known[::-1])[::-1]
-            # before the first interval that is to expect there is none, from it on there always is one
-            first = int(np.argmax(np.isfinite(alone))) if np.isfinite(alone).any() else alone.size
-            self._halves[key] = np.where(np.arange(alone.size) < first, math.inf, falling)
+            # infinite before the first budget with a finite half-width, finite from it on
+            first = int(np.argmax(np.isfinite(halves))) if np.isfinite(halves).any() else halves.size
+            self._halves[key] = np.where(np.arange(halves.size) < first, math.inf, falling)
         return self._halves[key]
 
     def _prospect(self, budget: float) -> Prospect:
+        """Get the prospect at a budget, computed once."""
         if budget not in self._prospects:
             self._prospects[budget] = self.at(budget)
         return self._prospects[budget]

@@ -1,8 +1,8 @@
-"""Forecasts: what a method's estimate should vary by at a budget, how many queries and items that judges.
+"""Forecasts of a method's variance, and of the number of judged queries and items, at a budget.
 
-Every method's variance is that of its probabilities under the grade model: Σ p² [V_0 (1/ρ − 1) + Σ V_i (1/a_i − 1)] of
-levels (`activeeval.core.design.RatePlan`), (1/n) Σ p²/q E[(L − R_θ)² | x] of n draws with replacement. What a fit costs
-comes to both, as the estimators have it.
+The variance is computed from the method's inclusion probabilities under the grade model: for methods by level
+Σ p² [V_0 (1/ρ − 1) + Σ V_i (1/a_i − 1)] (`activeeval.core.design.RatePlan`), for n draws with replacement
+(1/n) Σ p²/q E[(L − R_θ)² | x]. Both are increased by the degrees of freedom of a fit, as in the estimators.
 """
 
 from __future__ import annotations
@@ -29,32 +29,32 @@ from activeeval.core.types import Bools, Floats
 _CLOSE = 1e-9
 _SURE = 1 - 1e-12
 _NOTHING = 1e-12
-"""A share of all that varies which is rounding: all that a question needs is judged for sure."""
+"""Share of the total variance below which the variance is rounding error, as all items are certain to be judged."""
 
 
 class SpendingRule(Protocol):
-    """How a method spends a budget: by levels, or by draws with replacement."""
+    """Spending of a budget by a method: by levels, or by draws with replacement."""
 
     @property
     def is_predicted(self) -> bool:
-        """Whether what varies is what a model's predictions leave, else the values themselves."""
+        """True if the varying quantity is the residual of a model's predictions, else the values themselves."""
 
     def expect(self, budget: float) -> tuple[float, float, float, float]:
-        """Return the variance, how many draws or judged queries chance chose, how many queries and items are judged."""
+        """Compute the variance, and the expected numbers of random queries or draws, queries and items at a budget."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LevelSpending:
-    """A method that judges upward by level.
+    """Spending of a method that judges upward by level.
 
     Attributes
     ----------
     plan : RatePlan
     is_fitted, is_predicted : bool
-    curve : Planned or None
-        The variance by level, where a design has it at hand; the plan then says no more than what is judged.
+    curve : PlannedVariance or None
+        The variance by level, if the design provides it; `plan` then only gives what is judged.
     within : ndarray of bool, shape (n_queries,), or None
-        The queries that the target is about: of these alone it is said how many are judged. None: all.
+        The queries of the target: numbers of judged queries and items count these only. None: all.
     """
 
     plan: RatePlan
@@ -65,13 +65,13 @@ class LevelSpending:
 
     @property
     def _all(self) -> float:
-        """What varies at all."""
+        """Total variance, if nothing is judged."""
         if self.curve is not None:
             return float(np.abs(self.curve.whole).sum())
         return float(np.abs(self.plan.of_query).sum() + np.abs(self.plan.of_open).sum())
 
     def expect(self, budget: float) -> tuple[float, float, float, float]:
-        """Return the variance, how many draws or judged queries chance chose, how many queries and items are judged."""
+        """Compute the variance, and the expected numbers of random queries, of queries and of items at a budget."""
         chances, judged = self.plan.chances(budget)
         if self.curve is None:
             return self.of_chances(chances, judged)
@@ -81,12 +81,12 @@ class LevelSpending:
     def of_chances(
         self, chances: Floats, judged: Floats, planned: float | None = None
     ) -> tuple[float, float, float, float]:
-        """Return the same of probabilities of queries, ρ (n_queries,), and of wanted places, a (n_wanted,).
+        """Compute the same from probabilities of queries, ρ (n_queries,), and of wanted places, a (n_wanted,).
 
         Parameters
         ----------
         planned : float, optional
-            Their variance, where it is known better than by the plan.
+            Their variance, if known more exactly than from the plan.
         """
         variance = self.plan.variance(chances, judged) if planned is None else planned
         turned_to = self.plan.turned_to(chances, judged)
@@ -104,15 +104,15 @@ class LevelSpending:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AdaptiveSpending:
-    """A method that judges upward by level, to depths that follow the labels of their queries.
+    """Spending of a method that judges upward by level, to depths that depend on the labels of each query.
 
     Attributes
     ----------
     order : Order
-        As labels that the model draws have it on average.
+        The order averaged over labels simulated from the model.
     alive : ndarray, shape (n_places,)
-        How often a place is asked at all.
-    curve : Planned
+        Probability that a place is reached at all.
+    curve : PlannedVariance
         The variance by level.
     is_fitted : bool
     """
@@ -124,11 +124,11 @@ class AdaptiveSpending:
 
     @property
     def is_predicted(self) -> bool:
-        """Whether what varies is what a model's predictions leave."""
+        """True: the varying quantity is the residual of the model's predictions."""
         return True
 
     def expect(self, budget: float) -> tuple[float, float, float, float]:
-        """Return the variance, how many draws or judged queries chance chose, how many queries and items are judged."""
+        """Compute the variance, and the expected numbers of random queries, of queries and of items at a budget."""
         level = self.order.level_for(budget)
         pi, a = self.order.inclusion_probs(level)
         variance = float(self.curve.at(np.array([level]))[0]) if math.isfinite(level) else 0.0
@@ -141,7 +141,7 @@ class AdaptiveSpending:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DrawSpending:
-    """A method that draws queries with replacement and judges them whole, those drawn again for nothing.
+    """Spending of a method that draws queries with replacement and judges them whole; repeated draws cost nothing.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class DrawSpending:
     sampling_probs : ndarray, shape (n_queries,)
     values : Values
     sizes : ndarray, shape (n_queries,)
-        Items to judge of each query.
+        Number of items to judge of each query.
     """
 
     draws: ReplacementDraws
@@ -159,11 +159,11 @@ class DrawSpending:
 
     @property
     def is_predicted(self) -> bool:
-        """Whether what varies is what a model's predictions leave; here the values themselves vary."""
+        """False: the values themselves vary, not residuals of predictions."""
         return False
 
     def expect(self, budget: float) -> tuple[float, float, float, float]:
-        """Return the variance, how many draws or judged queries chance chose, how many queries and items are judged."""
+        """Compute the variance, the number of draws, and the expected numbers of queries and items at a budget."""
         if self.draws.is_census(budget):
             return 0.0, math.inf, float(self.sizes.size), float(self.sizes.sum())
         n = self._draws(budget)
@@ -173,16 +173,16 @@ class DrawSpending:
         return variance, n, float(seen.sum()), float(seen @ self.sizes)
 
     def _seen(self, n: float) -> Floats:
-        """Return the probability that each query is among n draws."""
+        """Compute the probability that each query is among n draws."""
         return np.asarray(-np.expm1(n * self._missed))
 
     @cached_property
     def _missed(self) -> Floats:
-        """The logarithm of the probability that one draw is not each query."""
+        """Log of the probability that one draw is not the query, for each query."""
         return np.asarray(np.log1p(-np.minimum(self.sampling_probs, _SURE)))
 
     def _draws(self, budget: float) -> float:
-        """Return how many draws cost the budget on average."""
+        """Find the number of draws whose expected cost is the budget."""
         lowest, highest = 0.0, float(DRAWS_PER_QUERY * self.draws.size)
         while highest - lowest > _CLOSE * highest:
             n = (lowest + highest) / 2
@@ -192,29 +192,29 @@ class DrawSpending:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Forecast:
-    """What to expect of a method on a target, by its budget.
+    """Forecast of a method's precision on a target, by budget.
 
     Attributes
     ----------
     method : str
-    way : Way
+    spending : SpendingRule
     values : Values
     cost, least : float
-        What judging everything costs, in mean items, and the smallest budget that works.
+        Cost of judging everything, and the smallest budget that works, in mean items.
     scale : Scale
-        How many times what the model expects the variance should be.
-    lesson : Lesson or None
-        What pilots have shown beside.
+        Ratio of the actual variance to the variance expected by the model.
+    lesson : PilotRatios or None
+        The same ratio as observed in pilots.
     rehearsal : Rehearsal or None
-        How samples differ; None takes all judged queries that chance chose for alike.
+        Variation between simulated samples; None treats all randomly selected queries alike.
     is_untried : bool
-        Whether no label has been held against the model: only pilots tell then how far its word may be taken.
+        True if the model was not checked against any label, so that only pilots can calibrate it.
     widest : float
-        Of half-widths: half of what lies between the lowest and the highest that the measure can be.
+        Upper bound of half-widths: half the range of the measure.
     """
 
     method: str
-    way: SpendingRule
+    spending: SpendingRule
     values: Values
     cost: float
     least: float
@@ -225,32 +225,33 @@ class Forecast:
     widest: float = math.inf
 
     def works(self, budget: float) -> bool:
-        """Whether a budget pays for what may have to be judged at once."""
+        """Check whether a budget pays for the largest amount that may have to be judged at once."""
         return budget >= self.least * (1 - _CLOSE)
 
     def at(self, budget: float) -> Prospect:
-        """Return what to expect at a budget, in mean items; of one that does not work nothing.
+        """Compute the prospect at a budget in mean items; infinite variance if the budget does not work.
 
         Raises
         ------
         InputError
-            Where the budget is no positive number.
+            If the budget is not a positive number.
         """
         if not budget > 0:
             raise InputError(f"the budget must be a positive number, got {budget!r}")
         return replace(self._alone(budget), curve=self._curve)
 
     def _alone(self, budget: float) -> Prospect:
-        """Plan for a budget, whatever other budgets say."""
-        return self.prospect(budget, self.way.expect(budget) if self.works(budget) else (math.inf, 0.0, 0.0, 0.0))
+        """Compute the prospect at a budget without regard to other budgets."""
+        return self.prospect(budget, self.spending.expect(budget) if self.works(budget) else (math.inf, 0.0, 0.0, 0.0))
 
     @cached_property
     def _curve(self) -> Curve:
+        """Half-widths over all budgets, made non-increasing."""
         knots = () if self.rehearsal is None else tuple(self.rehearsal.budgets.tolist())
         return Curve(self._alone, self.least, self.cost, knots)
 
     def prospect(self, budget: float, expected: tuple[float, float, float, float]) -> Prospect:
-        """Return what to expect where its way says this of a budget."""
+        """Build the prospect from the variance and numbers that the spending rule expects at a budget."""
         variance, n_open, queries, items = expected
         return Prospect(
             method=self.method,
@@ -269,44 +270,44 @@ class Forecast:
 
     @property
     def is_followed(self) -> bool:
-        """Whether depths follow labels: no bound is known of what other probabilities would leave."""
-        return isinstance(self.way, AdaptiveSpending)
+        """True if depths depend on labels: then no lower bound over other probabilities is known."""
+        return isinstance(self.spending, AdaptiveSpending)
 
     @property
     def is_guess(self) -> bool:
-        """Whether no label has shown yet how far the model's word may be taken, nor a pilot."""
+        """True if neither labels nor a pilot have calibrated the model yet."""
         return self.is_untried and (self.lesson is None or not self.lesson.of_residuals.tells)
 
     def least_variance(self, budget: float) -> float:
-        """Return the least variance that any probabilities of this method's places leave; infinite where unknown."""
-        if not isinstance(self.way, LevelSpending) or not self.way.is_predicted:
+        """Compute the least variance over all probabilities of this method's places; infinite if unknown."""
+        if not isinstance(self.spending, LevelSpending) or not self.spending.is_predicted:
             return math.inf
-        return self.taught_scale.value * self.way.plan.least(budget)
+        return self.taught_scale.value * self.spending.plan.least(budget)
 
     def taught(self, lesson: PilotRatios | None) -> Forecast:
-        """Return the forecast rescaled by what pilots have shown, where there are any."""
+        """Set the variance ratios observed in pilots; None without pilots."""
         return replace(self, lesson=lesson)
 
     @cached_property
     def taught_scale(self) -> Scale:
-        """How many times what the model expects the variance should be, once pilots have taught what they can."""
+        """Ratio of the actual to the expected variance, updated by pilots."""
         if self.lesson is None:
             return self.scale
-        return self.lesson.of_residuals.taught(self.scale) if self.way.is_predicted else self._scale_of_values
+        return self.lesson.of_residuals.taught(self.scale) if self.spending.is_predicted else self._scale_of_values
 
     @property
     def of_values(self) -> float:
-        """How many times what the model expects S² turned out to be in pilots; 1 without."""
+        """Ratio of S² in pilots to the S² expected by the model; 1 without pilots."""
         return 1.0 if self.lesson is None else self._scale_of_values.value
 
     @cached_property
     def _scale_of_values(self) -> Scale:
-        """What pilots have taught of the factor of S²; that of residuals is what is thought of it before."""
+        """Ratio of S² updated by pilots; the prior is the updated ratio of residuals."""
         assert self.lesson is not None
         before = self.lesson.of_residuals.taught(self.scale).value
         return self.lesson.of_values.taught(replace(self.scale, value=before))
 
     @cached_property
     def all_judged(self) -> Prospect:
-        """What to expect once everything is judged."""
+        """Prospect at the cost of judging everything."""
         return self.at(self.cost)

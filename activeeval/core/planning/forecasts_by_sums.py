@@ -1,4 +1,4 @@
-"""Forecasts of a design of which sums over the pool at some levels are all that is known."""
+"""Forecasts of a design for which only sums over the pool at some levels are known."""
 
 from __future__ import annotations
 
@@ -16,25 +16,26 @@ from activeeval.core.types import Floats
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ForecastBySums:
-    """What to expect of a design by its budget, for the queries of its pool; between levels by interpolation.
+    """Forecast of a design's precision for the queries of its pool, by budget; interpolates between levels.
 
     Attributes
     ----------
     method : str
     costs, variances, queries, items, by_chance : ndarray, shape (n_levels,)
-        Ascending by cost: in mean items, of the estimate, and how many are judged on average.
+        Ascending by cost: cost in mean items, variance of the estimate, and expected numbers of judged queries, of
+        judged items and of randomly selected queries.
     n_queries : int
-        Of the pool.
+        Number of queries in the pool.
     cost, least : float
-        What judging everything costs, and the smallest budget that works.
+        Cost of judging everything, and the smallest budget that works, in mean items.
     is_fitted : bool
-        Whether estimates are fitted, which costs degrees of freedom.
+        True if estimates are fitted, which costs degrees of freedom.
     scale : Scale
-        How many times what the model expects the variance should be.
+        Ratio of the actual variance to the variance expected by the model.
     is_untried : bool
-        Whether no label has been held against the model.
+        True if the model was not checked against any label.
     widest : float
-        Of half-widths: half of what lies between the lowest and the highest that the measure can be.
+        Upper bound of half-widths: half the range of the measure.
 
     Examples
     --------
@@ -64,19 +65,20 @@ class ForecastBySums:
 
     @property
     def all_judged(self) -> Prospect:
-        """What judging everything comes to."""
+        """Prospect at the cost of judging everything."""
         return self.at(self.cost)
 
     def at(self, budget: float) -> Prospect:
-        """Plan for a budget, in mean items."""
+        """Compute the prospect at a budget in mean items."""
         return replace(self._alone(budget), curve=self._curve)
 
     @cached_property
     def _curve(self) -> Curve:
+        """Half-widths over all budgets, made non-increasing."""
         return Curve(self._alone, self.least, self.cost)
 
     def _alone(self, budget: float) -> Prospect:
-        """Plan for a budget, whatever other budgets say."""
+        """Compute the prospect at a budget without regard to other budgets."""
         if budget >= self.cost * (1 - 1e-9):
             variance, n = 0.0, math.inf
         else:
@@ -99,7 +101,7 @@ class ForecastBySums:
         )
 
     def _between(self, budget: float, values: Floats) -> float:
-        """Return what holds at a budget: straight lines between levels, of logarithms where there are any."""
+        """Interpolate values between levels at a budget: log-linear if both neighbours are positive, else linear."""
         rising = np.maximum.accumulate(self.costs)
         at = math.log(budget)
         known = np.log(np.maximum(rising, np.finfo(float).tiny))

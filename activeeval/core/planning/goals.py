@@ -1,4 +1,4 @@
-"""Goals: how precise an estimate is to be, and which budget should bring it there."""
+"""Goals: the required precision of an estimate, and the budget that should reach it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ _CLOSE = 1.0001
 _MOST_QUERIES = 2.0**40
 
 SURE = 0.5 + RANGE / 2
-"""The chance with which a power is promised, of the variance's scale: what is asked for is the low end of its range. Of
-57 comparisons on MQ2008, MQ2007-agg and OHSUMED, forests of 22 to 339 queries, .79, .83, .88, .91 and .93 had .75 or
-more where .8 was promised, at budgets of .267, .271, .275, .278 and .29 of everything in the median, with .5, .6, .7,
-.8 and .9; of 64 with forests of 15 queries .64, .84 and .90 with .5, .8 and .9."""
+"""Probability, over the uncertainty of the variance's scale, with which the promised power is reached: the default is
+the upper end of the scale's range. Of 57 comparisons on MQ2008, MQ2007-agg and OHSUMED with forests trained on 22 to
+339 queries and a promised power of .8, the shares with a power of at least .75 were .79, .83, .88, .91 and .93 for .5,
+.6, .7, .8 and .9, at median budgets of .267, .271, .275, .278 and .29 of everything; of 64 with forests trained on 15
+queries, .64, .84 and .90 for .5, .8 and .9."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,19 +30,19 @@ class Goal:
     Attributes
     ----------
     half_width : float or None
-        ε of the interval.
+        Half-width ε of the interval.
     difference : float or None
-        A difference that the interval should leave 0 out for, where it is the true one.
+        A difference; if it is the true one, the interval should exclude 0.
     power : float
-        The chance of that.
+        Probability of that.
     scope : {"pool", "population"}
-        What the interval is about.
+        The queries that the interval covers.
     confidence : float
 
     Raises
     ------
     InputError
-        Where not one of the two is given, or a number is out of its range.
+        If not exactly one of the two is given, or a number is out of its range.
 
     Examples
     --------
@@ -68,25 +69,26 @@ class Goal:
         strict_share(self.confidence, "confidence")
         if self.difference is not None and self.power <= 1 - self.confidence:
             raise InputError(
-                f"power {self.power:g} takes no judgment: expected one above 1 - confidence, {1 - self.confidence:g}"
+                f"power {self.power:g} is reached without judgments: expected more than 1 - confidence, "
+                f"{1 - self.confidence:g}"
             )
 
     def is_met(self, prospect: Prospect, chance: float | None = None) -> bool:
-        """Return whether a prospect reaches the goal.
+        """Check whether a prospect reaches the goal.
 
         Parameters
         ----------
         prospect : Prospect
         chance : float, optional
-            In how many cases it should: half of the samples for a half-width, `SURE` for a power by default.
+            Required probability: by default 0.5 of the samples for a half-width, `SURE` for a power.
         """
         if self.half_width is not None:
             return prospect.half_width(self.scope, self.confidence, chance=chance or 0.5) <= self.half_width
-        asked = (self.difference or 0.0, self.scope, self.confidence)
-        return prospect.power_at(chance or SURE, *asked) >= self.power
+        question = (self.difference or 0.0, self.scope, self.confidence)
+        return prospect.power_at(chance or SURE, *question) >= self.power
 
     def budget(self, forecast: Forecast | ForecastBySums, chance: float | None = None) -> float | None:
-        """Return the smallest budget in mean items that should reach the goal; None where no budget in the pool does.
+        """Find the smallest budget in mean items that should reach the goal; None if judging everything does not.
 
         ``chance`` is that of `is_met`.
         """
@@ -101,9 +103,9 @@ class Goal:
         return highest
 
     def budgets(self, forecast: Forecast) -> tuple[float, float] | tuple[None, None]:
-        """Compute between which budgets what reaches it should lie: that of everything where none reaches it.
+        """Compute the range of the budget that reaches the goal; ends that are out of reach become the full cost.
 
-        None where no label has been held against the model.
+        (None, None) if the model has not been checked against labels.
         """
         if forecast.is_guess:
             return None, None
@@ -112,7 +114,7 @@ class Goal:
         return forecast.cost if low is None else low, forecast.cost if high is None else high
 
     def reachable(self, forecast: Forecast) -> str:
-        """Return what judging everything reaches, in words."""
+        """Describe in words the precision after judging everything."""
         best = forecast.all_judged
         text = f"judging everything leaves ± {best.half_width(self.scope, self.confidence):.3g}"
         if self.difference is not None:
@@ -120,7 +122,7 @@ class Goal:
         return text
 
     def queries_needed(self, forecast: Forecast) -> float:
-        """Return how many queries like these, all of them judged, reach it for the population."""
+        """Find the number of queries like these, all of them judged, that reaches the goal for the population."""
         lowest, highest = 2.0, _MOST_QUERIES
         size, of_scope = forecast.values.size, forecast.all_judged.of_scope
         while highest > lowest * _CLOSE:

@@ -1,11 +1,11 @@
-"""Queries whose labels are known, predicted by a model that had seen none of them: how far its word may be taken.
+"""Calibration of a grade model on labelled queries that it was not trained on.
 
-Where a label fell in its predicted distribution, uniform between p(y < label) and p(y ≤ label), says what the model
-does not know: bunched numbers that it is too sure, numbers of a query that go together what its items share. Labels of
-another pool that err in the same way are made by handing these numbers on: every query of the pool takes those of a
-held-out query that is about as long, its items by their rank in expected grade, and the pool's own probabilities turn
-them into grades. So what a sample of the pool should show is tried out for any measure, rankings and design, none of
-which the held-out queries need to have.
+The position of a label in its predicted distribution, uniform between p(y < label) and p(y ≤ label), shows the model's
+errors: clustered positions mean overconfidence, correlated positions within a query mean an effect shared by its items.
+To simulate labels of another pool with the same errors, these positions are transferred: every query of the pool takes
+those of a held-out query of similar length, its items by rank in expected grade, and the pool's own probabilities
+convert them to grades. So a sample of the pool can be simulated for any measure, rankings and design, even if the
+held-out queries do not have these.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from activeeval.core.pool import Seed
 from activeeval.core.types import Floats, Ints
 
 _NEAR, _FEWEST_NEAR = 0.125, 5
-"""Of the held-out queries, by their length, those that a query's numbers may come from on either side, and the least
-number of them: of 157 queries on MQ2008 these are 19 to 39."""
+"""Window of held-out queries, sorted by length, from which a query's positions are drawn: its share on either side, and
+its smallest size; of 157 queries on MQ2008 these are 19 to 39."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HeldOut:
-    """Labelled items as a model predicted them out of fold.
+    """Labelled items with out-of-fold predictions of a model.
 
     Attributes
     ----------
     probs : ndarray, shape (n, n_grades)
-        p(y = k) of every item, from a model that saw no label of its query.
+        p(y = k) of every item, from a model trained without the labels of its query.
     grades : ndarray of int64, shape (n,)
     queries : ndarray of int64, shape (n,)
-        The query of every item, in any order.
+        Query of every item, in any order.
 
     Raises
     ------
     InputError
-        Where the three do not go together.
+        If the shapes do not match or a grade is out of range.
 
     Examples
     --------
@@ -62,56 +62,57 @@ class HeldOut:
 
     @property
     def n_queries(self) -> int:
-        """How many queries there are."""
+        """Number of queries."""
         return self._starts.size
 
     @cached_property
     def _by_rank(self) -> Ints:
-        """The items, query by query, in each the highest expected grade first."""
+        """Items sorted by query and, within a query, by expected grade, highest first."""
         return _by_rank(self.probs, np.unique(self.queries, return_inverse=True)[1])
 
     @cached_property
     def _starts(self) -> Ints:
-        """Where each query begins among these."""
+        """Start of each query in `_by_rank`."""
         return np.flatnonzero(np.diff(self.queries[self._by_rank], prepend=self.queries.min() - 1))
 
     @cached_property
     def _sizes(self) -> Ints:
+        """Number of items of each query."""
         return np.diff(np.append(self._starts, self.grades.size))
 
     def drawn_labels(self, beliefs: GradeProbs, rng: Seed) -> Ints:
-        """Return grades of a pool that its model errs about as it erred about the held-out ones, shape (n_items,)."""
+        """Simulate grades of a pool with model errors like those on the held-out queries, shape (n_items,)."""
         random = np.random.default_rng(rng)
         offsets, probs = beliefs.query_offsets, _marginals(beliefs)
         owners = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
         sizes, donors = np.diff(offsets), self._donors(np.diff(offsets), random)
         places = np.arange(owners.size) - offsets[owners]
         rows = (places + 0.5) * (self._sizes[donors] / np.maximum(sizes, 1))[owners]
-        taken = self._by_rank[self._starts[donors][owners] + rows.astype(np.int64)]
-        grades, below = self.grades[taken], np.cumsum(self.probs, axis=1)[taken]
-        chances = self.probs[taken, grades]
-        numbers = below[np.arange(taken.size), grades] - chances * random.random(taken.size)
-        items, labels = _by_rank(probs, owners), np.empty(taken.size, dtype=np.int64)
+        source_items = self._by_rank[self._starts[donors][owners] + rows.astype(np.int64)]
+        grades, below = self.grades[source_items], np.cumsum(self.probs, axis=1)[source_items]
+        chances = self.probs[source_items, grades]
+        numbers = below[np.arange(source_items.size), grades] - chances * random.random(source_items.size)
+        items, labels = _by_rank(probs, owners), np.empty(source_items.size, dtype=np.int64)
         labels[items] = (numbers[:, None] >= np.cumsum(probs, axis=1)[items, :-1]).sum(axis=1)
         return labels
 
     def _donors(self, sizes: Ints, random: np.random.Generator) -> Ints:
-        """Return a held-out query for each of some sizes, one of those that are nearest in size."""
+        """Draw a held-out query for each size, from those nearest in size."""
         last = self.n_queries - 1
         width = min(max(int(_NEAR * self.n_queries), _FEWEST_NEAR), last)
         by_size = np.argsort(self._sizes, kind="stable")
         nearest = np.searchsorted(self._sizes[by_size], sizes) + random.integers(-width, width + 1, size=sizes.size)
-        inside = np.abs(nearest)  # what is beyond an end is reflected there
+        inside = np.abs(nearest)  # positions beyond an end are reflected
         return np.asarray(by_size[np.where(inside > last, np.maximum(2 * last - inside, 0), inside)])
 
 
 def _by_rank(probs: Floats, owners: Ints) -> Ints:
-    """Return items query by query, in each the highest expected grade first."""
+    """Sort items by query and, within a query, by expected grade, highest first."""
     return np.lexsort((-(probs @ np.arange(probs.shape[1])), owners))
 
 
 def _marginals(beliefs: GradeProbs) -> Floats:
-    """Return p(y = k) of every item, shape (n_items, n_grades), over the nodes of its query."""
+    """Compute p(y = k) of every item, shape (n_items, n_grades), averaged over the nodes of its query."""
     owners = np.repeat(np.arange(beliefs.query_offsets.size - 1), np.diff(beliefs.query_offsets))
     probs = np.zeros(beliefs.nodes.shape[1:])
     for of_query, node in zip(beliefs.weights.T, beliefs.nodes, strict=True):

@@ -1,12 +1,12 @@
-"""The least budget of one sample that reaches a half-width of its own for each of several targets, as of segments.
+"""Smallest budget of one sample that reaches a separate half-width for each of several targets, such as segments.
 
 Half-widths become bounds on variances, v_g = h_g² / f_g, for which `activeeval.core.design.least_cost` finds the
-weights of the targets. f_g, the square of the half-width to expect over the variance under the grade model, holds all
-that a plan allows for beside: the t quantile, what a fit costs, by how much the model errs, how samples differ, and
-what least probabilities give away. It hardly depends on the weights: it is read off the design that they make, at the
-level that they are made for, and put in again, until all that costs something is reached. Whatever comes out, the
-budget is then the one at which that design reaches every half-width, and never more than that of the design for all
-queries alike.
+weights of the targets. f_g is the ratio of the squared expected half-width to the variance under the grade model. It
+contains all other effects: the t quantile, the degrees of freedom of a fit, the model's errors, the variation between
+samples, and the effect of minimum probabilities. It hardly depends on the weights: it is computed from the design
+with these weights, at the level they are made for, and substituted again, until all targets with a positive weight are
+reached. The budget is then the one at which that design reaches every half-width, and at most that of the design that
+ignores the goals.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from activeeval.core.planning.prospects import Prospect
 from activeeval.core.types import Floats
 
 _STEPS, _REHEARSALS = 8, 2
-"""Of putting f_g in again, as long as bounds move, and of rehearsing the design anew, by which f_g moves most."""
+"""Largest numbers of substitutions of f_g (stops when bounds settle), and of new rehearsals, which change f_g most."""
 _NEAR = 0.002
 _LEAST_BOUND = 1e-300
 _MOST = 10.0
-"""How much a bound may move in a step: where few queries are judged no half-width is to be expected at all."""
+"""Largest factor by which a bound changes in a step: with few judged queries the expected half-width is infinite."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BoundedPlan:
-    """What reaches a half-width for each of several targets.
+    """Plan that reaches a half-width for each of several targets.
 
     Attributes
     ----------
@@ -43,13 +43,13 @@ class BoundedPlan:
     budget : float
         In mean items.
     weights : ndarray, shape (n_targets,)
-        Of all targets of the planner; 0 where others imply the half-width, or none is asked for.
+        Weights of all targets of the planner; 0 if other targets imply the half-width, or it has no goal.
     forecasts : tuple of Forecast
-        For all targets.
+        One for each target.
     alike : float
-        The budget that a design which knows of no goals takes to reach them.
+        Budget with which a design that ignores the goals reaches them.
     residual : float
-        Of `activeeval.core.design.LeastCost`.
+        See `activeeval.core.design.LeastCost`.
     """
 
     method: str
@@ -60,7 +60,7 @@ class BoundedPlan:
     residual: float
 
     def prospect(self, which: int) -> Prospect:
-        """Return what to expect of a target."""
+        """Compute the prospect of a target, given by its index."""
         return self.forecasts[which].at(self.budget)
 
 
@@ -71,20 +71,20 @@ def least_budget(
     whole: Sequence[float],
     unreachable: Callable[[int, Forecast], Exception],
 ) -> BoundedPlan:
-    """Return the least budget that reaches a half-width for each of several targets, and by which weights.
+    """Find the smallest budget, and its weights, that reach a half-width for each of several targets.
 
     Parameters
     ----------
     planner : Planner
-        Of all targets, its weights put aside.
+        Planner of all targets; its weights are ignored.
     method : Method
-        By levels, with a grade model; its depths follow no labels.
+        A method by levels with a grade model, without adaptive depth.
     goals : mapping of int to Goal
-        Half-widths, by the number of the target.
+        Half-widths by index of the target.
     whole : sequence of float, shape (n_targets,)
-        Weights of a design that knows of no goals.
+        Weights of a design that ignores the goals.
     unreachable : callable
-        Makes the error of the number of a target and its forecast, where judging everything does not reach its goal.
+        Builds the error from the index of a target and its forecast, if judging everything does not reach its goal.
     """
     search = _BoundedSearch(planner=planner, method=method, goals=goals)
     known = search.rehearsed(np.array(whole))
@@ -95,7 +95,7 @@ def least_budget(
     best, bounds = search.plan(np.array(whole), known, enough), search.first_bounds(known, enough)
     for _ in range(_REHEARSALS):
         least, bounds = search.settled(bounds, known)
-        if not least.weights.any():  # nothing that is asked about is left to chance
+        if not least.weights.any():  # every item that the targets need is certain to be judged
             break
         known = search.rehearsed(least.weights)
         best = min(best, search.plan(least.weights, known, enough, least.residual), key=lambda plan: plan.budget)
@@ -104,18 +104,18 @@ def least_budget(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _BoundedSearch:
-    """What is planned for, and by which method."""
+    """The planner, method and goals of a search for the smallest budget."""
 
     planner: Planner
     method: Method
     goals: Mapping[int, Goal]
 
     def rehearsed(self, weights: Floats) -> tuple[Forecast, ...]:
-        """Return what to expect of the design that weights make, for each target, once it has been rehearsed."""
+        """Rehearse the design with given weights; one forecast for each target."""
         return self.planner.weighing(weights.tolist()).rehearsed(self.method)
 
     def settled(self, bounds: Floats, known: Sequence[Forecast]) -> tuple[LeastCost, Floats]:
-        """Return the weights that reach the goals if samples differ as ``known`` ones do, and the bounds for them."""
+        """Find weights that reach the goals, and their bounds, with the sampling variation of the forecasts `known`."""
         for _ in range(_STEPS):
             least = least_cost(self.planner.design_input(self.method), bounds)
             if not least.weights.any():
@@ -127,14 +127,14 @@ class _BoundedSearch:
         return least, bounds
 
     def budget(self, forecasts: Sequence[Forecast]) -> float:
-        """Return the budget at which all goals are reached."""
+        """Find the budget at which all goals are reached."""
         budgets = [goal.budget(forecasts[which]) for which, goal in self.goals.items()]
         return max(forecasts[0].cost if budget is None else budget for budget in budgets)
 
     def plan(
         self, weights: Floats, forecasts: tuple[Forecast, ...], alike: float, residual: float = 0.0
     ) -> BoundedPlan:
-        """Return the plan of weights."""
+        """Build the plan for given weights."""
         return BoundedPlan(
             method=self.method.name,
             budget=self.budget(forecasts),
@@ -145,7 +145,7 @@ class _BoundedSearch:
         )
 
     def first_bounds(self, forecasts: Sequence[Forecast], budget: float) -> Floats:
-        """Return bounds on variances by what a design that knows of no goals has to expect at a budget."""
+        """Compute bounds on variances from the forecasts, at a budget, of a design that ignores the goals."""
         bounds = np.full(len(forecasts), math.inf)
         for which, goal in self.goals.items():
             left = plan_of(forecasts[which]).at_budget(budget)
@@ -153,31 +153,31 @@ class _BoundedSearch:
         return bounds
 
     def moves(self, forecasts: Sequence[Forecast]) -> Floats:
-        """Return how many times its variance, at the level that weights are made for, would just reach each goal."""
+        """Compute the factor on each variance that just reaches its goal, at the level the weights are made for."""
         order = plan_of(forecasts[0]).order
-        at = max(order.expected_cost(1.0 / math.sqrt(order.pool.item_costs.mean())), forecasts[0].least)
+        budget = max(order.expected_cost(1.0 / math.sqrt(order.pool.item_costs.mean())), forecasts[0].least)
         moves = np.ones(len(forecasts))
         for which, goal in self.goals.items():
-            moves[which] = move(goal, forecasts[which].at(at))
+            moves[which] = move(goal, forecasts[which].at(budget))
         return moves
 
 
 def forecasts_like(
     planner: Planner, method: Method, weights: Floats, known: Sequence[Forecast]
 ) -> tuple[Forecast, ...]:
-    """Return what to expect of the design that weights make, where its samples differ as the known ones do."""
-    made = zip(planner.weighing(weights.tolist()).forecasts(method), known, strict=True)
-    return tuple(replace(each, scale=like.scale, rehearsal=like.rehearsal) for each, like in made)
+    """Forecast the design with given weights, with the scale and rehearsal of the forecasts `known`."""
+    pairs = zip(planner.weighing(weights.tolist()).forecasts(method), known, strict=True)
+    return tuple(replace(forecast, scale=like.scale, rehearsal=like.rehearsal) for forecast, like in pairs)
 
 
 def plan_of(forecast: Forecast) -> RatePlan:
-    """Return the plan of a method by levels."""
-    assert isinstance(forecast.way, LevelSpending)
-    return forecast.way.plan
+    """Get the rate plan of a forecast for a method by levels."""
+    assert isinstance(forecast.spending, LevelSpending)
+    return forecast.spending.plan
 
 
 def move(goal: Goal, prospect: Prospect) -> float:
-    """Return how many times its variance for the pool would just reach a goal, but for what that changes beside."""
+    """Compute the factor on the pool variance that just reaches a goal, other things equal, between 1/10 and 10."""
     half = prospect.half_width_alone(goal.scope, goal.confidence)
     of_scope = prospect.variance(goal.scope) - prospect.of_pool
     if half == 0 or prospect.of_pool == 0:

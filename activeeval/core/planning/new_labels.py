@@ -1,15 +1,15 @@
-"""The least new labels with which a sample that goes on from earlier ones reaches half-widths, of segments say.
+"""Smallest number of new labels with which a sample that extends earlier ones reaches given half-widths.
 
-As in `activeeval.core.planning.least_budget` half-widths become bounds on variances, v_g = h_g² / f_g, for which
-`activeeval.core.design.least_cost` finds the weights of the targets, now above what is in hand. The design that these
-make has least rates of its own, so that all it may be read for can come; the threshold is then the one at which this
-design reaches every half-width, and bounds of those that it more than reaches are widened. What is in hand counts with
-its probability M. By how much the model errs and how samples differ is what rehearsals show of samples that begin with
-nothing and cost what is in hand in the end.
+As in `activeeval.core.planning.least_budget`, half-widths become bounds on variances, v_g = h_g² / f_g, for which
+`activeeval.core.design.least_cost` finds the weights of the targets, here beyond the labels in hand. The resulting
+design has minimum rates, so that every item it may be read for can be drawn. The threshold is the one at which this
+design reaches every half-width; bounds that are more than reached are widened. Labels in hand count with their
+probability M. Model errors and variation between samples come from rehearsals of samples that start without labels and
+cost as much as labels in hand and new labels together.
 
-Questions that have no half-width, as what a night is more than another, keep a share of what rates are made of. The
-pooled variance of the goals, Σ w_g V_g, and that of each of these questions are scaled so that a design of its own
-would leave 1 of it at the same cost, and added up by their shares.
+Questions without a half-width, for example the difference between two dates, keep a share of the rates. The pooled
+variance of the goals, Σ w_g V_g, and that of each of these questions are scaled so that a design for it alone would
+leave a variance of 1 at the same cost, and added up by their shares.
 """
 
 from __future__ import annotations
@@ -35,30 +35,30 @@ from activeeval.core.planning.prospects import Prospect
 from activeeval.core.types import Floats
 
 SHARE = 0.1
-"""Of what rates are made of, for all questions together that have no half-width. Of 0, .1, .25 and .5 (docs/nights.py,
-± 2 and ± 2.5 in two segments, three seeds, new items with .01 at least) three nights took 17, 19, 21 and 23 new labels,
-and what each was more than the one before came to ± .44, .36, .35 and .34."""
+"""Share of the rates for all questions without a half-width together. With 0, .1, .25 and .5 (docs/nights.py, ± 2 and
+± 2.5 in two segments, three seeds, minimum rate .01 for new items), three runs took 17, 19, 21 and 23 new labels, and
+the half-widths of the differences to the run before were ± .44, .36, .35 and .34."""
 _STEPS, _NEAR, _ROUNDS, _ALIKE = 8, 0.002, 4, 0.05
-"""Of moving bounds, first until `least_cost` reaches the half-widths, then until the design reaches all alike."""
+"""Steps and tolerance for moving bounds until `least_cost` reaches the half-widths; then until the design does."""
 _BELOW, _STRIDE, _CLOSE = 7.0, 0.25, 1e-4
-"""In logarithms of a threshold: how far below the first place that is sure it is looked for, by which steps, and how
-well it is told."""
+"""In logarithms of a threshold: start of the search below the threshold at which the first place is certain, step, and
+tolerance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LeastLabels:
-    """What reaches half-widths, with what is in hand.
+    """New labels that, together with the labels in hand, reach the half-widths.
 
     Attributes
     ----------
     weights : tuple of float
-        Of all targets of the planner.
+        Weights of all targets of the planner.
     enough : float
-        The threshold of the design that they make; 0 where what is in hand is enough.
+        Threshold of the resulting design; 0 if the labels in hand suffice.
     cost : float
-        Of new labels on average at that threshold, in mean items.
+        Expected cost of new labels at that threshold, in mean items.
     prospects : tuple of Prospect
-        Of all targets, at the threshold that the budget pays for.
+        One for each target, at the threshold that the budget pays for.
     """
 
     weights: tuple[float, ...]
@@ -75,20 +75,22 @@ def least_labels(
     budget: float,
     beside: Sequence[int],
 ) -> LeastLabels:
-    """Return the least new labels that reach a half-width for each of several targets, and by which weights.
+    """Find the smallest number of new labels, and the weights, that reach a half-width for each of several targets.
 
     Parameters
     ----------
     planner : Planner
-        Of all targets, its weights put aside.
+        Planner of all targets; its weights are ignored.
     method : Method
-        By levels, with a grade model, on items or to depths that follow no labels; nothing costs to turn to a query.
+        A method by levels with a grade model, for items or without adaptive depth, and without overhead per query.
     goals : mapping of int to Goal
-        Half-widths, by the number of the target.
+        Half-widths by index of the target.
+    in_hand : EarlierLabels
+        Labels of the earlier samples.
     budget : float
-        What new labels may cost on average.
+        Largest expected cost of new labels, in mean items.
     beside : sequence of int
-        The numbers of targets that keep a share.
+        Indices of targets without a half-width that keep a share of the rates.
     """
     search = _LabelSearch(planner=planner, method=method, goals=goals, in_hand=in_hand, budget=budget, beside=beside)
     bounds, best = search.first_bounds(), None
@@ -104,25 +106,25 @@ def least_labels(
 
 
 def shared(design_input: DesignInput, weights: Floats, beside: Sequence[int]) -> Floats:
-    """Return weights with a share for targets beside; where there are no weights all lose alike."""
+    """Add a share for the targets `beside` to the weights; if all are 0, use those of equal relative loss."""
     p = design_input.places.pool.query_probs
-    alone = design_input.planned(p) ** 2
+    separate = design_input.planned(p) ** 2
     if not weights.any():
-        return np.array(equal_loss_weights(np.sqrt(alone)))
-    counted = [which for which in beside if alone[which] > 0]
+        return np.array(equal_loss_weights(np.sqrt(separate)))
+    counted = [which for which in beside if separate[which] > 0]
     if not counted:
         return weights
     joint = joint_variances(design_input.target_variances, weights.tolist(), design_input.places)
     ratios = design_input.stage.pooled(design_input.places, joint)
     together = math.fsum(weighed(design_input.places, ratios, p)[0].tolist()) ** 2
     out = weights.copy()
-    out[counted] += SHARE / (1 - SHARE) * together / (len(counted) * alone[counted])
+    out[counted] += SHARE / (1 - SHARE) * together / (len(counted) * separate[counted])
     return out
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _LabelSearch:
-    """What is planned for, by which method, with what in hand."""
+    """The planner, method, goals and labels in hand of a search for the fewest new labels."""
 
     planner: Planner
     method: Method
@@ -132,23 +134,23 @@ class _LabelSearch:
     beside: Sequence[int]
 
     def places(self, forecasts: Sequence[Forecast]) -> EarlierPlaces:
-        """Return the places of the order of a design, with what is in hand of them."""
+        """Get the places in the order of a design, with their labels in hand."""
         return EarlierPlaces.of(plan_of(forecasts[0]).order, self.in_hand, self.budget)
 
     @cached_property
     def known(self) -> tuple[Forecast, ...]:
-        """What is known of how much the values of all targets vary, whatever the weights."""
+        """Forecasts that give the variation of all targets' values; independent of the weights."""
         plain = self.planner.forecasts(self.method)
         return self.planner.rehearsed(self.method) if plain[0].cost else plain
 
     def least(self, bounds: Floats) -> LeastCost:
-        """Return the least new labels for bounds on variances, were there no least rates and nothing beside."""
+        """Find the least-cost weights for bounds on variances, without minimum rates and without targets `beside`."""
         forecasts = self.known
         floors = self.places(forecasts).floors[plan_of(forecasts[0]).places]
         return least_cost(self.planner.design_input(self.method), bounds, floors)
 
     def first_bounds(self) -> Floats:
-        """Return bounds on variances that make the probabilities of `least` reach the half-widths."""
+        """Find bounds on variances for which the probabilities of `least` reach the half-widths."""
         bounds = np.full(len(self.known), math.inf)
         for which, goal in self.goals.items():
             normal = float(t_quantile(goal.confidence, math.inf))
@@ -165,29 +167,29 @@ class _LabelSearch:
         return bounds
 
     def labels(self, weights: Floats) -> tuple[LeastLabels, dict[int, float]]:
-        """Return what the design of weights takes, and how far its variances are from what reaches each half-width."""
+        """Evaluate the design with given weights: new labels, and the factors on variances that reach the goals."""
         weights = shared(self.planner.design_input(self.method), weights, self.beside)
         forecasts = forecasts_like(self.planner, self.method, weights, self.known)
         places = self.places(forecasts)
         enough = self.enough(forecasts, places)
-        reached, drawn = (places.readable(at) for at in (enough, min(enough, places.threshold(self.budget))))
+        reached, affordable = (places.readable(at) for at in (enough, min(enough, places.threshold(self.budget))))
         labels = LeastLabels(
             weights=tuple(weights.tolist()),
             enough=enough,
             cost=places.cost(enough),
-            prospects=tuple(self.prospect(forecast, drawn) for forecast in forecasts),
+            prospects=tuple(self.prospect(forecast, affordable) for forecast in forecasts),
         )
         moves = {which: move(goal, self.prospect(forecasts[which], reached)) for which, goal in self.goals.items()}
         return labels, moves
 
     def enough(self, forecasts: Sequence[Forecast], places: EarlierPlaces) -> float:
-        """Return the least threshold at which all half-widths are reached; 0 where they are already."""
+        """Find the smallest threshold at which all half-widths are reached; 0 if they are already."""
         if self.reaches(forecasts, places.readable(0.0)):
             return 0.0
         rates = places.order.place_rates[places.order.place_rates > 0]
         low, most = -math.log(float(rates.max())) - _BELOW, -math.log(float(rates.min()))
         high = low
-        # with few queries left to chance intervals widen again before all is judged
+        # near the full sample few queries remain random and intervals widen again
         while high < most and not self.reaches(forecasts, places.readable(math.exp(high))):
             low, high = high, high + _STRIDE
         while high - low > _CLOSE:
@@ -197,11 +199,11 @@ class _LabelSearch:
         return math.exp(high)
 
     def reaches(self, forecasts: Sequence[Forecast], readable: Floats) -> bool:
-        """Return whether probabilities of places (n_places,) reach all half-widths."""
+        """Check whether reading probabilities of places (n_places,) reach all half-widths."""
         return all(goal.is_met(self.prospect(forecasts[which], readable)) for which, goal in self.goals.items())
 
     def prospect(self, forecast: Forecast, readable: Floats) -> Prospect:
-        """Return what to expect of probabilities with which places can be read, shape (n_places,)."""
+        """Compute the prospect for given reading probabilities of places, shape (n_places,)."""
         plan = plan_of(forecast)
         chances = np.ones(plan.offsets.size - 1)
         if plan.order.is_nested:
@@ -210,20 +212,20 @@ class _LabelSearch:
         return self.prospect_of(forecast, readable[plan.places], chances)
 
     def prospect_of(self, forecast: Forecast, judged: Floats, chances: Floats) -> Prospect:
-        """Return what to expect of probabilities of wanted places and of queries."""
-        assert isinstance(forecast.way, LevelSpending)
-        plan = forecast.way.plan
-        in_the_end = float(plan.order.costs[plan.places] @ judged)
-        return forecast.prospect(in_the_end, forecast.way.of_chances(chances, judged))
+        """Compute the prospect from probabilities of wanted places and of queries."""
+        assert isinstance(forecast.spending, LevelSpending)
+        plan = forecast.spending.plan
+        total_cost = float(plan.order.costs[plan.places] @ judged)
+        return forecast.prospect(total_cost, forecast.spending.of_chances(chances, judged))
 
 
 def _are_settled(moves: Mapping[int, float], least: LeastCost, near: float) -> bool:
-    """Return whether bounds would hardly move; one that others imply may be as wide as it likes."""
+    """Check whether bounds have settled; a bound implied by others can be wider than reached."""
     return all(moved > 1 - near and (least.weights[which] == 0 or moved < 1 + near) for which, moved in moves.items())
 
 
 def _moved(bounds: Floats, moves: Mapping[int, float], least: LeastCost) -> Floats:
-    """Return bounds that are so many times the variances that were reached."""
+    """Set new bounds to the reached variances times their factors."""
     moved = bounds.copy()
     for which, factor in moves.items():
         reached = least.variances[which]

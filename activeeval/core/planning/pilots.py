@@ -1,4 +1,4 @@
-"""What a judged pilot teaches: how many times as much values vary as the grade model expects."""
+"""Calibration by a judged pilot: the ratio of observed variances to those expected by the grade model."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ from activeeval.core.planning.values import Values
 
 _FEWEST = 1.0
 PRIOR = 10.0
-"""Degrees of freedom that the word of a model counts as whose factor is taken for known. After pilots of 50 queries
-(MQ2008, MQ2007, four measures, one ranking and two) the median error of half-widths was at most .21, .13, .13, .15, .17
-with 0, 5, 10, 20, 40."""
+"""Degrees of freedom that the model's prediction counts as if its ratio is taken as known. After pilots of 50 queries
+(MQ2008, MQ2007, four measures, one and two rankings) the median error of half-widths was at most .21, .13, .13, .15,
+.17 with 0, 5, 10, 20, 40."""
 _ELSEWHERE = 0.2
-"""Standard deviation of the logarithm of a variance's factor at another budget than the pilot's. Of samples of joint
-questions .81, .83, .85 and .86 were within the ranges after pilots with 0, .2, .3 and .4 (MQ2008, MQ2007-agg, OHSUMED,
-generated pool), .78, .80, .82 and .83 on pools that nothing was fitted to."""
+"""Standard deviation of the log ratio of a variance between the pilot's budget and another. Of samples of joint
+questions, .81, .83, .85 and .86 were within the ranges after pilots with 0, .2, .3 and .4 (MQ2008, MQ2007-agg, OHSUMED,
+generated pool), and .78, .80, .82 and .83 on pools that were not used for tuning."""
 _TAILS = 4.0
-"""Degrees of freedom of what is thought of the factor before a pilot: that of a model which fails is far from the usual
-one, and the pilot is to be believed then. Within the ranges were .84, .83, .82 and .82 with 2, 4, 8 and any number."""
+"""Degrees of freedom of the prior of the ratio: a failing model's ratio is far from the usual one, and the pilot must
+dominate then. The shares within the ranges were .84, .83, .82 and .82 with 2, 4, 8 and infinitely many."""
 _FARTHEST, _N_LOGS = 5.0, 801
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratio:
-    """How many times what a model expects a variance was observed to be, with degrees of freedom of the observation."""
+    """Ratio of an observed variance to the one expected by a model, with the degrees of freedom of the observation."""
 
     value: float
     degrees_of_freedom: float
 
     @property
     def tells(self) -> bool:
-        """Whether it rests on enough degrees of freedom to teach anything."""
+        """True if there are enough degrees of freedom to learn from the ratio."""
         return self.degrees_of_freedom >= _FEWEST
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The 95 % interval by the χ² distribution."""
+        """The 95 % confidence interval by the χ² distribution; (0, inf) with too few degrees of freedom."""
         from scipy.special import chdtri
 
         n = self.degrees_of_freedom
@@ -55,15 +55,15 @@ class Ratio:
 
     @property
     def may_be_chance(self) -> bool:
-        """Whether chance alone may have made it differ from 1."""
+        """True if the 95 % interval contains 1."""
         low, high = self.bounds
         return low <= 1 <= high
 
     def taught(self, scale: Scale) -> Scale:
-        """Return what is thought of the factor once this has been observed; of a known one as by `PRIOR`.
+        """Update the scale by this observation; a known scale (spread 0) gets the prior weight `PRIOR`.
 
-        The mean and the standard deviation of log c, which is thought of as a t of `_TAILS` degrees of freedom before
-        and observed with n V̂ / (c V) of the χ² of n.
+        Computes the posterior mean and standard deviation of log c. The prior is a t with `_TAILS` degrees of freedom;
+        the likelihood is that of n V̂ / (c V) under the χ² with n degrees of freedom.
         """
         if not self.tells:
             return scale
@@ -81,19 +81,20 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PilotRatios:
-    """What pilots have shown of a target: ratios of the variance of residuals, and of S², to what the model expects."""
+    """Ratios observed in pilots for a target: variance of residuals, and S², each to the value the model expects."""
 
     of_residuals: Ratio
     of_values: Ratio
 
     @classmethod
     def together(cls, lessons: Sequence[PilotRatios]) -> PilotRatios:
-        """Return what several pilots teach together, weighed by degrees of freedom."""
+        """Average the ratios of several pilots, weighted by degrees of freedom."""
         residuals, values = [lesson.of_residuals for lesson in lessons], [lesson.of_values for lesson in lessons]
         return cls(of_residuals=_together(residuals), of_values=_together(values))
 
 
 def _together(ratios: Sequence[Ratio]) -> Ratio:
+    """Average ratios, weighted by their degrees of freedom; 1 with no degrees of freedom if all are 0."""
     weights = [ratio.degrees_of_freedom for ratio in ratios]
     if sum(weights) == 0:
         return Ratio(value=1.0, degrees_of_freedom=0.0)
@@ -103,17 +104,17 @@ def _together(ratios: Sequence[Ratio]) -> Ratio:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Pilot:
-    """A pilot's design, read for a target with the planner's model in place of its own.
+    """A pilot's design, read for a target with the planner's grade model in place of its own.
 
-    The weights of the sample stay those it was drawn with, so that what it shows is as unbiased as before.
+    The weights of the sample stay those of the original design, so that the observed ratio stays unbiased.
 
     Attributes
     ----------
     design : Design
-        On the same pool, by levels.
+        A design by levels on the same pool.
     reading : Reading
     plan : RatePlan
-        What the planner's model expects of its probabilities.
+        The variance that the planner's model expects for its probabilities.
     values : Values
     """
 
@@ -124,16 +125,16 @@ class Pilot:
 
     @classmethod
     def of(cls, design: Design, target: Target, beliefs: GradeProbs) -> Pilot:
-        """Return a design as a pilot.
+        """Prepare a design for use as a pilot.
 
         Raises
         ------
         InputError
-            Where it draws with replacement, or does not reach the target.
+            If it draws with replacement, or does not cover the target.
         """
         if not design.scheme.is_planned:
-            what = f"a pilot of method {design.name!r}, draws with replacement,"
-            raise InputError(f"{what} teaches no plan: expected levels")
+            pilot = f"a pilot of method {design.name!r} draws with replacement"
+            raise InputError(f"{pilot} and cannot calibrate a plan: expected a method by levels")
         order, stage, predicting = design.order, design.stage, design.stage.model(beliefs)
         reading = stage.reading(target, order, predicting, design.known)
         places = OrderPlaces.of_order(order)
@@ -148,34 +149,34 @@ class Pilot:
         )
 
     def lesson(self, selection: Selection, labels: LabelsLike) -> PilotRatios:
-        """Return what a judged selection teaches.
+        """Compute the variance ratios from a judged selection.
 
         Parameters
         ----------
         selection : Selection
-            What has been judged of it.
+            The judged part of the pilot.
         labels : ndarray of int64, shape (n_items,), or SoftLabels
 
         Raises
         ------
         InputError
-            Where it shows no spread, or the model leaves nothing open.
+            If the sample has no random variation, or the model expects none.
         """
         name = self.reading.target.name
         sample = evidence_of(self.design, self.reading, self.reading.judge(labels), selection)
         evaluated = evaluate(sample)
         if sample.is_census or not 0 < evaluated.observed < math.inf:
-            raise InputError(f"the pilot says nothing of how {name} varies: nothing in it was left to chance")
+            raise InputError(f"the pilot does not show how {name} varies: its sample has no random variation")
         expected = self.plan.at_level(selection.level)
         if not (expected > 0 and self.values.spread > 0):
-            raise InputError(f"the grade model leaves nothing open of {name}: there is nothing to rescale")
+            raise InputError(f"the grade model expects no variance of {name}: there is nothing to rescale")
         return PilotRatios(
             of_residuals=Ratio(value=evaluated.observed / expected, degrees_of_freedom=evaluated.degrees_of_freedom),
             of_values=self._of_values(value_variance(sample, evaluated, self.reading, selection)),
         )
 
     def _of_values(self, variance: ValueVariance) -> Ratio:
-        """Return Ŝ² over S²; of a noisy one, whose variance is that of a χ² with few degrees of freedom, those."""
+        """Compute Ŝ² / S²; the degrees of freedom are those of the χ² with the same mean and variance as Ŝ²."""
         noise = float(variance.noise.sum())
         if variance.value <= 0 or noise <= 0:
             return Ratio(value=1.0, degrees_of_freedom=0.0)

@@ -1,4 +1,4 @@
-"""A planner: forecasts of several methods for the questions of one sample, each of their parts computed once."""
+"""Planner: forecasts of several methods for the questions of one sample, with each common part computed once."""
 
 from __future__ import annotations
 
@@ -37,29 +37,28 @@ from activeeval.core.types import Ints
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Planner:
-    """Targets, and what is believed of their grades.
+    """Planner for the targets of one sample, given a grade model.
 
     Attributes
     ----------
     targets : sequence of Target
-        Questions that one sample is to answer; draws with replacement answer each by a sample of its own.
+        Questions that one sample is to answer; draws with replacement use a separate sample for each.
     believed : callable
-        ``believed(method)`` returns what `Method.design` takes of the grade model.
+        ``believed(method)`` returns the grade-model arguments of `Method.design`.
     max_grade : int
     known : ndarray of int64, shape (n_items,), optional
-        Grades that are known already, −1 where none is; draws with replacement take no notice of them.
+        Known grades, −1 if unknown; draws with replacement ignore them.
     defensive_share : float, optional
     weights : sequence of float or "minimax", optional
-        How a sample balances several targets, as of `Method.design`.
+        Weights of several targets, as in `Method.design`.
     scale : Scale
-        How many times what the model expects variances should turn out to be, and how uncertain that is, where neither
-        ``held_out`` nor ``is_uniform`` says more.
+        Ratio of actual to expected variances and its uncertainty, unless ``held_out`` or ``is_uniform`` is given.
     held_out : HeldOut, optional
-        What the model said of labelled queries that it had not learned from: a rehearsal learns the scale of each
+        Predictions for labelled queries that the model was not trained on: rehearsals estimate the scale of each
         target from them, in place of ``scale``.
     is_uniform : bool
-        Whether grades are believed to be equally likely because nothing is known of them: rehearsals then take high
-        grades for rare, and learn the scale of each target from that.
+        True if grades are equally likely because no model is available: rehearsals then assume that high grades are
+        rare, and estimate the scale of each target from that.
 
     Examples
     --------
@@ -85,7 +84,7 @@ class Planner:
     _pilots: dict[tuple[int, int], Pilot] = field(default_factory=dict, init=False, repr=False)
 
     def forecasts(self, method: Method) -> tuple[Forecast, ...]:
-        """Return what to expect of a method for each target."""
+        """Forecast a method for each target, without rehearsal."""
         forecasts, values_of_targets = [], iter(self.values)
         for group in method.scheme.questions(self.targets):
             design_input = self._design_input(method, group)
@@ -93,12 +92,12 @@ class Planner:
             order, scheme = method.ordered(design_input, self.weights, self.defensive_share)
             for which, values in zip(range(len(group)), values_of_targets, strict=False):
                 if design is None:
-                    way = _way(scheme, method, design_input, order, which, values)
+                    spending = _spending(scheme, method, design_input, order, which, values)
                 else:
-                    way = _following(design, which, method)
+                    spending = _adaptive_spending(design, which, method)
                 cost, least = scheme.cost(order), scheme.least(order)
                 common: dict[str, Any] = {"cost": cost, "least": least, **self._trust(group[which])}
-                forecasts.append(Forecast(method=method.name, way=way, values=values, **common))
+                forecasts.append(Forecast(method=method.name, spending=spending, values=values, **common))
         return tuple(forecasts)
 
     def least(self, method: Method) -> float:
@@ -110,7 +109,7 @@ class Planner:
         return least
 
     def weighing(self, weights: Sequence[float]) -> Planner:
-        """Return a planner whose sample balances the targets by other weights; what is believed is worked out once."""
+        """Copy the planner with other weights of the targets; results that do not depend on weights are shared."""
         other = replace(self, weights=weights)
         for name in {"beliefs", "values"} & self.__dict__.keys():
             other.__dict__[name] = self.__dict__[name]
@@ -118,11 +117,11 @@ class Planner:
         return other
 
     def design_input(self, method: Method) -> DesignInput:
-        """Return what a method by levels makes of the pool, whatever the weights of the targets."""
+        """Compute the inputs of a design by levels, which do not depend on the weights of the targets."""
         return self._design_input(method, self.targets)
 
     def rehearsed(self, method: Method) -> tuple[Forecast, ...]:
-        """Return the forecasts of a method after its samples have been rehearsed; of very large pools before."""
+        """Forecast a method for each target, calibrated by rehearsals; very large pools are not rehearsed."""
         forecasts, targets = self.forecasts(method), self.targets
         if targets[0].pool.n_items * len(targets) > MOST_ITEMS:
             return forecasts
@@ -131,41 +130,42 @@ class Planner:
         )
 
     def drawn(self, design: Design) -> tuple[Prospect, ...]:
-        """Plan for a design of the targets, at its budget: the same that `rehearsed` says of its method there."""
+        """Forecast a design of the targets at its budget; equals the forecast of `rehearsed` for its method there."""
         budget = design.cost if design.budget is None else design.blocks[-1]
         method, cost, least = METHODS[design.name], design.scheme.cost(design.order), design.scheme.least(design.order)
         is_tried = design.pool.n_items * len(self.targets) <= MOST_ITEMS
         prospects = []
         for which, (reading, values) in enumerate(zip(design.readings, self.values, strict=True)):
-            way = _drawn_way(design.scheme, method, design.order, reading, values)
-            way = way if design.history is None else _following(design, which, method)
+            spending = _drawn_spending(design.scheme, method, design.order, reading, values)
+            spending = spending if design.history is None else _adaptive_spending(design, which, method)
             common: dict[str, Any] = {"cost": cost, "least": least, **self._trust(reading.target)}
-            forecast = Forecast(method=method.name, way=way, values=values, **common)
+            forecast = Forecast(method=method.name, spending=spending, values=values, **common)
             if is_tried:
                 forecast = self._rehearsed(forecast, design, reading.target)
             prospects.append(forecast.at(budget))
         return tuple(prospects)
 
     def _trust(self, target: Target) -> dict[str, Any]:
-        """Say how far the model's word may be taken, and how wide an interval of a target can be."""
+        """Get the arguments of a forecast for the model's calibration and the upper bound of half-widths."""
         low, high = target.limits(self.max_grade)
         return {"scale": self._scale, "is_untried": self.is_uniform, "widest": (high - low) / 2}
 
     @property
     def _scale(self) -> Scale:
-        """What to think of the factor where nothing is tried out."""
+        """Scale of variances if there is no rehearsal."""
         if self.held_out is not None:
             return usual_scale(self.held_out.n_queries)
         return UNREHEARSED if self.is_uniform else self.scale
 
     def _rehearsed(self, forecast: Forecast, design: Design, target: Target) -> Forecast:
-        forecast = replace(forecast, way=_of_design(forecast.way, design, target))
-        rehearsal = rehearse(design, self._labels, lambda budget: forecast.way.expect(budget)[0], target=target)
+        """Rehearse a design and add the results to its forecast: sampling variation, and the scale."""
+        forecast = replace(forecast, spending=_with_design_variance(forecast.spending, design, target))
+        rehearsal = rehearse(design, self._labels, lambda budget: forecast.spending.expect(budget)[0], target=target)
         scale = self._scale_shown(rehearsal.ratio) if rehearsal.noises else self._scale
         return replace(forecast, rehearsal=rehearsal, scale=scale)
 
     def _labels(self, rng: Seed) -> Ints:
-        """Return labels as those of the pool may turn out, shape (n_items,)."""
+        """Simulate labels of the pool, shape (n_items,)."""
         random = np.random.default_rng(rng)
         if self.held_out is None:
             labels = drawn_labels(self._expected, random)
@@ -174,47 +174,50 @@ class Planner:
         return spread_above(labels, self._n_taught, self.max_grade + 1, random)
 
     def _scale_shown(self, ratio: float) -> Scale:
-        """Return what to think of the factor once a rehearsal has shown one."""
+        """Compute the scale from the ratio of variances observed in a rehearsal."""
         if self.is_uniform or self._n_taught <= self.max_grade:
             return rehearsed_scale(ratio)
         return self.scale if self.held_out is None else learned_scale(ratio, self.held_out.n_queries)
 
     @cached_property
     def _expected(self) -> GradeProbs:
+        """Grade probabilities for simulation; those of a uniform model are skewed to low grades."""
         return skewed(self.beliefs) if self.is_uniform else self.beliefs
 
     @cached_property
     def _n_taught(self) -> int:
+        """Number of grades that the model can predict."""
         return n_taught(self.beliefs)
 
     def designs(self, method: Method) -> tuple[Design, ...]:
-        """Return the design for each target: one for all by levels, each its own of draws with replacement."""
+        """Build the design for each target: one common design by levels, or one each for draws with replacement."""
         designs: list[Design] = []
         for group in method.scheme.questions(self.targets):
             designs += [self._designed(method, group)] * len(group)
         return tuple(designs)
 
     def _designed(self, method: Method, targets: Sequence[Target]) -> Design:
+        """Build the design of a method for some targets, or reuse the last one."""
         key = (method.name, method.looks, *map(id, targets))
         if key not in self._designs:
             design_input = self._design_input(method, targets)
             order, scheme = method.ordered(design_input, self.weights, self.defensive_share)
             restaged = replace(design_input, stage=method.stage)
             design = method.design_of(restaged, order, scheme, self.max_grade)
-            # those of a large pool take gigabytes; a method's is made once for its forecast and its rehearsal
+            # only the last design is cached (for a forecast and its rehearsal): one of a large pool takes gigabytes
             self._designs.clear()
             self._designs[key] = method.looked(design, restaged.target_weights(self.weights))
         return self._designs[key]
 
     @cached_property
     def beliefs(self) -> GradeProbs:
-        """The grade model with its query factor and what is known."""
+        """Grade probabilities with the query factor and the known grades."""
         return self._beliefs_given(self.known)
 
     def lesson(self, design: Design, selection: Selection, labels: LabelsLike, which: int = 0) -> PilotRatios:
-        """Return what a pilot's judged selection teaches of a target; see `activeeval.core.planning.pilots.Pilot`.
+        """Compute the variance ratios of a target from a pilot's judged selection; see `core.planning.pilots.Pilot`.
 
-        The grade model is asked without the labels of the pilot, also where they are known by now.
+        The grade model does not use the labels of the pilot, even if they are known by now.
         """
         key = (id(design.order), which)
         if key not in self._pilots:
@@ -222,39 +225,40 @@ class Planner:
         return self._pilots[key].lesson(selection, labels)
 
     def _beliefs_given(self, known: Ints | None) -> GradeProbs:
+        """Get the grade probabilities with a query factor, conditioned on known grades."""
         return GradeProbs.of(self.targets[0].pool, **self.believed(METHODS["whole"]), known=known)
 
     @cached_property
     def values(self) -> tuple[Values, ...]:
-        """What the grade model expects of the values of each target."""
+        """Moments of the query values of each target under the grade model."""
         return tuple(Values.of(target, self.beliefs) for target in self.targets)
 
     def _design_input(self, method: Method, targets: Sequence[Target]) -> DesignInput:
-        """Return the part of a method, the same for all that judge the same of a query and believe the same."""
-        looks = method.is_optimal or method.stage.needs_model
-        believes = (looks, method.ignores_model, method.ignores_factor)
-        key = (method.stage.name, method.looks, method.scheme, *believes, *map(id, targets))
+        """Compute the design inputs of a method; cached for methods with the same stage and the same model."""
+        uses_model = method.is_optimal or method.stage.needs_model
+        model_key = (uses_model, method.ignores_model, method.ignores_factor)
+        key = (method.stage.name, method.looks, method.scheme, *model_key, *map(id, targets))
         if key not in self._design_inputs:
             known = self.known if method.scheme.takes_known else None
             model = dict(self.believed(method))
-            if looks and not method.ignores_model and not method.ignores_factor:
+            if uses_model and not method.ignores_model and not method.ignores_factor:
                 model = {"grade_probs": self.beliefs}
-            # those of a large pool take gigabytes; methods that share one stand side by side
+            # only the last input is cached (methods that share it are adjacent): one of a large pool takes gigabytes
             self._design_inputs.clear()
             self._design_inputs[key] = method.design_input(targets, **model, max_grade=self.max_grade, judged=known)
         return self._design_inputs[key]
 
 
-def _of_design(way: SpendingRule, design: Design, target: Target) -> SpendingRule:
-    """Take the variance by level that a design plans itself, as it has it at hand: a drawn sample says the same."""
-    if not isinstance(way, LevelSpending) or not way.is_predicted:
-        return way
-    (reading,) = (each for each in design.readings if each.target is target)
-    return replace(way, curve=reading.plan)
+def _with_design_variance(spending: SpendingRule, design: Design, target: Target) -> SpendingRule:
+    """Replace the variance of a method by levels by the one that the design itself computed for a target."""
+    if not isinstance(spending, LevelSpending) or not spending.is_predicted:
+        return spending
+    (reading,) = (candidate for candidate in design.readings if candidate.target is target)
+    return replace(spending, curve=reading.plan)
 
 
-def _following(design: Design, which: int, method: Method) -> SpendingRule:
-    """Return how a design whose depths follow labels spends a budget on one of its targets."""
+def _adaptive_spending(design: Design, which: int, method: Method) -> SpendingRule:
+    """Describe the spending of a design with adaptive depth on one of its targets."""
     history = design.history
     assert history is not None
     shared: dict[str, Any] = {
@@ -266,10 +270,10 @@ def _following(design: Design, which: int, method: Method) -> SpendingRule:
 
 
 @singledispatch
-def _way(
+def _spending(
     scheme: Scheme, method: Method, design_input: DesignInput, order: Order, which: int, values: Values
 ) -> SpendingRule:
-    """Return how a method spends a budget on one of the targets of a part: by levels, where nothing else is known."""
+    """Describe the spending of a method on one of the targets; the default is a method by levels."""
     if design_input.beliefs is None:
         return LevelSpending(
             plan=_unmodelled(design_input.places, order, values), is_fitted=method.is_fitted, is_predicted=False
@@ -278,36 +282,39 @@ def _way(
     return LevelSpending(plan=plan, is_fitted=method.is_fitted, within=within)
 
 
-@_way.register
+@_spending.register
 def _by_draws(
     scheme: Replacement, method: Method, design_input: DesignInput, order: Order, which: int, values: Values
 ) -> SpendingRule:
+    """Describe the spending of draws with replacement on one of the targets."""
     return _draws(scheme, order, values)
 
 
 @singledispatch
-def _drawn_way(scheme: Scheme, method: Method, order: Order, reading: Reading, values: Values) -> SpendingRule:
-    """Return how a design spends a budget on the target of one of its readings."""
+def _drawn_spending(scheme: Scheme, method: Method, order: Order, reading: Reading, values: Values) -> SpendingRule:
+    """Describe the spending of a design on the target of one of its readings; the default is a design by levels."""
     plan = _unmodelled(OrderPlaces.of_order(order), order, values)
     return LevelSpending(
         plan=plan, is_fitted=method.is_fitted, is_predicted=reading.beliefs is not None, curve=reading.plan
     )
 
 
-@_drawn_way.register
+@_drawn_spending.register
 def _drawn_by_draws(
     scheme: Replacement, method: Method, order: Order, reading: Reading, values: Values
 ) -> SpendingRule:
+    """Describe the spending of a design with replacement on the target of a reading."""
     return _draws(scheme, order, values)
 
 
 def _draws(scheme: Replacement, order: Order, values: Values) -> DrawSpending:
+    """Describe the spending of draws with replacement."""
     sizes = np.bincount(order.place_queries, minlength=order.n_queries).astype(np.float64)
     return DrawSpending(draws=scheme.draws_of(order), sampling_probs=scheme.sampling_probs, values=values, sizes=sizes)
 
 
 def _unmodelled(places: OrderPlaces, order: Order, values: Values) -> RatePlan:
-    """Return the plan of a target without a model: one value is predicted for all queries."""
+    """Build the rate plan of a target without a model: the same value is predicted for all queries."""
     return RatePlan(
         order=order,
         places=np.flatnonzero(places.matters),

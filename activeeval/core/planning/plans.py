@@ -1,4 +1,4 @@
-"""Plans: what methods should reach for the questions of one sample, which one to take, and what that means."""
+"""Plans: expected precision of methods for the questions of one sample, the recommended method, and notes."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from activeeval.core.results import Note, Told, rounded_up
 _HARDLY = 1.02
 _FEW = 30
 _MUCH = 1.5
-"""How many times as wide as for the pool an interval for all queries is, where both are told."""
+"""Ratio of the half-width for the population to that for the pool from which both are reported."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRow:
-    """What to expect of a method at a budget.
+    """Expected precision of a method at a budget.
 
     Attributes
     ----------
     prospect : Prospect
     least_variance : float
-        The least variance for the pool that any probabilities of being judged leave at this budget; NaN where depths
-        follow labels, of which no such bound is known.
+        Least variance for the pool over all inclusion probabilities at this budget; NaN with adaptive depth, for which
+        no such bound is known.
     goal : Goal or None
-        What the budget should reach.
+        The goal that the budget should reach.
     """
 
     prospect: Prospect
@@ -42,14 +42,14 @@ class PlannedRow:
     goal: Goal | None = None
 
     def limit(self, confidence: float = 0.95) -> float:
-        """Compute the half-width of a normal interval with the least variance, inside the measure."""
+        """Compute the half-width of a normal interval with the least variance, at most half the measure's range."""
         half = float(t_quantile(confidence, math.inf)) * math.sqrt(self.least_variance)
         return min(half, self.prospect.widest) if math.isfinite(half) else half
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class QuestionPlan:
-    """A question with the forecasts of methods for it.
+    """A question with the forecasts of several methods.
 
     Attributes
     ----------
@@ -60,17 +60,18 @@ class QuestionPlan:
     rows : tuple of PlannedRow
         By method, then by budget.
     goals : tuple of Goal
-        What was asked for.
+        The requested goals.
     best : str
-        The method to take: of those that a bad model cannot spoil the one that needs, or errs, least.
-    lesson : Lesson or None
-        What pilots have taught.
+        Recommended method: among methods that are robust to a bad model, the one with the smallest budget or
+        half-width.
+    lesson : PilotRatios or None
+        Variance ratios observed in pilots.
     systems : tuple of str
-        Of several the one that is asked of, and the one it is compared with; else empty.
+        If there are several systems: the one in question, and the one it is compared with; else empty.
     name : str
-        What messages call it.
+        Name of the question in messages.
     names : tuple of str
-        The ranking that is asked of, and the one it is compared with, as messages call them.
+        Names in messages of the ranking in question and of the one it is compared with.
     """
 
     question: str
@@ -86,16 +87,16 @@ class QuestionPlan:
 
     @property
     def chosen(self) -> tuple[PlannedRow, ...]:
-        """The rows of the method to take at the goals' budgets, or at the largest one."""
+        """Rows of the recommended method at the budgets of the goals, or at the largest budget without goals."""
         rows = self.rows_of({self.best})
         return tuple(row for row in rows if row.goal is not None) or (rows[-1],)
 
     def rows_of(self, methods: Collection[str]) -> tuple[PlannedRow, ...]:
-        """Return the rows of some methods."""
+        """Select the rows of some methods."""
         return tuple(row for row in self.rows if row.prospect.method in methods)
 
     def passive_budget(self, row: PlannedRow, confidence: float, scope: str = "pool") -> float | None:
-        """Return what passive should need for the half-width of a row; None where that is everything."""
+        """Compute the budget of method passive for the half-width of a row; None if it must judge everything."""
         passive, wanted = self.forecasts["passive"], row.prospect.half_width(scope, confidence)
         if wanted == 0 or not math.isfinite(wanted):
             return None
@@ -103,28 +104,29 @@ class QuestionPlan:
         return None if needed is None or needed >= passive.cost else needed
 
     def power(self, prospect: Prospect) -> tuple[float, float | None, float | None] | None:
-        """Compute the power for the difference that is to be detected and its range; None where there is no such one.
+        """Compute the power for the goal's difference and its range; None without such a goal.
 
-        The range is (None, None) where no label has been held against the model.
+        The range is (None, None) if the model has not been checked against labels.
         """
         for goal in self.goals:
             if goal.difference is not None:
-                asked = (goal.difference, goal.scope, goal.confidence)
-                low, high = (None, None) if prospect.is_guess else prospect.powers(*asked)
-                return prospect.power(*asked), low, high
+                test = (goal.difference, goal.scope, goal.confidence)
+                low, high = (None, None) if prospect.is_guess else prospect.powers(*test)
+                return prospect.power(*test), low, high
         return None
 
     def floor(self, confidence: float) -> float:
-        """Return the half-width for the population that remains once everything is judged."""
+        """Compute the half-width for the population that remains after everything is judged."""
         return self.forecasts[self.best].all_judged.half_width("population", confidence)
 
     def notes(self, confidence: float = 0.95) -> list[Note]:
-        """Return what limits it: what pilots have taught, and the best that any choice of items would come to."""
+        """Build notes about pilots, and about the least half-width over all possible choices of items."""
         taught = [] if self.lesson is None else [_taught(self.lesson, self.forecasts[self.best])]
         is_followed = self.forecasts[self.best].is_followed
         return taught if is_followed else [*taught, self._limits(self.chosen[0], confidence)]
 
     def _limits(self, row: PlannedRow, confidence: float) -> Note:
+        """Build the note about the least half-width at the budget of a row, and what it depends on."""
         forecast, budget = self.forecasts[self.best], row.prospect.budget
         numbers: dict[str, Told] = {
             "budget": rounded_up(budget),
@@ -133,55 +135,55 @@ class QuestionPlan:
             "between": None,
             "free": None,
         }
-        way = forecast.way
-        if isinstance(way, LevelSpending) and row.prospect.of_pool > 0:
-            numbers["between"] = way.plan.between(budget)
+        spending = forecast.spending
+        if isinstance(spending, LevelSpending) and row.prospect.of_pool > 0:
+            numbers["between"] = spending.plan.between(budget)
             if self.target.pool.query_costs.any():
-                free = forecast.taught_scale.value * way.plan.without_overhead().least(budget)
+                free = forecast.taught_scale.value * spending.plan.without_overhead().least(budget)
                 numbers["free"] = replace(row, least_variance=free).limit(confidence)
         return Note("limits", numbers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SamplePlan:
-    """What one sample should come to for each of its questions; draws with replacement are of their own.
+    """Plan of one sample for all its questions; draws with replacement use a separate sample for each.
 
     Attributes
     ----------
     questions : tuple of QuestionPlan
-        All of one method to take, at the same budgets.
+        All with the same recommended method and budgets.
     """
 
     questions: tuple[QuestionPlan, ...]
 
     @property
     def best(self) -> str:
-        """The method to take."""
+        """The recommended method."""
         return self.questions[0].best
 
     @property
     def hardest(self) -> tuple[QuestionPlan, ...]:
-        """Of each measure and kind of question the one whose interval is to be the widest."""
+        """For each measure and kind of question, the plan with the largest expected half-width."""
         kinds: dict[tuple[str, str], list[QuestionPlan]] = {}
         for plan in self.questions:
             kinds.setdefault((plan.target.name, plan.question), []).append(plan)
-        return tuple(max(alike, key=lambda plan: plan.chosen[0].prospect.half_width()) for alike in kinds.values())
+        return tuple(max(plans, key=lambda plan: plan.chosen[0].prospect.half_width()) for plans in kinds.values())
 
     def headlines(self, confidence: float = 0.95, seconds: float | None = None, scope: str = "pool") -> list[Note]:
-        """Return what to do, and how much wider intervals for all queries are where that differs much.
+        """Build notes with the recommended budget, and with wider intervals for the population if they differ much.
 
         Parameters
         ----------
         seconds : float, optional
-            What judging a mean item takes.
+            Duration of judging a mean item.
         scope : {"pool", "population"}
-            What the intervals are about.
+            Scope of the intervals.
         """
         notes = [self._advice(which, confidence, seconds, scope) for which in range(len(self.questions[0].chosen))]
         return [*notes, *self._unknown(), *self._scopes(confidence, scope)]
 
     def _unknown(self) -> list[Note]:
-        """Say when it is known how wide intervals get, where no label tells it beforehand."""
+        """Build the note about when half-widths become known, if no label has calibrated the model yet."""
         plan = self.questions[0]
         budget, forecast = max(row.prospect.budget for row in plan.chosen), plan.forecasts[self.best]
         if not any(row.prospect.is_guess and row.prospect.of_pool > 0 for row in plan.chosen):
@@ -191,6 +193,7 @@ class SamplePlan:
         return [Note("width unknown", {"n": None if first is None else rounded_up(first), "unit": unit})]
 
     def _advice(self, which: int, confidence: float, seconds: float | None, scope: str) -> Note:
+        """Build the note with the recommended method and budget of the chosen rows at index `which`."""
         plans, rows = self.questions, [plan.chosen[which] for plan in self.questions]
         prospect, goal, pool = rows[0].prospect, rows[0].goal, plans[0].target.pool
         forecasts = [plan.forecasts[self.best] for plan in plans]
@@ -222,7 +225,7 @@ class SamplePlan:
         return Note("budget to take", numbers)
 
     def _scopes(self, confidence: float, scope: str) -> list[Note]:
-        """Return what the choice of the queries leaves, where that is much more than the sample does."""
+        """Build the note about the error from the choice of queries, if it is much larger than that of the sample."""
         floors = [plan.floor(confidence) for plan in self.questions]
         if not all(map(math.isfinite, floors)):
             return [Note("population unknown")]
@@ -238,12 +241,12 @@ class SamplePlan:
         return [Note("population floor", numbers)]
 
     def notes(self, confidence: float = 0.95) -> list[tuple[str, Note]]:
-        """Return what else the rows of the hardest questions mean, with the name of each."""
+        """Build further notes about the hardest questions, each with the name of its question."""
         return [(plan.name, note) for plan in self.hardest for note in plan.notes(confidence)]
 
 
 def _taught(lesson: PilotRatios, forecast: Forecast) -> Note:
-    """Return what pilots have taught."""
+    """Build the note about the variance ratios from pilots."""
     ratio = lesson.of_residuals
     low, high = ratio.bounds
     numbers: dict[str, Told] = {
@@ -261,16 +264,16 @@ def planned_rows(
     budgets: Mapping[str, Sequence[float]],
     needed: Mapping[Goal, Mapping[str, float | None]],
 ) -> tuple[PlannedRow, ...]:
-    """Return what to expect of methods for a question, by method and budget.
+    """Compute the rows of a question by method and budget.
 
     Parameters
     ----------
     forecasts : mapping of str to Forecast
         By method, passive first.
     budgets : mapping of str to sequence of float
-        Where each method is shown, in mean items.
+        Budgets of each method, in mean items.
     needed : mapping of Goal to mapping of str to float or None
-        What reaches each goal, by method, where that is to be shown too.
+        Budget that reaches each goal, by method; None if out of reach. Adds a row for each.
     """
     rows = []
     for name, forecast in forecasts.items():
@@ -287,14 +290,14 @@ def planned_rows(
 def needed_for(
     goal: Goal, forecasts: Sequence[Mapping[str, Forecast]], default: str, names: Sequence[str]
 ) -> dict[str, float | None]:
-    """Return the budget of each method at which all of several questions reach a goal; None where none does.
+    """Compute the budget of each method at which several questions all reach a goal; None if out of reach.
 
-    ``names`` are what messages call the questions.
+    ``names`` are the names of the questions in messages.
 
     Raises
     ------
     InputError
-        Where no method gets there.
+        If no method reaches the goal.
     """
     needed: dict[str, float | None] = {}
     for method in forecasts[0]:
@@ -307,17 +310,18 @@ def needed_for(
 
 
 def best_method(rows: Sequence[Sequence[PlannedRow]], measures: Sequence[SampledMeasure], default: str) -> str:
-    """Return the method that needs least for the first goal, or errs least at the largest budget, over all questions.
+    """Choose the method with the smallest budget for the first goal, or the smallest half-width at the largest budget.
 
-    The default where it is hardly worse. Errors of several questions are compared by their geometric mean.
+    The default is kept unless another is clearly better. Half-widths of several questions are compared by their
+    geometric mean.
 
     Parameters
     ----------
     rows : sequence of sequence of PlannedRow
-        Of each question.
+        Rows of each question.
     """
     robust = robust_methods(*measures)
-    of_questions = [[row for row in each if row.prospect.method in robust] for each in rows]
+    of_questions = [[row for row in question if row.prospect.method in robust] for question in rows]
     candidates = of_questions[0]
     first = next((row.goal for row in candidates if row.goal is not None), None)
     if first is not None:
@@ -325,13 +329,14 @@ def best_method(rows: Sequence[Sequence[PlannedRow]], measures: Sequence[Sampled
     else:
         last = max(row.prospect.budget for row in candidates)
         halves: dict[str, list[float]] = {}
-        for row in (row for each in of_questions for row in each if row.prospect.budget == last):
+        for row in (row for question in of_questions for row in question if row.prospect.budget == last):
             halves.setdefault(row.prospect.method, []).append(row.prospect.half_width())
-        merit = {name: math.prod(each) ** (1 / len(each)) for name, each in halves.items()}
+        merit = {name: math.prod(widths) ** (1 / len(widths)) for name, widths in halves.items()}
     return min(merit, key=lambda name: (merit[name] * (1.0 if name == default else _HARDLY), name))
 
 
 def _out_of_reach(goal: Goal, forecast: Forecast) -> str:
+    """Describe in a sentence that no budget reaches a goal, and what would."""
     text = f"no budget in this pool reaches {goal}: {goal.reachable(forecast)}"
     if goal.scope == "population":
         text += f"; about {goal.queries_needed(forecast):,.0f} queries like these, all of them judged, should reach it"

@@ -1,4 +1,4 @@
-"""What judgments cost in money, and how long they take."""
+"""Price of judgments in money, and their duration."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from activeeval.core.errors import InputError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """The price of a judgment, or what one takes and an hour costs; either may be unknown.
+    """Price of a judgment, or its duration and an hourly rate; each can be unknown (None).
 
     Attributes
     ----------
     per_judgment : float or None
-        In money.
+        Price of a judgment, in ``currency``.
     seconds : float or None
-        What judging a mean item takes.
+        Duration of judging a mean item.
     hourly_rate : float or None
-        In money; with ``seconds``, in place of a price of a judgment.
+        Price of an hour, in ``currency``; with ``seconds``, in place of a price per judgment.
     currency : str
 
     Examples
@@ -45,31 +45,31 @@ class Price:
             raise InputError("give the price of a judgment (each) or of an hour, not both", field="price")
 
     def timed(self, seconds: float | None) -> Self:
-        """Return the price with what an item takes by the judges' clocks, where nobody says otherwise."""
+        """Set the duration measured by the judges' clocks, unless a duration is given."""
         return self if self.seconds is not None else replace(self, seconds=seconds)
 
     @property
     def of_one(self) -> float | None:
-        """What a judgment costs; None where that is not known."""
+        """Price of one judgment; None if unknown."""
         if self.hourly_rate is not None and self.seconds is not None:
             return self.hourly_rate * self.seconds / 3600
         return self.per_judgment
 
     def money(self, n_judgments: float) -> float | None:
-        """Return what some judgments cost; None where that is not known."""
+        """Compute the price of some judgments; None if unknown."""
         return None if self.of_one is None else self.of_one * n_judgments
 
     def hours(self, n_judgments: float) -> float | None:
-        """Return how many hours some judgments take; None where that is not known."""
+        """Compute the duration of some judgments in hours; None if unknown."""
         return None if self.seconds is None else self.seconds * n_judgments / 3600
 
     def judgments_for(self, money: float) -> float:
-        """Return how many judgments an amount of money pays for.
+        """Compute the number of judgments that an amount of money pays for.
 
         Raises
         ------
         InputError
-            Where the price of a judgment is not known, or it pays for less than one.
+            If the price of a judgment is unknown, or the amount pays for less than one.
         """
         if self.of_one is None:
             raise InputError("an amount of money needs the price of a judgment, or seconds and hour", field="budget")
@@ -80,6 +80,6 @@ class Price:
 
 
 KEYS = {"each": "per_judgment", "seconds": "seconds", "hour": "hourly_rate"}
-"""What the parts of a price are called where it is written as text."""
+"""Names of the parts of a price in text, and the fields of `Price`."""
 _ROUNDING = 1e-12
-"""80 / .4 is 200, whatever its last bit."""
+"""Relative tolerance for rounding errors, so that 80 / .4 gives 200."""

@@ -1,9 +1,9 @@
-"""Prospects: what a sample of one method and budget should say, and between which bounds.
+"""Prospects: expected half-widths of a sample by one method at one budget, with their ranges.
 
-Samples of one design differ in their half-widths: V̂ varies by how few queries it comes from, the t quantile by its
-degrees of freedom, and what the model expects of the variance is off by a factor that is the same for all of them. A
-prospect holds all three; its half-widths are those of sqrt(c v V) with the t quantile of v's own degrees of freedom,
-c of the scale's nodes and v of rehearsed samples (of χ² without any).
+Samples of one design differ in their half-widths for three reasons: V̂ varies, the more so from few queries; the t
+quantile depends on its degrees of freedom; and the variance expected by the model is off by a factor common to all
+samples. A prospect contains all three: its half-widths are those of sqrt(c v V) with the t quantile of v's own degrees
+of freedom, c from the nodes of the scale and v from rehearsed samples (from χ² without rehearsal).
 """
 
 from __future__ import annotations
@@ -21,20 +21,21 @@ from activeeval.core.planning.scales import Scale
 from activeeval.core.types import Floats
 
 FITTED = 2.0
-"""Coefficients that a fit takes."""
+"""Coefficients of a fit, which cost degrees of freedom."""
 RANGE = 0.8
-"""The share of samples that a range should hold."""
+"""Probability content of a range."""
 
 
 class HalfWidths(Protocol):
-    """Half-widths of a method by its budget, which never rise."""
+    """Half-widths of a method by budget, non-increasing."""
 
-    def half_width(self, budget: float, scope: str, confidence: float, chance: float) -> float: ...
+    def half_width(self, budget: float, scope: str, confidence: float, chance: float) -> float:
+        """Compute the half-width that a sample stays below with probability `chance`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Prospect:
-    """What to expect of a method at a budget.
+    """Expected precision of a method at a budget.
 
     Attributes
     ----------
@@ -42,23 +43,23 @@ class Prospect:
     budget : float
         In mean items.
     of_pool, of_scope : float
-        Variance of the estimate for the pool, and what the choice of the pool adds to it for the population.
+        Variance of the estimate for the pool, and the variance that the choice of the pool adds for the population.
     n_open : float
-        Judged queries that chance chose.
+        Expected number of judged queries that were selected at random, not with certainty.
     of_census : float
-        Degrees of freedom where only the choice of the pool is left to chance.
+        Degrees of freedom if only the choice of the pool is random.
     queries, items : float
-        Distinct ones that are judged, on average.
+        Expected numbers of distinct judged queries and items.
     spread : float
-        Standard deviation of the logarithm of the factor by which ``of_pool`` may be off.
+        Standard deviation of the log of the factor by which ``of_pool`` can be off.
     noises : tuple of (float, Noise)
-        How samples differ, at budgets near this one, with their weights; none: by χ².
+        Variation between samples at budgets near this one, with their weights; empty: by χ².
     is_guess : bool
-        Whether no label has shown yet how far the model's word may be taken: the range then says nothing.
+        True if the model has not been calibrated by labels: the range is then meaningless.
     widest : float
-        Half of what lies between the lowest and the highest that the measure can be: no interval is wider.
+        Upper bound of half-widths: half the range of the measure.
     curve : HalfWidths or None
-        What other budgets of the method say beside this one; None: nothing.
+        Half-widths made non-increasing over the budgets of the method; None: this budget alone.
     """
 
     method: str
@@ -76,13 +77,13 @@ class Prospect:
     curve: HalfWidths | None = None
 
     def variance(self, scope: str) -> float:
-        """Return the variance of the estimate for the ``pool`` or the ``population``."""
+        """Get the variance of the estimate for the ``pool`` or the ``population``."""
         return self.of_pool + (self.of_scope if scope == "population" else 0.0)
 
     def half_width(self, scope: str = "pool", confidence: float = 0.95, *, chance: float = 0.5) -> float:
-        """Compute the half-width that the interval stays below with a chance: the median of samples by default.
+        """Compute the half-width that a sample's interval stays below with probability `chance`: by default the median.
 
-        It is never wider than the measure can be, nor than that of a smaller budget
+        It never exceeds half the range of the measure, nor the half-width at a smaller budget
         (`activeeval.core.planning.curves`).
         """
         if self.curve is None:
@@ -92,7 +93,7 @@ class Prospect:
         return min(half, self.widest) if math.isfinite(half) else half
 
     def half_width_alone(self, scope: str = "pool", confidence: float = 0.95, *, chance: float = 0.5) -> float:
-        """Compute the half-width of the t interval, whatever other budgets say and the measure can be."""
+        """Compute the half-width of the t interval, without regard to other budgets and the range of the measure."""
         strict_share(confidence, "confidence")
         variance = self.variance(scope)
         if self.of_pool == 0 or not math.isfinite(variance):
@@ -104,47 +105,48 @@ class Prospect:
         return math.exp(math.fsum(w * math.log(half) for (w, _), half in zip(self._noises, near, strict=True)))
 
     def half_widths(self, scope: str = "pool", confidence: float = 0.95) -> tuple[float, float]:
-        """Compute between which half-widths that of a sample should lie, `RANGE` of them."""
+        """Compute the range that contains the half-width of a sample with probability `RANGE`."""
         low, high = (self.half_width(scope, confidence, chance=0.5 + side * RANGE / 2) for side in (-1, 1))
         return low, high
 
     def known_half_widths(
         self, scope: str = "pool", confidence: float = 0.95
     ) -> tuple[float, float] | tuple[None, None]:
-        """Compute `half_widths` for a reader: none of what no label has been held against, but where nothing varies."""
+        """Compute `half_widths` for reports: (None, None) without calibration, unless nothing varies."""
         if self.is_guess and self.variance(scope) > 0:
             return None, None
         return self.half_widths(scope, confidence)
 
     def power(self, difference: float, scope: str = "pool", confidence: float = 0.95) -> float:
-        """Return the chance that the t interval leaves out 0 where the true value is ``difference``."""
+        """Compute the probability that the t interval excludes 0 if the true value is ``difference``."""
         return self._power(difference, Scale(spread=self.spread).nodes, scope, confidence)
 
     def powers(self, difference: float, scope: str = "pool", confidence: float = 0.95) -> tuple[float, float]:
-        """Return between which powers that of the design should lie, with a chance of `RANGE`."""
+        """Compute the range that contains the power of the design with probability `RANGE`."""
         low, high = (self.power_at(0.5 - side * RANGE / 2, difference, scope, confidence) for side in (-1, 1))
         return low, high
 
     def power_at(self, chance: float, difference: float, scope: str = "pool", confidence: float = 0.95) -> float:
-        """Return the power where the variance is as large as it stays below with a chance."""
+        """Compute the power if the variance equals the bound that it stays below with probability `chance`."""
         return self._power(difference, np.array([Scale(spread=self.spread).at(chance)]), scope, confidence)
 
     @property
     def _noises(self) -> tuple[tuple[float, Noise], ...]:
+        """Variation between samples with weights; that of a χ² if there was no rehearsal."""
         return self.noises or ((1.0, Noise.of_degrees(self._most)),)
 
     @property
     def _most(self) -> float:
-        """The most degrees of freedom that a fit leaves."""
+        """Degrees of freedom that a fit leaves: the largest possible number for a sample."""
         return max(self.n_open - FITTED, 1.0)
 
     @property
     def degrees_of_freedom(self) -> float:
-        """Degrees of freedom of the t intervals, the median of samples; infinite where everything is judged."""
+        """Degrees of freedom of the t intervals, median over samples; infinite if everything is judged."""
         return math.fsum(weight * float(np.median(self._degrees(noise))) for weight, noise in self._noises)
 
     def _degrees(self, noise: Noise) -> Floats:
-        """Return the degrees of freedom of samples, shape (n,)."""
+        """Compute the degrees of freedom of samples, shape (n,)."""
         if not math.isfinite(self.n_open):
             return np.full_like(noise.shares, math.inf)
         return np.clip(noise.shares * self.n_open, 1.0, self._most)
@@ -152,8 +154,8 @@ class Prospect:
     def _half_widths(self, noise: Noise, scales: Floats, scope: str, confidence: float) -> Floats:
         """Compute half-widths of samples, shape (n_scales, n).
 
-        Those for the population have the degrees of freedom of both variances, as `activeeval.core.estimation` has
-        them, and are never narrower than those for the pool.
+        Those for the population have the combined degrees of freedom of both variances, as in
+        `activeeval.core.estimation`, and are never narrower than those for the pool.
         """
         of_pool, degrees = self.of_pool * scales[:, None] * noise.ratios, self._degrees(noise)
         halves = np.asarray(t_quantile(confidence, degrees) * np.sqrt(of_pool))
@@ -165,6 +167,7 @@ class Prospect:
         return np.asarray(np.maximum(halves, wider))
 
     def _power(self, difference: float, scales: Floats, scope: str, confidence: float) -> float:
+        """Compute the power, averaged over the scales of the variance and the variation between samples."""
         from scipy.special import ndtr
 
         variance = self.variance(scope)
@@ -183,7 +186,7 @@ class Prospect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentRow:
-    """What to expect of a question in a segment, or in all.
+    """Expected precision of a question in a segment, or in the whole pool.
 
     Attributes
     ----------
@@ -191,18 +194,19 @@ class SegmentRow:
         None: all queries of the pool.
     measure, question : str
     name : str
-        What messages call the question.
+        Name of the question in messages.
     goal : float or None
         The half-width to reach.
     half_width : float
+        Expected half-width.
     low, high : float or None
-        The one to expect, and between which four samples of five should lie: None before the first label.
+        Range that should contain the half-width of four samples in five; None before the first label.
     queries, items : float
-        That are judged, on average.
+        Expected numbers of judged queries and items.
     n_queries : int
-        In the pool.
+        Number of queries in the pool.
     is_slack : bool
-        Whether what the others take leaves much less than is asked for here.
+        True if the labels for the other goals make the half-width much smaller than the goal.
     """
 
     segment: str | None

@@ -1,9 +1,9 @@
-"""Rehearsals: a method's campaign run on labels that are drawn, for what no formula tells beforehand.
+"""Rehearsals: simulated campaigns of a method on simulated labels, for quantities without a formula.
 
-A few queries carry most of a comparison: the degrees of freedom of its intervals are a fraction of the judged queries,
-and that fraction, as well as how the variance estimates of one sample and another differ, hangs on fourth moments of
-what the labels add. Labels drawn from the model show it; those that err as the model erred about held-out queries, or
-as a uniform model does, show too by which factor its variance is off.
+A few queries carry most of the variance of a comparison: the degrees of freedom of its intervals are a fraction of the
+judged queries. This fraction, and the variation of variance estimates between samples, depend on fourth moments of the
+labels' contributions. Labels simulated from the model show both. Labels simulated with the model's errors on held-out
+queries, or with those of a uniform model, also show the factor by which the expected variance is off.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from activeeval.core.simulation import Replications, replicate
 from activeeval.core.types import Floats, Ints
 
 _SETS, _REPETITIONS = 8, 25
-"""Of labels, and of samples for each: the fraction then varies by about a tenth of itself, a half-width of 20 degrees
-of freedom by less than a hundredth."""
+"""Number of sets of labels, and of samples for each. The fraction then has a relative error of about a tenth, and a
+half-width with 20 degrees of freedom less than a hundredth."""
 SHARES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.7)
-"""Of the cost of everything: a plan says the same of a budget whatever else is asked."""
+"""Budgets as shares of the cost of everything; fixed, so that a plan for a budget does not depend on other requests."""
 _MANY_ITEMS = 100_000
-"""Of a larger pool one set of labels says as much: it has more queries."""
+"""Number of items above which one set of labels is enough, because there are more queries."""
 MOST_ITEMS = 1_000_000
-"""Of a larger pool a sample has so many queries that their degrees of freedom hardly matter: it is not rehearsed."""
+"""Number of items above which there is no rehearsal: with so many queries the t quantile is nearly normal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Noise:
-    """How samples of one and the same variance differ in what they say of it.
+    """Variation of variance estimates between samples with the same true variance.
 
     Attributes
     ----------
     ratios : ndarray, shape (n,)
-        The variance that each sample's interval is made of, over the mean of their estimates of it.
+        Variance used for each sample's interval, divided by the mean of the samples' variance estimates.
     shares : ndarray, shape (n,)
-        Its degrees of freedom over the judged queries that chance chose.
+        Its degrees of freedom divided by the number of judged queries selected at random.
     """
 
     ratios: Floats
@@ -49,7 +49,7 @@ class Noise:
 
     @classmethod
     def of_degrees(cls, degrees_of_freedom: float) -> Noise:
-        """Return the noise of a χ², all degrees of freedom alike, as a share of themselves."""
+        """Build the noise of a χ² distribution; all shares are 1."""
         return cls(ratios=_chi_square_ratios(degrees_of_freedom), shares=np.ones(_N_RATIOS))
 
 
@@ -58,6 +58,7 @@ _N_RATIOS = 101
 
 @lru_cache(maxsize=256)
 def _chi_square_ratios(degrees_of_freedom: float) -> Floats:
+    """Compute equally likely quantiles of χ² divided by its degrees of freedom, shape (_N_RATIOS,)."""
     from scipy.special import chdtri
 
     if not math.isfinite(degrees_of_freedom):
@@ -68,16 +69,16 @@ def _chi_square_ratios(degrees_of_freedom: float) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rehearsal:
-    """What campaigns on drawn labels have shown of a method, by the budget.
+    """Results of simulated campaigns of a method, by budget.
 
     Attributes
     ----------
     budgets : ndarray, shape (n,)
-        Where it was looked up, ascending; between them by the logarithm of the budget.
+        Simulated budgets, ascending, in mean items; values between them are interpolated in the log of the budget.
     noises : tuple of Noise
-        How samples differ there.
+        Variation between samples at each budget.
     ratio : float
-        How many times what the model expects the variance was, the geometric mean over sets of labels and budgets.
+        Ratio of the simulated to the expected variance, geometric mean over sets of labels and budgets.
     """
 
     budgets: Floats
@@ -85,7 +86,7 @@ class Rehearsal:
     ratio: float = 1.0
 
     def near(self, budget: float) -> tuple[tuple[float, Noise], ...]:
-        """Return the noise at the budgets on either side of one, in mean items, with their weights."""
+        """Get the noise at the budgets on either side of a budget in mean items, with interpolation weights."""
         if not self.noises:
             return ()
         place = float(np.interp(math.log(budget), np.log(self.budgets), np.arange(self.budgets.size)))
@@ -102,17 +103,17 @@ def rehearse(
     *,
     target: Target | None = None,
 ) -> Rehearsal:
-    """Replay campaigns on labels that are drawn, at `SHARES` of the cost of everything.
+    """Simulate campaigns on simulated labels, at `SHARES` of the cost of everything.
 
     Parameters
     ----------
     design : Design
     draw : callable
-        Of a seed returns labels of the design's pool, shape (n_items,), as they may turn out.
+        Maps a seed to simulated labels of the design's pool, shape (n_items,).
     expected : callable
-        Of a budget in mean items the variance to expect.
+        Maps a budget in mean items to the expected variance.
     target : Target, optional
-        The first that the design was made for by default.
+        By default the design's first target.
     """
     least = design.scheme.least(design.order)
     budgets = [budget for share in SHARES if (budget := share * design.cost) >= least]
@@ -137,7 +138,7 @@ def rehearse(
 
 
 def _noise(runs: list[Replications], which: int) -> tuple[Noise, float]:
-    """Return how samples differ at one of the budgets, and the geometric mean of the sets' mean variances."""
+    """Compute the variation between samples at one budget, and the geometric mean over sets of their mean variances."""
     ratios, shares, means = [], [], []
     for run in runs:
         variances, freedom, n_open = run.variances[:, which], run.degrees_of_freedom[:, which], run.n_open[:, which]

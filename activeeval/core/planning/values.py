@@ -1,4 +1,4 @@
-"""How the values of queries are expected to differ, by a grade model alone."""
+"""Expected variation of the query values, from a grade model alone."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from activeeval.core.types import Floats
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Values:
-    """What a grade model expects of the value of each query.
+    """Moments of the value of each query under a grade model.
 
     Attributes
     ----------
     query_probs, means, variances : ndarray, shape (n_queries,)
-        p(x) among the queries that the target is about, 0 elsewhere, E[L | x] and Var[L | x].
+        p(x) among the queries of the target (0 for other queries), E[L | x] and Var[L | x].
     draw : QueryDraw or None
-        How the queries were drawn from a log.
+        Sampling of the queries from a search log, if any.
     """
 
     query_probs: Floats
@@ -32,7 +32,7 @@ class Values:
 
     @classmethod
     def of(cls, target: Target, beliefs: GradeProbs) -> Values:
-        """Return what beliefs expect of a target."""
+        """Compute the moments of a target's values from grade probabilities."""
         moments, pool = WHOLE.moments(target, beliefs), target.pool
         p = pool.query_probs
         if target.within is not None:
@@ -41,7 +41,7 @@ class Values:
 
     @property
     def performance(self) -> float:
-        """The performance that the model expects, R_θ = Σ p m."""
+        """Performance that the model expects, R_θ = Σ p m."""
         return float(self.query_probs @ self.means)
 
     @property
@@ -51,32 +51,32 @@ class Values:
 
     @property
     def spread(self) -> float:
-        """How much values are expected to differ between queries, E[S²] with S² = Σ p L² − R²."""
+        """Expected variance of values between queries, E[S²] with S² = Σ p L² − R²."""
         return float(self.query_probs @ self.squares - self.query_probs**2 @ self.variances)
 
     @property
     def explained(self) -> float:
-        """The share of S² that the model knows beforehand: Σ p (m − R_θ)² / S²; 0 where nothing differs."""
+        """Share of S² explained by the model's predictions: Σ p (m − R_θ)² / S²; 0 if values do not vary."""
         known = float(self.query_probs @ (self.means - self.performance) ** 2)
         return known / self.spread if self.spread > 0 else 0.0
 
     @property
     def size(self) -> float:
-        """How many queries the pool counts as, 1 / Σ p²: all of them where they are equally frequent."""
+        """Effective number of queries of the pool, 1 / Σ p²; their number if p is uniform."""
         return 1.0 / float(self.query_probs @ self.query_probs)
 
     @property
     def of_population(self) -> float:
-        """What the choice of the pool adds to a variance, S² / (N − 1), as `population_variance`; infinite of one.
+        """Variance added by the choice of the pool, S² / (N − 1), as in `population_variance`; infinite for one query.
 
-        Of queries that were drawn from a log Σ (1 − π) p² E[(L − L_h)²], L_h the mean of the query's stratum.
+        For queries sampled from a log: Σ (1 − π) p² E[(L − L_h)²], with L_h the mean of the query's stratum.
         """
         if self.draw is not None:
             return float(((1 - self.draw.inclusion_probs) * self.query_probs**2) @ self._of_strata(self.draw))
         return self.spread / (self.size - 1.0) if self.size > 1.0 else math.inf
 
     def _of_strata(self, draw: QueryDraw) -> Floats:
-        """Return the mean squared distance of each query's value from what its stratum performs."""
+        """Compute the mean squared distance of each query's value from the mean of its stratum."""
         totals = np.bincount(draw.strata, self.query_probs, minlength=draw.sizes.size)
         sums = np.bincount(draw.strata, self.query_probs * self.means, minlength=draw.sizes.size)
         centres = np.divide(sums, totals, out=np.full(totals.size, self.performance), where=totals > 0)

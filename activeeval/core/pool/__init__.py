@@ -1,7 +1,7 @@
-"""The nouns of the ground: a pool of queries with their items, rankings of them, judgments.
+"""Basic data types: a pool of queries with their items, rankings of the items, and judgments.
 
-Each is frozen and validated once, here; everything above relies on it and checks no more.
-The item axis is flat: query ``q`` owns the items ``query_offsets[q] … query_offsets[q+1] − 1``.
+Each type is immutable and checks its input once, on construction; code elsewhere relies on that.
+All items lie on one flat axis: query ``q`` owns the items ``query_offsets[q] … query_offsets[q+1] − 1``.
 """
 
 from activeeval.core.lazily import attached, homes_of

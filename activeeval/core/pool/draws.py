@@ -1,4 +1,4 @@
-"""Of queries that were drawn from a log of searches: with which probabilities, and from which log."""
+"""Inclusion probabilities of queries that were sampled from a search log."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _FIELDS = ("inclusion_probs", "strata", "sizes", "log", "log_numbers")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryLog:
-    """A log of searches.
+    """A search log from which queries were sampled.
 
     Attributes
     ----------
     name, digest : str
-        Its file, and a digest of what it holds.
+        Name of the log file and a digest of its content.
     n_events : float
-        How often anything was asked.
+        Number of searches in the log.
     n_queries : int
-        Distinct queries.
+        Number of distinct queries.
     """
 
     name: str
@@ -38,22 +38,22 @@ class QueryLog:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class QueryDraw:
-    """How the queries of a pool were drawn from a log.
+    """The sampling of a pool's queries from a search log.
 
     Attributes
     ----------
     inclusion_probs : ndarray, shape (n_queries,)
-        π of each query, in (0, 1]; 1 where it was certain to be drawn.
+        Inclusion probability π of each query, in (0, 1]; 1 if the query was certain to be drawn.
     strata : ndarray of int64, shape (n_queries,)
-        In which stratum of the log it was drawn, from 0.
+        Index of the stratum from which each query was drawn, from 0.
     sizes : ndarray of int64, shape (n_strata,)
-        How many queries were drawn in each stratum, whether the pool holds them all or not.
+        Number of queries drawn in each stratum, including queries that the pool does not hold.
     log : QueryLog
 
     Raises
     ------
     InputError
-        Where a probability does not lie in (0, 1], or a stratum is none.
+        If a probability lies outside (0, 1] or a stratum index is out of range.
     """
 
     inclusion_probs: Floats
@@ -72,30 +72,30 @@ class QueryDraw:
             object.__setattr__(self, name, frozen(values))
 
     def of(self, queries: ArrayLike) -> QueryDraw:
-        """Return the draw of some of the queries, by their positions."""
+        """Select the rows of some queries, given by their positions."""
         chosen = np.asarray(queries, dtype=np.int64)
         drawn = (self.inclusion_probs[chosen], self.strata[chosen])
         return QueryDraw(inclusion_probs=drawn[0], strata=drawn[1], sizes=self.sizes, log=self.log)
 
     def thinned(self, share: float) -> QueryDraw:
-        """Return the draw where by chance only a share of the drawn queries came into the pool."""
+        """Multiply the inclusion probabilities by the share of drawn queries that entered the pool at random."""
         probs = self.inclusion_probs * share
         return QueryDraw(inclusion_probs=probs, strata=self.strata, sizes=self.sizes, log=self.log)
 
     def are_whole(self, within: Bools | None = None) -> Bools:
-        """Return which strata are in the pool with all of their queries, of those that a question is about."""
+        """Flag the strata whose drawn queries are all present, among the queries flagged by `within` (None: all)."""
         chosen = self.strata if within is None else self.strata[within]
         return np.asarray(np.bincount(chosen, minlength=self.sizes.size) == self.sizes)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the draw as arrays of numbers and text."""
+        """Convert the draw to named arrays of numbers and text; `of_arrays` reads them."""
         values = (self.inclusion_probs, self.strata, self.sizes, np.array([self.log.name, self.log.digest]))
-        held = (*values, np.array([self.log.n_events, self.log.n_queries], dtype=np.float64))
-        return {f"draw.{name}": array for name, array in zip(_FIELDS, held, strict=True)}
+        columns = (*values, np.array([self.log.n_events, self.log.n_queries], dtype=np.float64))
+        return {f"draw.{name}": array for name, array in zip(_FIELDS, columns, strict=True)}
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self | None:
-        """Return the draw that `arrays` made arrays of; None where there is none."""
+        """Rebuild a draw from the arrays of `arrays`; None if they contain no draw."""
         if f"draw.{_FIELDS[0]}" not in arrays:
             return None
         probs, strata, sizes, words, figures = (arrays[f"draw.{name}"] for name in _FIELDS)

@@ -16,14 +16,14 @@ from activeeval.core.types import Ints, frozen
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
 class PoolGrades:
-    """Grades of a pool's items; a negative grade means that nobody judged the item.
+    """Grades of a pool's items; a negative grade means that the item is not judged.
 
     Parameters
     ----------
     pool : QueryPool
     grades : array of int, shape (n_items,)
     max_grade : int, optional
-        The largest grade of the scale; a grade above it is an error. By default the largest
+        Largest grade of the scale; a grade above it is an error. By default the largest
         grade that occurs.
 
     Examples
@@ -54,7 +54,7 @@ class PoolGrades:
     def from_ids(
         cls, pool: QueryPool, grades: Mapping[str, Mapping[str, int]], max_grade: int | None = None
     ) -> PoolGrades:
-        """Take grades from a dict of dicts, query id → item id → grade; the rest is not judged.
+        """Build grades from nested dicts, query id → item id → grade; all other items are unjudged.
 
         Examples
         --------
@@ -78,26 +78,26 @@ class PoolGrades:
 
     @property
     def is_judged(self) -> NDArray[np.bool_]:
-        """Whether each item has been judged, shape (n_items,)."""
+        """True for each judged item, shape (n_items,)."""
         return self.grades >= 0
 
 
 def check_judged(missing: Sequence[tuple[str, str]], n_items: int, purpose: str) -> None:
-    """Raise where items that are needed have no judgment: to take them for irrelevant would bias what follows.
+    """Raise if required items have no judgment: treating them as irrelevant would bias the result.
 
     Parameters
     ----------
     missing : sequence of (query id, item id)
-        The needed items that nobody judged.
+        The required items without a judgment.
     n_items : int
-        How many are needed.
+        Number of required items.
     purpose : str
-        What for, as in ``that DCG@10 needs``.
+        Why they are required, as in ``that DCG@10 needs``; part of the message.
 
     Raises
     ------
     InputError
-        Counts them and names the first.
+        Gives their number and names the first.
 
     Examples
     --------

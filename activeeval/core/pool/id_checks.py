@@ -1,4 +1,4 @@
-"""Checks that arrays pass once, at the door of the nouns, and never again."""
+"""Validation of ids, offsets and grades for the constructors of pools, rankings and grades."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from activeeval.core.types import Ints
 
 
 def as_ids(values: ArrayLike | Texts | Iterable[Any], what: str) -> NDArray[Any]:
-    """Return ids as an array of text, as `as_texts` takes them."""
+    """Convert ids to an array of text; see `as_texts`."""
     return as_texts(values, what).array()
 
 
 def as_texts(values: ArrayLike | Texts | Iterable[Any], what: str) -> Texts:
-    """Return ids as texts; whole numbers become their decimal text.
+    """Convert ids to `Texts`; whole numbers become their decimal text.
 
     Raises
     ------
     InputError
-        Where an id is empty, longer than 4,096 bytes, or neither text nor a whole number; names its position.
+        If an id is empty, longer than 4,096 bytes, contains a NUL, or is neither text nor a whole number; names
+        its position.
     """
     if isinstance(values, Texts):
         return values
@@ -42,12 +43,13 @@ def as_texts(values: ArrayLike | Texts | Iterable[Any], what: str) -> Texts:
 
 
 def told_too_long(text: str) -> str:
-    """Return what a message says of an id that is too long."""
+    """Describe an id that is too long, for an error message."""
     n_bytes = len(text.encode("utf-8", "surrogatepass"))
     return f"an id of {n_bytes} bytes, {text[:59] + '…'!r}, expected at most {LONGEST_ID}"
 
 
 def _texts_of(values: Any, what: str) -> Texts:
+    """Convert a list or array of text or whole numbers to `Texts`; raise for other types."""
     if not isinstance(values, np.ndarray):
         try:
             listed = list(values)
@@ -67,7 +69,7 @@ def _texts_of(values: Any, what: str) -> Texts:
 
 
 def segment_offsets(values: ArrayLike, what: str, n_queries: int, total: int | None) -> Ints:
-    """Return where each query's segment starts and the last ends: ``total``, where that is known before."""
+    """Check the offsets of the queries' segments, shape (n_queries + 1,); they end at `total` unless it is None."""
     array = np.asarray(values)
     if array.shape != (n_queries + 1,):
         raise InputError(f"{what} must have shape ({n_queries + 1},), one more than the queries, got {array.shape}")
@@ -83,7 +85,7 @@ def segment_offsets(values: ArrayLike, what: str, n_queries: int, total: int | N
 
 
 def whole_grades(grades: ArrayLike, n_items: int) -> Ints:
-    """Return grades as whole numbers of shape (n_items,), or say what is wrong with them."""
+    """Convert grades to int64, shape (n_items,); raise if one is not a whole number."""
     array = np.asarray(grades)
     if array.shape != (n_items,):
         raise InputError(f"grades must have shape ({n_items},), got {array.shape}")

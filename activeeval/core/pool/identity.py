@@ -1,4 +1,4 @@
-"""Random numbers that depend on a key and on ids alone, never on the order of rows, files or workers."""
+"""Random numbers that depend only on a key and on ids, not on the order of rows, files or workers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from activeeval.core.types import Floats, Ints, Words
 
 Seed = np.random.Generator | np.random.SeedSequence | int | None
 
-# what keeps queries, items, known grades and texts apart: any odd words do, these are digits of e, π, √2 and √3
+# arbitrary constants that separate the hashes of queries, items, known grades and texts: digits of e, π, √2 and √3
 _QUERIES, _ITEMS, _GRADES = (np.uint64(w) for w in (0xB7E151628AED2A6B, 0x243F6A8885A308D3, 0x6A09E667F3BCC909))
 _TEXTS = np.uint64(0xBB67AE8584CAA73B)
 
 
 def pool_hashes(pool: QueryPool) -> tuple[Words, Words]:
-    """Return the hash of every query, shape (n_queries,), and of every item within its query, shape (n_items,)."""
+    """Hash every query, shape (n_queries,), and every item together with its query, shape (n_items,)."""
     from activeeval.core.kernels import numbers
 
     of_queries, of_items = np.empty(pool.n_queries, np.uint64), np.empty(pool.n_items, np.uint64)
@@ -30,16 +30,16 @@ def pool_hashes(pool: QueryPool) -> tuple[Words, Words]:
 
 
 def key_of(rng: Seed, known: np.uint64 | int = 0) -> np.uint64:
-    """Return the key of a sample: a seed, and a digest of the grades that were known when it was drawn.
+    """Derive the 64-bit key of a sample from a seed and a digest of the grades known at the time.
 
-    A known grade changes the key, so that new numbers are not those by which the known items were once chosen.
+    The digest changes the key, so that the new random numbers differ from those that selected the known items.
 
     Parameters
     ----------
     rng : Generator, SeedSequence, int or None
-        None takes the operating system's randomness.
+        None uses the operating system's randomness.
     known : uint64
-        `known_digest` of the known grades; 0 where none is known.
+        `known_digest` of the known grades; 0 if no grade is known.
     """
     if isinstance(rng, np.random.Generator):
         word = rng.integers(2**64, dtype=np.uint64)
@@ -55,14 +55,14 @@ def key_of(rng: Seed, known: np.uint64 | int = 0) -> np.uint64:
 
 
 def checked_key(key: int) -> np.uint64:
-    """Return the key of a sample that was drawn before."""
+    """Convert the stored key of an earlier sample to uint64; raise unless it is a whole number of 64 bits."""
     if not isinstance(key, Integral) or isinstance(key, bool) or not 0 <= key < 2**64:
         raise InputError(f"a key is a whole number of 64 bits, got {key!r}")
     return np.uint64(key)
 
 
 def hashed_uniforms(seed: int, hashes: Words, n: int) -> Floats:
-    """Return ``n`` numbers in (0, 1) for every hash, the same whatever the order of the hashes, shape (n, n_hashes)."""
+    """Generate `n` uniform numbers in (0, 1) for every hash, independent of the order, shape (n, n_hashes)."""
     from activeeval.core.kernels import numbers
 
     out = np.empty((n, hashes.size))
@@ -71,7 +71,7 @@ def hashed_uniforms(seed: int, hashes: Words, n: int) -> Floats:
 
 
 def text_numbers(seed: Seed, texts: Texts) -> Floats:
-    """Return a permanent random number in (0, 1) for each text, shape (n,): by the seed and the text alone."""
+    """Generate a permanent uniform number in (0, 1) for each text from the seed and the text alone, shape (n,)."""
     from activeeval.core.kernels import numbers
 
     hashes = np.empty(texts.size, np.uint64)
@@ -81,7 +81,7 @@ def text_numbers(seed: Seed, texts: Texts) -> Floats:
 
 
 def known_digest(hashes: Words, grades: Ints) -> np.uint64:
-    """Return a digest of known grades, shape (n_items,), −1 where unknown; 0 where none is known."""
+    """Compute a digest of the known grades, shape (n_items,), −1 if unknown; 0 if no grade is known."""
     known = np.flatnonzero(grades >= 0)
     mixed = hashed_uniforms(int(_GRADES), hashes[known] + grades[known].astype(np.uint64), 1)
     # a sum does not depend on the order of the rows

@@ -1,4 +1,4 @@
-"""Values by query and document: columns of one length, and their rows for the items of a pool."""
+"""Tables of values keyed by query and document, and their alignment with the items of a pool."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _LARGEST_WHOLE = 2.0**53
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Qrels:
-    """Graded judgments, one row a judgment; a negative grade means pooled, not judged.
+    """Graded judgments, one row per judgment; a negative grade means pooled but not judged.
 
     Attributes
     ----------
     query_ids, doc_ids : Texts, shape (n,)
     grades : ndarray of int64, shape (n,)
     source : str
-        What messages call them, as the name of their file.
+        Name of the judgments in messages, for example the name of their file.
     notes : tuple of Note
-        What its reader has to say of them.
+        Notes and warnings of the reader of the file.
     """
 
     query_ids: Texts
@@ -46,14 +46,14 @@ class Qrels:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Probabilities:
-    """Distributions over grades, one row an item.
+    """Distributions over grades, one row per item.
 
     Attributes
     ----------
     query_ids, doc_ids : Texts, shape (n,)
     probs : ndarray of float64, shape (n, n_grades)
     source : str
-        Where they come from, for messages.
+        Origin of the probabilities, for messages.
     """
 
     query_ids: Texts
@@ -62,26 +62,27 @@ class Probabilities:
     source: str
 
     def align(self, pool: QueryPool) -> Floats:
-        """Return the rows of the pool's items, shape (n_items, n_grades).
+        """Select the rows of the pool's items, shape (n_items, n_grades).
 
         Raises
         ------
         InputError
-            Names the first item of the pool without a row.
+            If an item of the pool has no row; names the first.
         """
         return self.probs[_rows_of(pool, self.query_ids, self.doc_ids, self.source, "probabilities")]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Costs:
-    """Costs of judging: one an item in the pool's order, or keyed by query and document.
+    """Costs of judging, either in the order of the pool's items or keyed by query and document.
 
     Attributes
     ----------
     values : ndarray of float64, shape (n,)
     query_ids, doc_ids : Texts, shape (n,), or None
-        None where the costs stand in the order of the items.
+        None if the costs follow the order of the items.
     source : str
+        Origin of the costs, for messages.
     """
 
     values: Floats
@@ -90,7 +91,7 @@ class Costs:
     source: str
 
     def align(self, pool: QueryPool) -> Floats:
-        """Return the costs of the pool's items, shape (n_items,)."""
+        """Select the costs of the pool's items, shape (n_items,)."""
         if self.query_ids is not None and self.doc_ids is not None:
             return self.values[_rows_of(pool, self.query_ids, self.doc_ids, self.source, "cost")]
         if self.values.size != pool.n_items:
@@ -99,7 +100,7 @@ class Costs:
 
 
 def typed_column(values: Any, name: str, kind: str) -> Any:
-    """Return a column as texts (``U``), finite floats (``f``) or whole numbers (``i``), or say why not."""
+    """Convert a column to texts (``U``), finite floats (``f``) or whole numbers (``i``); raise if it does not fit."""
     if kind == "U":
         return as_texts(values, name)
     array = np.asarray(values)
@@ -113,7 +114,7 @@ def typed_column(values: Any, name: str, kind: str) -> Any:
 
 
 def close_columns(table: object, kinds: dict[str, str]) -> None:
-    """Bring the columns of a frozen table to their types and one length, and make them read-only."""
+    """Convert the columns of a frozen table to their types, check their lengths and make them read-only."""
     n_rows = np.size(getattr(table, next(iter(kinds))))
     for name, kind in kinds.items():
         column = typed_column(getattr(table, name), name, kind)
@@ -126,6 +127,7 @@ def close_columns(table: object, kinds: dict[str, str]) -> None:
 
 
 def _wholes(array: NDArray[Any], name: str) -> Ints:
+    """Convert a column to int64; raise if a value is not a whole number below 2^53."""
     if array.dtype.kind in "iu" and array.ndim == 1:
         return array.astype(np.int64, copy=False)
     values = numbers(array, name, (array.size,))
@@ -136,10 +138,11 @@ def _wholes(array: NDArray[Any], name: str) -> Ints:
 
 
 def _rows_of(pool: QueryPool, query_ids: Texts, doc_ids: Texts, source: str, what: str) -> Ints:
+    """Find the row of each item of the pool, shape (n_items,); raise if one has none (`what` names the values)."""
     positions = positions_in(pool, query_ids, doc_ids)
     rows = np.full(pool.n_items, -1, dtype=np.int64)
-    held = np.flatnonzero(positions >= 0)
-    rows[positions[held]] = held
+    present = np.flatnonzero(positions >= 0)
+    rows[positions[present]] = present
     missing = np.flatnonzero(rows < 0)
     if missing.size:
         n_more = f", nor for {missing.size - 1} more" if missing.size > 1 else ""

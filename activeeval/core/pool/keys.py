@@ -1,4 +1,4 @@
-"""Keys of rows: which rows hold the same query, the same document of the same query."""
+"""Lookup of rows by query and document: repeated rows, distinct texts, positions in a pool."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from activeeval.core.types import Ints
 
 
 def first_places(owners: Ints, texts: Texts) -> Ints:
-    """Return for every row the first place that holds the same owner and text, shape (n,)."""
+    """Find for every row the first row with the same owner and text, shape (n,)."""
     order, offsets = segments(owners, int(owners.max(initial=-1)) + 1)
-    held = texts.plain() if order is None else texts[order]
-    firsts: Ints = keys.first_places(offsets, held.data, held.offsets)
+    grouped = texts.plain() if order is None else texts[order]
+    firsts: Ints = keys.first_places(offsets, grouped.data, grouped.offsets)
     if order is None:
         return firsts
     places = np.empty(owners.size, dtype=np.int64)
@@ -24,14 +24,14 @@ def first_places(owners: Ints, texts: Texts) -> Ints:
 
 
 def places_of(owners: Ints, texts: Texts, sought_owners: Ints, sought_texts: Texts) -> Ints:
-    """Return the first place of each sought pair among the pairs (owner, text), -1 where it is not there."""
+    """Find each sought (owner, text) pair among the given pairs: the index of the first match, or -1."""
     if not owners.size:
         return np.full(sought_owners.size, -1, dtype=np.int64)
     n_owners = int(max(owners.max(initial=-1), sought_owners.max(initial=-1))) + 1
     (order, offsets), (sought_order, sought_offsets) = segments(owners, n_owners), segments(sought_owners, n_owners)
-    held = texts.plain() if order is None else texts[order]
+    grouped = texts.plain() if order is None else texts[order]
     sought = sought_texts.plain() if sought_order is None else sought_texts[sought_order]
-    places = places_within_segments(offsets, held, sought_offsets, sought)
+    places = places_within_segments(offsets, grouped, sought_offsets, sought)
     if order is not None:
         places = np.append(order, -1)[places]
     if sought_order is not None:
@@ -41,7 +41,7 @@ def places_of(owners: Ints, texts: Texts, sought_owners: Ints, sought_texts: Tex
 
 
 def places_within_segments(offsets: Ints, texts: Texts, sought_offsets: Ints, sought_texts: Texts) -> Ints:
-    """Return the first place of each sought text among the texts of its segment, -1 where it is not there."""
+    """Find each sought text among the texts of its segment: the index of the first match, or -1."""
     places: Ints = keys.places_of(
         offsets, texts.data, texts.offsets, sought_offsets, sought_texts.data, sought_texts.offsets
     )
@@ -49,20 +49,20 @@ def places_within_segments(offsets: Ints, texts: Texts, sought_offsets: Ints, so
 
 
 def segments(owners: Ints, n_owners: int) -> tuple[Ints | None, Ints]:
-    """Return the order that brings the rows of each owner together, None where they are, and where each starts."""
+    """Group rows by owner: the sorting order (None if already grouped) and the start of each owner's rows."""
     offsets = np.empty(n_owners + 1, dtype=np.int64)
     is_ordered = keys.segment_owners(owners, offsets)
     return None if is_ordered else np.argsort(owners, kind="stable"), offsets
 
 
 def distinct_texts(texts: Texts) -> tuple[Texts, Ints]:
-    """Return the distinct texts in order of first appearance, and the index of each row's."""
+    """Find the distinct texts in order of first appearance, and the index of each row's text among them."""
     names, codes = distinct_runs(texts)
     return names, np.repeat(codes, texts.repeats)
 
 
 def distinct_runs(texts: Texts) -> tuple[Texts, Ints]:
-    """Return the distinct texts in order of first appearance, and the index of each text where rows share some."""
+    """Find the distinct texts in order of first appearance, and the index of each stored text (not row) among them."""
     runs = Texts(texts.data, texts.offsets)
     places = keys.first_places(np.array([0, runs.size]), runs.data, runs.offsets)
     is_first = places == np.arange(runs.size)
@@ -71,7 +71,7 @@ def distinct_runs(texts: Texts) -> tuple[Texts, Ints]:
 
 
 def first_repeated_pair(query_ids: Texts, doc_ids: Texts) -> tuple[int, int] | None:
-    """Return the rows of the earliest pair that comes a second time, first and second, or None."""
+    """Find the earliest repeated (query, document) pair: its first and second row, or None."""
     names, codes = distinct_runs(query_ids)
     order, offsets = segments_of_runs(codes, query_ids.repeats, names.size)
     if order is None:
@@ -82,13 +82,13 @@ def first_repeated_pair(query_ids: Texts, doc_ids: Texts) -> tuple[int, int] | N
 
 
 def first_repeated(offsets: Ints, texts: Texts) -> tuple[int, int] | None:
-    """Return the rows of the earliest text that comes a second time in its segment, first and second, or None."""
+    """Find the earliest text repeated within its segment: its first and second row, or None."""
     repeat, before = keys.first_repeat(offsets, texts.data, texts.offsets)
     return (int(before), int(repeat)) if repeat >= 0 else None
 
 
 def segments_of_runs(owners: Ints, repeats: Ints, n_owners: int) -> tuple[Ints | None, Ints]:
-    """Return what `segments` does of owners that each have so many rows, one run after another."""
+    """Group rows by owner like `segments`, for owners given once per run of `repeats` rows."""
     if owners.size and owners[0] >= 0 and (np.diff(owners) > 0).all():
         counts = np.zeros(n_owners, dtype=np.int64)
         counts[owners] = repeats
@@ -97,7 +97,7 @@ def segments_of_runs(owners: Ints, repeats: Ints, n_owners: int) -> tuple[Ints |
 
 
 def follows_its_query(query_ids: Texts) -> NDArray[np.bool_]:
-    """Return for every row whether the row before is of the same query, shape (n,)."""
+    """Flag every row whose preceding row has the same query, shape (n,)."""
     _, codes = distinct_runs(query_ids)
     starts = np.arange(codes.size + 1) if query_ids.starts is None else query_ids.starts
     follows = np.ones(query_ids.size, dtype=np.bool_)
@@ -107,7 +107,7 @@ def follows_its_query(query_ids: Texts) -> NDArray[np.bool_]:
 
 
 def places_within(codes: Ints) -> Ints:
-    """Return the 1-based place of each row among the rows of its code, shape (n,)."""
+    """Number the rows of each code from 1 in order of appearance, shape (n,)."""
     order = np.argsort(codes, kind="stable")
     counts = np.bincount(codes)
     starts = np.cumsum(counts) - counts
@@ -117,7 +117,7 @@ def places_within(codes: Ints) -> Ints:
 
 
 def positions_in(pool: QueryPool, query_ids: Texts, doc_ids: Texts) -> Ints:
-    """Return the position on the pool's item axis of each (query, document), -1 where it holds none."""
+    """Find the position of each (query, document) on the pool's item axis, or -1 if the pool does not hold it."""
     names, codes = distinct_texts(query_ids)
     index = {name: i for i, name in enumerate(pool.query_texts)}
     owners = np.array([index.get(name, -1) for name in names.tolist()], dtype=np.int64)[codes]

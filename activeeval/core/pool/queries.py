@@ -16,43 +16,43 @@ from activeeval.core.pool.texts import Texts
 from activeeval.core.types import Floats, Ints, frozen, sealed_here
 
 MOST_COST_RATIO = 1e15
-"""Between item costs: beyond it the cheaper ones vanish in sums of the dearer."""
+"""Largest ratio between item costs: beyond it, the smaller costs vanish in sums with the larger ones."""
 _LEAST_COST, _MOST_COST = 1e-100, 1e100
-"""Squares of costs, their sums and ratios of variances to them stay numbers in between, whatever their unit is."""
+"""Between these bounds, squares and sums of costs and ratios of variances to costs neither overflow nor vanish."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
 class QueryPool:
-    """A pool of unjudged queries and the items that may be judged for each.
+    """A pool of queries and the items that can be judged for each.
 
     Parameters
     ----------
     query_ids : array of str or int, shape (n_queries,)
         Unique; whole numbers become text.
     query_offsets : array of int, shape (n_queries + 1,)
-        Where each query's items start on the flat item axis. A query needs at least one item.
+        Start of each query's items on the flat item axis. A query needs at least one item.
     item_ids : array of str or int, shape (n_items,), or None
         Unique within a query. None numbers the items of each query from 1.
     item_costs : array of float, shape (n_items,), optional
         Cost of judging each item, positive; 1 by default.
     query_costs : array of float, shape (n_queries,), optional
-        Overhead that is paid once for each judged query, not negative; 0 by default.
+        Overhead paid once for each opened query, not negative; 0 by default.
     query_probs : array of float, shape (n_queries,), optional
         The query distribution p(x), positive, summing to 1; uniform by default.
     draw : QueryDraw, optional
-        How the queries were drawn, where they were drawn from a log.
+        Sampling of the queries from a search log, if they were sampled.
 
     Attributes
     ----------
     query_texts, item_texts : Texts
-        The ids as they are held; `query_ids` and `item_ids` make arrays of them.
+        The ids in compact form; `query_ids` and `item_ids` convert them to arrays.
     given_costs : ndarray of float64, shape (n_items,), or None
-        None until `item_costs` are asked for where none were given: who only scores needs none.
+        None if no costs were given, until `item_costs` is first read: scoring needs no costs.
 
     Raises
     ------
     InputError
-        Names the first place that is wrong.
+        Names the first invalid position.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class QueryPool:
         freeze(self, "query_costs", frozen(self._query_costs(query_costs)))
         freeze(self, "query_probs", frozen(self._query_probs(query_probs)))
         if draw is not None and draw.strata.size != queries.size:
-            raise InputError(f"draw must be of the {queries.size} queries, got {draw.strata.size}")
+            raise InputError(f"draw must have {queries.size} queries, got {draw.strata.size}")
         freeze(self, "draw", draw)
 
     @property
@@ -110,7 +110,7 @@ class QueryPool:
 
     @property
     def item_costs(self) -> Floats:
-        """Cost of judging each item, shape (n_items,)."""
+        """Cost of judging each item, shape (n_items,); 1 if none was given."""
         if self.given_costs is None:
             object.__setattr__(self, "given_costs", sealed_here(np.ones(self.n_items)))
         assert self.given_costs is not None
@@ -137,24 +137,24 @@ class QueryPool:
         return {key: z for z, key in enumerate(keys)}
 
     def pairs_of(self, items: ArrayLike) -> list[tuple[str, str]]:
-        """Return (query id, item id) of some items, given by index."""
+        """Look up (query id, item id) of items, given by their positions."""
         positions = np.asarray(items, dtype=np.int64)
         queries = self.query_texts[self.item_queries[positions]]
         return list(zip(queries.tolist(), self.item_texts[positions].tolist(), strict=True))
 
     def place(self, item: int) -> str:
-        """Name an item of the flat axis for a message: ``item 'd7' of query 'q3'``."""
+        """Name an item, given by its position, for a message: ``item 'd7' of query 'q3'``."""
         query = int(np.searchsorted(self.query_offsets, item, side="right")) - 1
         return f"item {shown(self.item_texts[item])} of query {shown(self.query_texts[query])}"
 
     def replace(self, **changes: Any) -> QueryPool:
-        """Return a pool with some fields changed, validated anew."""
+        """Copy the pool with some constructor arguments changed; the copy is validated again."""
         names = ("query_offsets", "item_costs", "query_costs", "query_probs", "draw")
         ids = {"query_ids": self.query_texts, "item_ids": self.item_texts}
         return QueryPool(**(ids | {name: getattr(self, name) for name in names} | changes))
 
     def holds_the_same(self, other: QueryPool) -> bool:
-        """Return whether another pool has the same queries and items in the same places."""
+        """Check whether another pool has the same queries and items in the same order."""
         return other is self or (
             np.array_equal(self.query_offsets, other.query_offsets)
             and self.query_texts.equals(other.query_texts)
@@ -162,20 +162,25 @@ class QueryPool:
         )
 
     def with_items(self, items: ArrayLike) -> QueryPool:
-        """Return the pool of some items, given by their places, ascending; queries may be left without any."""
-        kept = np.asarray(items, dtype=np.int64)
-        counts = np.bincount(self.item_queries[kept], minlength=self.n_queries)
+        """Restrict the pool to some items, given by ascending positions; every query must keep at least one."""
+        chosen = np.asarray(items, dtype=np.int64)
+        counts = np.bincount(self.item_queries[chosen], minlength=self.n_queries)
         offsets = np.concatenate(([0], np.cumsum(counts)))
-        return self.replace(query_offsets=offsets, item_ids=self.item_texts[kept], item_costs=self.item_costs[kept])
+        return self.replace(query_offsets=offsets, item_ids=self.item_texts[chosen], item_costs=self.item_costs[chosen])
 
     def subset(self, queries: ArrayLike) -> tuple[QueryPool, NDArray[np.int64]]:
-        """Return the pool of some queries, and where its items stood on this pool's item axis.
+        """Restrict the pool to some queries.
 
         Parameters
         ----------
         queries : array of int
-            Indices of the queries to keep, in the order they are to have. Their p(x) is scaled to
-            sum to 1 again.
+            Indices of the queries to keep, in their new order. Their p(x) is rescaled to sum to 1.
+
+        Returns
+        -------
+        pool : QueryPool
+        items : ndarray of int64
+            Positions of the new pool's items on this pool's item axis.
         """
         chosen = np.asarray(queries, dtype=np.int64)
         lengths = np.diff(self.query_offsets)[chosen]
@@ -195,7 +200,7 @@ class QueryPool:
 
     @property
     def cost_unit(self) -> str:
-        """What costs are in: ``judgments`` where items cost the same and turning to a query nothing, or ``mean items``.
+        """Unit of costs: ``judgments`` if all items cost the same and queries have no overhead, else ``mean items``.
 
         Examples
         --------
@@ -206,6 +211,7 @@ class QueryPool:
         return "judgments" if is_alike else "mean items"
 
     def _checked_costs(self, values: ArrayLike) -> Floats:
+        """Check that item costs are positive and within a range that sums can represent."""
         costs = numbers(values, "item_costs", (self.n_items,))
         bad = np.flatnonzero(~((costs > 0) & np.isfinite(costs)))
         if bad.size:
@@ -222,6 +228,7 @@ class QueryPool:
         return costs
 
     def _query_costs(self, values: ArrayLike | None) -> Floats:
+        """Check the overheads of the queries; 0 by default."""
         if values is None:
             return np.zeros(self.n_queries)
         costs = numbers(values, "query_costs", (self.n_queries,))
@@ -232,6 +239,7 @@ class QueryPool:
         return costs
 
     def _query_probs(self, values: ArrayLike | None) -> Floats:
+        """Check the query distribution; uniform by default."""
         if values is None:
             return np.full(self.n_queries, 1.0 / self.n_queries)
         probs = numbers(values, "query_probs", (self.n_queries,))
@@ -245,14 +253,16 @@ class QueryPool:
 
 
 def _refuse(pool: QueryPool, name: str, value: object) -> None:
-    raise AttributeError(f"cannot assign to {name!r}: a pool does not change, replace() makes another")
+    """Raise AttributeError: a pool is immutable."""
+    raise AttributeError(f"cannot assign to {name!r}: a pool is immutable, use replace()")
 
 
-# of what is no field, a frozen dataclass with slots asks the class that it was before it had slots
+# the __setattr__ of a frozen dataclass with slots refers to the class before slots and fails for unknown names
 QueryPool.__setattr__ = _refuse  # type: ignore[method-assign, assignment]
 
 
 def _check_queries(query_ids: Texts, offsets: Ints) -> None:
+    """Raise InputError for repeated query ids or a query without items."""
     from activeeval.core.kernels.text import keys
 
     again, _ = keys.first_repeat(np.array([0, query_ids.size]), query_ids.data, query_ids.offsets)
@@ -264,7 +274,7 @@ def _check_queries(query_ids: Texts, offsets: Ints) -> None:
 
 
 def _numbered(offsets: Ints) -> Texts:
-    """Return the items of each query numbered from 1."""
+    """Number the items of each query from 1."""
     lengths = np.diff(offsets)
     names = Texts.from_list([str(number) for number in range(1, lengths.max() + 1)])
     numbered: Texts = names[np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)]
@@ -272,6 +282,7 @@ def _numbered(offsets: Ints) -> Texts:
 
 
 def _checked_items(item_ids: Texts, query_ids: Texts, offsets: Ints) -> Texts:
+    """Raise InputError if an item id occurs twice in a query."""
     from activeeval.core.kernels.text import keys
 
     again, _ = keys.first_repeat(offsets, item_ids.data, item_ids.offsets)

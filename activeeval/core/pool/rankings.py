@@ -17,20 +17,20 @@ from activeeval.core.types import Ints, frozen, sealed_here
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
 class Rankings:
-    """One ranked list for each query of a pool, best item first; lists may be partial or empty.
+    """One ranked list for each query of a pool, best item first; lists can be partial or empty.
 
     Parameters
     ----------
     pool : QueryPool
     offsets : array of int, shape (n_queries + 1,)
-        Where each query's list starts in `items`.
+        Start of each query's list in `items`.
     items : array of int, shape (offsets[-1],)
         Positions on the pool's flat item axis, best first.
 
     Raises
     ------
     InputError
-        Where an item belongs to another query or stands in its list twice.
+        If an item belongs to another query or occurs twice in a list.
 
     Examples
     --------
@@ -97,12 +97,12 @@ class Rankings:
 
     @classmethod
     def from_ids(cls, pool: QueryPool, lists: Mapping[str, Sequence[str]]) -> Rankings:
-        """Rank by lists of item ids, best first; queries that are not named stay unranked.
+        """Build rankings from lists of item ids, best first; queries without a list stay unranked.
 
         Raises
         ------
         InputError
-            Names the query or the item that the pool does not hold, or that is ranked twice.
+            If the pool lacks a query or an item, or an item is ranked twice; names it.
 
         Examples
         --------
@@ -126,22 +126,22 @@ class Rankings:
 
     @classmethod
     def empty(cls, pool: QueryPool) -> Rankings:
-        """Return the ranking that ranks nothing."""
+        """Build rankings with an empty list for every query."""
         return cls(pool, np.zeros(pool.n_queries + 1, dtype=np.int64), np.empty(0, dtype=np.int64))
 
     def restricted_to(self, pool: QueryPool, items: ArrayLike) -> Rankings:
-        """Return the lists of a `QueryPool.subset`; ``items`` are its items on this pool's axis."""
-        kept = np.asarray(items, dtype=np.int64)
+        """Restrict the lists to a `QueryPool.subset`; `items` are its items' positions in this pool."""
+        chosen = np.asarray(items, dtype=np.int64)
         rank = np.zeros(self.pool.n_items, dtype=np.int64)
         rank[self.items] = self.ranks
-        ranked = np.flatnonzero(rank[kept] > 0)
+        ranked = np.flatnonzero(rank[chosen] > 0)
         queries = pool.item_queries[ranked]
-        order = ranked[np.lexsort((rank[kept][ranked], queries))]
+        order = ranked[np.lexsort((rank[chosen][ranked], queries))]
         counts = np.bincount(queries, minlength=pool.n_queries)
         return Rankings(pool, np.concatenate(([0], np.cumsum(counts))), order)
 
     def cut_at(self, depth: int) -> Rankings:
-        """Return the lists down to a rank.
+        """Cut every list at a rank.
 
         Examples
         --------
@@ -149,9 +149,9 @@ class Rankings:
         >>> Rankings.from_ids(pool, {"q": ["b", "a", "c"]}).cut_at(2).items
         array([1, 0])
         """
-        kept = np.minimum(self.lengths, depth)
-        offsets = np.concatenate(([0], np.cumsum(kept)))
-        places = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1] - offsets[:-1], kept)
+        lengths = np.minimum(self.lengths, depth)
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        places = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1] - offsets[:-1], lengths)
         return Rankings(self.pool, offsets, self.items[places])
 
     @property
@@ -165,9 +165,9 @@ class Rankings:
         return np.arange(self.items.size) - np.repeat(self.offsets[:-1], self.lengths) + 1
 
     def without(self, fraction: float, rng: np.random.Generator | int | None = None) -> Rankings:
-        """Remove a fraction of the items of every list at random: a simulated index update.
+        """Remove a fraction of the items of every list at random, to simulate an index update.
 
-        A list of n loses ``⌊fraction · n + u⌋`` items with u uniform, so that lists of every
+        A list of n items loses ``⌊fraction · n + u⌋`` items with u uniform, so that lists of every
         length lose that fraction on average.
 
         Examples
@@ -184,5 +184,5 @@ class Rankings:
         shuffled = np.lexsort((rng.random(self.items.size), queries))
         keep = np.ones(self.items.size, dtype=bool)
         keep[shuffled[self.ranks - 1 < n_removed[queries]]] = False
-        kept = np.bincount(queries[keep], minlength=self.pool.n_queries)
-        return Rankings(self.pool, np.concatenate(([0], np.cumsum(kept))), self.items[keep])
+        lengths = np.bincount(queries[keep], minlength=self.pool.n_queries)
+        return Rankings(self.pool, np.concatenate(([0], np.cumsum(lengths))), self.items[keep])

@@ -1,8 +1,7 @@
-"""Many texts in one buffer: what ids are held as, however long one of them is.
+"""Compact storage of many ids in one byte buffer.
 
-An array of text of fixed width pays for its longest entry in every row, four bytes a letter; here a text takes its own
-UTF-8 bytes and eight more. Bytes order and compare as code points do, so that nothing depends on which of both is
-looked at.
+A NumPy text array of fixed width takes the length of its longest entry in every row, four bytes per letter. Here a
+text takes its UTF-8 bytes plus eight. UTF-8 bytes sort like code points, so results do not depend on the form.
 """
 
 from __future__ import annotations
@@ -17,25 +16,25 @@ from numpy.typing import NDArray
 from activeeval.core.types import Bytes, Ints
 
 LONGEST_ID = 4096
-"""Bytes of an id in every format: no id of a collection comes near, and a text in an id's place is told early."""
+"""Longest allowed id in bytes, in every format: real ids are shorter, so text in the wrong column is detected early."""
 _HARMLESS_BYTES = 1 << 24
 _HARMLESS_RATIO = 32
-"""An array of fixed width may take so many times the texts' own bytes: 4 for each letter, 8 for uneven lengths."""
-_LONE = "surrogatepass"  # halves of a pair are in JSON what they are in Python: letters
+"""Largest ratio of a fixed-width array to the texts' own bytes: 4 for each letter, times 8 for uneven lengths."""
+_LONE = "surrogatepass"  # JSON and Python allow lone surrogates in a text
 
 
 class Texts:
-    """Texts one after another in a buffer of bytes; rows that repeat may share one.
+    """Texts stored one after another in a byte buffer; adjacent equal rows can share one text.
 
     Parameters
     ----------
     data : ndarray of uint8
-        The UTF-8 bytes of all texts, which nobody else writes to.
+        The UTF-8 bytes of all texts; must not be modified afterwards.
     offsets : ndarray of int64, shape (n_texts + 1,)
-        Where each text starts in `data`, and where the last ends.
+        Start of each text in `data`, and the end of the last.
     starts : ndarray of int64, shape (n_texts + 1,), optional
-        The first row that holds each text, all up to the next one's too, and the number of rows. By default each row
-        has a text of its own.
+        First row of each text, and the number of rows; text i fills the rows ``starts[i] … starts[i+1] − 1``. By
+        default each row has its own text.
 
     Examples
     --------
@@ -55,7 +54,7 @@ class Texts:
 
     @classmethod
     def from_list(cls, values: Sequence[str]) -> Texts:
-        """Return texts given as a sequence of str."""
+        """Build texts from a sequence of str."""
         whole = "".join(values)
         if whole.isascii():
             parts, data = values, whole.encode()
@@ -67,12 +66,12 @@ class Texts:
 
     @classmethod
     def from_array(cls, values: NDArray[Any]) -> Texts:
-        """Return texts given as a one-dimensional array of text."""
+        """Build texts from a one-dimensional array of dtype ``U``."""
         codes = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("=")).view(np.uint32)
         if not values.size or codes.max(initial=0) >= 128:
             return cls.from_list(values.tolist())
         is_letter = codes.reshape(values.size, -1) != 0
-        if (is_letter[:, 1:] > is_letter[:, :-1]).any():  # a zero inside a text is a letter, behind it padding
+        if (is_letter[:, 1:] > is_letter[:, :-1]).any():  # a zero before a letter is a NUL character, not padding
             return cls.from_list(values.tolist())
         return cls(codes[is_letter.reshape(-1)].astype(np.uint8), offsets_of(np.count_nonzero(is_letter, axis=1)))
 
@@ -86,23 +85,23 @@ class Texts:
 
     @property
     def shape(self) -> tuple[int]:
-        """Number of rows, as an array has it."""
+        """Shape of the equivalent array, (number of rows,)."""
         return (self.size,)
 
     @property
     def lengths(self) -> Ints:
-        """Bytes of each text."""
+        """Length of each stored text in bytes."""
         lengths: Ints = np.diff(self.offsets)
         return lengths
 
     @property
     def repeats(self) -> Ints:
-        """Number of rows of each text."""
+        """Number of rows of each stored text."""
         return np.ones(self.offsets.size - 1, dtype=np.int64) if self.starts is None else np.diff(self.starts)
 
     def __repr__(self) -> str:
-        shown = [*map(repr, self[:3].tolist()), *(["…"] if self.size > 3 else [])]
-        return f"Texts([{', '.join(shown)}], size={self.size})"
+        parts = [*map(repr, self[:3].tolist()), *(["…"] if self.size > 3 else [])]
+        return f"Texts([{', '.join(parts)}], size={self.size})"
 
     def __len__(self) -> int:
         return self.size
@@ -111,20 +110,21 @@ class Texts:
         return iter(self.tolist())
 
     def __getitem__(self, rows: Any) -> Any:
-        """Return the text of a row, or the texts of several, given as an array indexes."""
+        """Get the text of one row (str), or the texts of several rows by a slice, positions or a mask."""
         if isinstance(rows, (int, np.integer)):
             place = self._text_of(range(self.size)[rows])
             return self.data[self.offsets[place] : self.offsets[place + 1]].tobytes().decode("utf-8", _LONE)
         chosen = np.asarray(rows) if not isinstance(rows, slice) else np.arange(self.size)[rows]
-        if chosen.dtype != np.bool_ and chosen.min(initial=0) < 0:  # the kernel does not count from the end
+        if chosen.dtype != np.bool_ and chosen.min(initial=0) < 0:  # the kernel does not support negative positions
             chosen = np.arange(self.size)[chosen]
         return self._taken(self._text_of(np.flatnonzero(chosen) if chosen.dtype == np.bool_ else chosen))
 
     def _text_of(self, rows: Any) -> Any:
-        """Return which text each of some rows holds."""
+        """Find the index of the stored text of each row."""
         return rows if self.starts is None else np.searchsorted(self.starts, rows, side="right") - 1
 
     def _taken(self, places: Ints) -> Texts:
+        """Copy stored texts, given by index, into a new object with one text per row."""
         from activeeval.core.kernels.text import bytes as texts
 
         offsets = offsets_of(self.lengths[places])
@@ -133,28 +133,29 @@ class Texts:
         return Texts(data, offsets)
 
     def plain(self) -> Texts:
-        """Return the texts with one of its own for every row."""
+        """Expand shared texts: one stored text for every row."""
         return self if self.starts is None else self._taken(np.repeat(np.arange(self.repeats.size), self.repeats))
 
     def equals(self, other: Texts) -> bool:
-        """Return whether other texts are the same, row by row."""
+        """Check whether two objects hold the same texts, row by row."""
         first, second = self.plain(), other.plain()
         return np.array_equal(first.offsets, second.offsets) and np.array_equal(first.data, second.data)
 
     def first_empty(self) -> int:
-        """Return the first row without any letter, or -1."""
+        """Find the first row with an empty text, or -1."""
         return self._first_row(self.lengths == 0)
 
     def first_too_long(self) -> int:
-        """Return the first row of more than `LONGEST_ID` bytes, or -1."""
+        """Find the first row of more than `LONGEST_ID` bytes, or -1."""
         return self._first_row(self.lengths > LONGEST_ID)
 
     def _first_row(self, is_meant: NDArray[np.bool_]) -> int:
+        """Find the first row of the first flagged stored text, or -1."""
         text = int(np.argmax(is_meant)) if is_meant.any() else -1
         return text if self.starts is None or text < 0 else int(self.starts[text])
 
     def tolist(self) -> list[str]:
-        """Return the texts as a list of str."""
+        """Convert the texts to a list of str."""
         whole = self.data.tobytes()
         if whole.isascii():
             letters = whole.decode()
@@ -166,10 +167,10 @@ class Texts:
         return [text for text, n in zip(texts, self.repeats.tolist(), strict=True) for _ in range(n)]
 
     def array(self) -> NDArray[Any]:
-        """Return the texts as an array that cannot be written to, made once.
+        """Convert the texts to a read-only array; the result is cached.
 
-        Of fixed width (dtype ``U``) where that takes at most 16 MB or 32 times their bytes, else of Python's str (dtype
-        object): one long text among many short ones must not cost its length in every row.
+        The array has fixed width (dtype ``U``) if that takes at most 16 MB or 32 times the texts' bytes, else it holds
+        Python's str (dtype object): one long text among many short ones must not cost its length in every row.
         """
         if self._array is None:
             texts = self.tolist()
@@ -179,12 +180,12 @@ class Texts:
         return self._array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        made = self.array() if dtype is None else self.array().astype(dtype, copy=False)
-        return made.copy() if copy else made
+        array = self.array() if dtype is None else self.array().astype(dtype, copy=False)
+        return array.copy() if copy else array
 
 
 def joined_texts(parts: Sequence[Texts]) -> Texts:
-    """Return the texts of several parts, one after another."""
+    """Concatenate the texts of several parts."""
     plain = [part.plain() for part in parts]
     return Texts(
         np.concatenate([part.data for part in plain]), offsets_of(np.concatenate([part.lengths for part in plain]))
@@ -192,14 +193,14 @@ def joined_texts(parts: Sequence[Texts]) -> Texts:
 
 
 def offsets_of(lengths: Ints) -> Ints:
-    """Return where parts of some lengths start one after another, and where the last ends."""
+    """Compute the start of each part from the lengths of the parts, and the end of the last."""
     offsets = np.zeros(lengths.size + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets
 
 
 def _sealed(array: Any) -> Any:
-    """Return a view that cannot be written to: kernels are compiled once for all texts."""
+    """Get a read-only contiguous view; kernels are compiled only for read-only arrays."""
     view = np.ascontiguousarray(array).view()
     view.setflags(write=False)
     return view

@@ -192,7 +192,7 @@ def test_what_a_mixture_refuses(items):
     for weights in ([1], [1, -1], [0, 0], [np.nan, 1]):
         with pytest.raises(InputError, match="weights must"):
             MixtureGradeModel([UniformGradeModel(2)] * 2, weights).fit(X, np.minimum(y, 2))
-    with pytest.raises(InputError, match="nothing to average"):
+    with pytest.raises(InputError, match="cannot average probabilities"):
         average_probabilities([])
     with pytest.raises(InputError, match="model 1 gives 2 rows"):
         average_probabilities([[[1.0]], [[1.0], [1.0]]])

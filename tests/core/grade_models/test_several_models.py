@@ -197,7 +197,7 @@ def test_a_grade_that_a_model_excludes_does_not_exclude_the_model():
 
 
 def test_bad_rows_of_a_mixture_are_named():
-    with pytest.raises(InputError, match="there is nothing to weigh"):
+    with pytest.raises(InputError, match="cannot learn weights"):
         learned_weights([], [0], [0])
     with pytest.raises(InputError, match="model 1 gives 1 rows of probabilities, model 0 gives 2"):
         learned_weights([[[1, 0]] * 2, [[1, 0]]], [0, 0], [0, 1])

@@ -130,7 +130,7 @@ def test_shares_are_those_of_the_table(grades):
     counts = np.array(relation_counts(grades))
     pairs = Relations.of(stated(grades))
     if not counts.sum():
-        with pytest.raises(InputError, match=r"no two judges have a pair|there is one judge alone|there is no judge"):
+        with pytest.raises(InputError, match=r"no two judges have a pair|there is only one judge|there is no judge"):
             preference_agreement(pairs, n_resamples=2)
         return
     found = preference_agreement(pairs, n_resamples=20, rng=0)
@@ -260,8 +260,8 @@ def test_what_is_not_defined_is_none():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: grade_agreement(CodedGrades.of([("a", "q", "d", 1)])), "there is one judge alone, 'a': .*"),
-        (lambda: preference_agreement(Relations.of([])), "there is no judge: agreement is of two or more"),
+        (lambda: grade_agreement(CodedGrades.of([("a", "q", "d", 1)])), "there is only one judge, 'a': .*"),
+        (lambda: preference_agreement(Relations.of([])), "there is no judge: agreement needs at least two"),
         (
             lambda: grade_agreement(CodedGrades.of([("a", "q", "d", 1), ("b", "q", "e", 1)])),
             "no two judges graded the same item, so there is nothing to compare",
@@ -276,7 +276,7 @@ def test_what_is_not_defined_is_none():
         ),
         (
             lambda: Relations.of([("a", "q", "d", "e", False), ("a", "q", "e", "d", False)]),
-            "judge 'a' says two things of documents 'e' and 'd' of query 'q'",
+            "judge 'a' gives two different answers for documents 'e' and 'd' of query 'q'",
         ),
         (
             lambda: cohen_kappa([1], [1, 2]),
@@ -285,7 +285,7 @@ def test_what_is_not_defined_is_none():
         (lambda: cohen_kappa([1], [1], "cubic"), "unknown weights 'cubic'; known: none, linear, quadratic"),
         (lambda: krippendorff_alpha([1, 2]), "grades must be finite or NaN, .*"),
         (lambda: krippendorff_alpha([[1], [2]], "circular"), "unknown metric 'circular'; known: nominal, .*"),
-        (lambda: chi_squared(3, 2, 1, 2), "as many pairs as 3 of 2 cannot agree"),
+        (lambda: chi_squared(3, 2, 1, 2), "the number of pairs that agree must lie from 0 to 2, got 3"),
     ],
 )
 def test_what_cannot_be_compared_is_one_line(call, message):

@@ -29,7 +29,7 @@ def test_measures_say_how_they_are_judged():
     assert of("DCG@10", "AP") == of() == ByGrades()
     assert of("kNDCG(k=5)@10", "kERR(k=5)") == ByComparisons(5)
     for mixed in (("DCG", "kERR(k=5)"), ("kNDCG(k=5)", "kERR(k=4)")):
-        with pytest.raises(InputError, match="one judging is of grades, or of the top k with one k for all measures"):
+        with pytest.raises(InputError, match="a sample is judged by grades, or by the top k with one k for all measures"):
             of(*mixed)
 
 
@@ -92,11 +92,11 @@ def test_grades_refuse_ranks_and_nothing_else():
 @pytest.mark.parametrize(
     ("asked", "problem"),
     [
-        (lambda j: j.check_choices(["cost"]), "`cost` is of grades"),
-        (lambda j: j.check_rules(2), "of ranks one judge's count"),
-        (lambda j: j.check_grade("x.csv:2"), "x.csv:2: a grade, where the 5 best are asked for"),
-        (lambda j: j.check_sheets("week1"), "campaign week1: documents are compared, two at a time"),
-        (lambda j: j.check_known("week1"), "campaign week1: holds ranks, which are no known grades"),
+        (lambda j: j.check_choices(["cost"]), "`cost` applies to grades"),
+        (lambda j: j.check_rules(2), "top-k judging takes one judge a query"),
+        (lambda j: j.check_grade("x.csv:2"), "x.csv:2: holds a grade, but the 5 best documents get ranks"),
+        (lambda j: j.check_sheets("week1"), "campaign week1: documents are compared two at a time"),
+        (lambda j: j.check_known("week1"), "campaign week1: holds ranks, which cannot serve as known grades"),
     ],
 )
 def test_comparisons_refuse_what_is_of_grades(asked, problem):

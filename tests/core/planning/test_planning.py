@@ -120,7 +120,7 @@ def test_no_half_width_is_below_the_limit_and_free_queries_lower_it(made, name):
         budget = share * forecasts[-1].cost
         limit = forecasts[-1].least_variance(budget)
         assert all(limit <= one.at(budget).of_pool * (1 + 1e-9) for one in forecasts)
-        assert forecasts[-1].way.plan.without_overhead().least(budget) < limit
+        assert forecasts[-1].spending.plan.without_overhead().least(budget) < limit
 
 
 @pytest.mark.parametrize("name", ["items", "depth"])
@@ -128,13 +128,13 @@ def test_a_plan_without_overhead_is_that_of_a_pool_without(made, name):
     costly, free = (planner_of(made, FITTED[name], overhead=x).forecasts(METHODS[name])[0] for x in (4.0, 0.0))
     for share in (0.1, 0.5, 0.9):
         budget = share * free.cost
-        own = costly.way.plan.without_overhead().least(budget)
-        assert own == pytest.approx(free.way.plan.least(budget), rel=1e-6)
+        own = costly.spending.plan.without_overhead().least(budget)
+        assert own == pytest.approx(free.spending.plan.least(budget), rel=1e-6)
 
 
 def test_what_is_between_queries_is_all_of_those_judged_whole_and_nothing_where_all_are_in(made):
-    whole = planner_of(made, DCG(cutoff=10), overhead=2.0).forecasts(METHODS["whole"])[0].way.plan
-    items = planner_of(made, DCG(cutoff=10)).forecasts(METHODS["items_plain"])[0].way.plan
+    whole = planner_of(made, DCG(cutoff=10), overhead=2.0).forecasts(METHODS["whole"])[0].spending.plan
+    items = planner_of(made, DCG(cutoff=10)).forecasts(METHODS["items_plain"])[0].spending.plan
     assert whole.between(0.2 * whole.order.cost) == pytest.approx(1.0)
     assert items.between(0.7 * items.order.cost) < 0.05
 
@@ -245,7 +245,7 @@ def test_a_goal_that_the_queries_themselves_do_not_allow(made):
         ({"difference": math.inf}, "positive number, got inf"),
         ({"difference": 1.0, "power": 1.0}, "power must lie strictly between 0 and 1, got 1.0"),
         ({"half_width": 1.0, "scope": "world"}, "scope must be one of pool, population, got 'world'"),
-        ({"difference": 1.0, "power": 0.05}, "power 0.05 takes no judgment: expected one above 1 - confidence, 0.05"),
+        ({"difference": 1.0, "power": 0.05}, "power 0.05 is reached without judgments: expected more than 1 - confidence, 0.05"),
     ],
 )
 def test_goals_that_are_none(given, message):
@@ -458,11 +458,11 @@ def test_what_a_fit_and_few_draws_cost_is_counted(made):
     planner = planner_of(made, DCG(cutoff=10), overhead=3.0)
     fitted, plain = (planner.forecasts(METHODS[name])[0] for name in ("items", "items_plain"))
     passive, budget = planner.forecasts(METHODS["passive"])[0], 0.15 * planner.forecasts(METHODS["items"])[0].cost
-    n = plain.way.expect(budget)[1]
+    n = plain.spending.expect(budget)[1]
     assert fitted.at(budget).of_pool == pytest.approx(plain.at(budget).of_pool * n / (n - 2))
     assert fitted.at(budget).degrees_of_freedom == pytest.approx(n - 2)
     assert plain.taught(None).at(budget).of_pool == plain.at(budget).of_pool
-    draws = passive.way.expect(budget)[1]
+    draws = passive.spending.expect(budget)[1]
     values = planner.values[0]
     assert passive.at(budget).of_pool == pytest.approx(values.query_probs @ values.squares / (draws - 1))
 
@@ -480,11 +480,11 @@ def test_what_the_pilot_has_shown_is_not_what_it_is_measured_by(made):
 def test_pilots_that_teach_nothing_are_refused(made):
     planner = planner_of(made, DCG(cutoff=10))
     drawn = Campaign(design_of(planner, "passive"), 200.0, rng=0)
-    with pytest.raises(InputError, match="'passive', draws with replacement, teaches no plan"):
+    with pytest.raises(InputError, match="'passive' draws with replacement and cannot calibrate a plan"):
         planner.lesson(drawn.design, None, drawn.grades)
     labels = drawn_labels(planner.beliefs, 3)
     census = pilot_of(planner, "items", design_of(planner, "items").cost, labels, 1)
-    with pytest.raises(InputError, match="nothing in it was left to chance"):
+    with pytest.raises(InputError, match="its sample has no random variation"):
         planner.lesson(census.design, census.selection, census.grades)
 
 
@@ -529,8 +529,8 @@ def test_several_questions_are_planned_for_the_sample_that_is_drawn_for_them(mad
     budget = 0.2 * drawn.cost
     for forecast, reading in zip(planner.forecasts(METHODS["items"]), drawn.readings, strict=True):
         level = np.array([drawn.order.level_for(budget)])
-        curve = replace(forecast.way, curve=reading.plan).expect(budget)
-        assert curve == pytest.approx(forecast.way.expect(budget), rel=0.01)
+        curve = replace(forecast.spending, curve=reading.plan).expect(budget)
+        assert curve == pytest.approx(forecast.spending.expect(budget), rel=0.01)
         assert reading.plan.at(level)[0] > 0
 
 

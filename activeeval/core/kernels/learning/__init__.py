@@ -1,1 +1,1 @@
-"""Learning kernels: losses of pairs and lists, steps on pairs, sums over trees."""
+"""Learning kernels: losses of pairs and lists, optimization steps on pairs, sums over trees."""

@@ -1,25 +1,25 @@
-"""Steps towards the weights that suit pairs of items, one pair after the other.
+"""Optimization of linear weights on pairs of items, one pair at a time.
 
 Δ_i is a row of differences of features, w_0 the weights to stay close to, v = w − w_0.
 
-**Stochastic gradient** of (1/n) Σ ℓ(m_i) + λ‖v‖², m_i = (w_0 + v)ᵀΔ_i, takes one pair at a time:
+**Stochastic gradient** of (1/n) Σ ℓ(m_i) + λ‖v‖², m_i = (w_0 + v)ᵀΔ_i, uses one pair at a time:
 
     v  ←  (1 − 2ηλ) v + η s_i Δ_i,        s_i = −ℓ'(m_i).
 
 The step of pair k = 0, 1, … is η_k = 1 / (L + λk). L = 2(max‖Δ_i‖² + λ) is the largest curvature of one pair's squared
-loss, so that no step overshoots; later η_k falls as 1/(λk). The answer is the mean of v after each step, weighted by
-1/η_k (Lacoste-Julien, Schmidt and Bach 2012): v itself swings with the last pairs that it saw.
+loss, so that no step overshoots; later η_k decreases as 1/(λk). The result is the mean of v after each step, weighted
+by 1/η_k (Lacoste-Julien, Schmidt and Bach 2012), because v itself fluctuates with the last pairs.
 
-Only the places where Δ_i is not 0 are touched. The shrinking goes into a number, v = c·u. For the mean let S_k be the
-sum of c_l/η_l up to step k, and δ_m what step m adds to an entry of u, which later steps keep. Then its part of
-Σ_k v_k/η_k is Σ_m δ_m (S − S_{m−1}) = S u − Σ_m δ_m S_{m−1}, and each step adds to the last sum where it adds to u.
+Only the nonzero entries of Δ_i are updated. The shrinking is kept as a scalar, v = c·u. For the mean let S_k be the
+sum of c_l/η_l up to step k, and δ_m the change of an entry of u in step m, which later steps keep. Then its part of
+Σ_k v_k/η_k is Σ_m δ_m (S − S_{m−1}) = S u − Σ_m δ_m S_{m−1}, and each step updates the last sum where it updates u.
 
 **Coordinate ascent** (Hsieh et al. 2008) of the dual of ½‖v‖² + C Σ max(0, 1 − m_i),
 
     max  Σ α_i (1 − w_0ᵀΔ_i) − ½ ‖Σ α_i Δ_i‖²,    0 ≤ α_i ≤ C,        v = Σ α_i Δ_i.
 
-In one α_i it is a parabola of slope 1 − m_i and curvature ‖Δ_i‖²; its best place, cut at the bounds, is taken. A pair
-whose items no feature tells apart has the loss 1 whatever v is: α_i = C.
+In one α_i it is a parabola of slope 1 − m_i and curvature ‖Δ_i‖²; each step sets α_i to its maximum within the bounds.
+A pair of items with equal features has the loss 1 for every v: α_i = C.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import numpy as np
 from activeeval.core.kernels.compiling import jit as _jit
 from activeeval.core.kernels.learning.losses import margin_loss
 
-# below it the scale c of v is multiplied out: S u and what is taken from it grow with 1/c, and so does their rounding
+# below it, c is multiplied into v: S u and the sum subtracted from it grow with 1/c, and so do rounding errors
 _SMALLEST_SCALE = 1e-3
 
 
@@ -43,17 +43,17 @@ def stochastic_steps(rows, order, start, base_margins, kind, ridge, curvature, m
         Δ, n_pairs rows.
     order : array of int64, shape (n_pairs,)
     start : int
-        How many steps have been taken before.
+        Number of steps taken before.
     base_margins : array of float64, shape (n_pairs,)
         w_0ᵀΔ_i.
     kind : int
-        Of the loss, as in `activeeval.core.kernels.learning.losses`.
+        Kind of loss, as in `activeeval.core.kernels.learning.losses`.
     ridge, curvature : float
         λ and L.
     moves : array of float64, shape (n_columns,)
         v, changed in place.
     total : array of float64, shape (n_columns,)
-        To which Σ_k v_k/η_k is added.
+        Σ_k v_k/η_k is added to it.
     """
     scale, scales, weights = 1.0, 0.0, 0.0
     earlier = np.zeros(moves.size)
@@ -83,7 +83,7 @@ def stochastic_steps(rows, order, start, base_margins, kind, ridge, curvature, m
 
 @_jit
 def coordinate_steps(rows, order, base_margins, norms, bound, multipliers, moves):
-    """Make each multiplier the best one, the others as they are, in the given order.
+    """Maximize the dual over each multiplier in the given order, with the other multipliers fixed.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def coordinate_steps(rows, order, base_margins, norms, bound, multipliers, moves
 
 @_jit
 def weighted_gram(rows, weights, out):
-    """Add ΔᵀWΔ to the lower half of a matrix.
+    """Add ΔᵀWΔ to the lower triangle of a matrix.
 
     Parameters
     ----------

@@ -1,39 +1,39 @@
 """Losses of pairs and lists as functions of their items' scores, each with a (sub)gradient.
 
-A list's items stand together, best grade first. Every kernel returns a weighted sum of losses and adds its gradient
+The items of a list are adjacent, best grade first. Every kernel returns a weighted sum of losses and adds its gradient
 with respect to the scores to ``gradient``.
 
-**Pairs.** The margin m = g (s_u − s_v) of a preferred item u and another one v costs max(0, 1 − m), log(1 + e^{−m}),
-(1 − m)² or e^{−m}. Of the last the logarithm of the sum is returned: it has the same minimisers, is finite for margins
-of any size, and its slopes −w_p e^{−m_p} / Σ_p w_p e^{−m_p} are the distribution by which boosting weighs pairs.
+**Pairs.** The margin m = g (s_u − s_v) of a preferred item u and another one v has the loss max(0, 1 − m),
+log(1 + e^{−m}), (1 − m)² or e^{−m}. For the last, the logarithm of the sum is returned: it has the same minimizers, is
+finite for margins of any size, and its slopes −w_p e^{−m_p} / Σ_p w_p e^{−m_p} are the pair weights of boosting.
 
-**Hinge of average precision** (Yue et al. 2007). R are the relevant items, N the others, a ranking z puts each of N
-before some of R. With Ψ(z) the mean over R × N of ±(s_i − s_j), + where i stands before j, the loss is
+**Hinge of average precision** (Yue et al. 2007). R are the relevant items, N the others; a ranking z puts each of N
+before some of R. With Ψ(z) the mean over R × N of ±(s_i − s_j), + if i is before j, the loss is
 
     max_z  1 − AP(z) + Ψ(z) − Ψ(R before N),        Ψ(z) − Ψ(R before N) = −2 / (|R||N|) Σ_{j before i} (s_i − s_j).
 
-For a given pattern of R and N the sum is largest with both in the order of their scores. Let the j-th best of N stand
+For a given pattern of R and N the sum is largest with both in the order of their scores. Let the j-th best of N be
 before the relevant ones from the i_j-th on. Then the l-th relevant item has precision l / (l + #{j : i_j ≤ l}), and
-putting j = 1, 2, … in one after the other takes l/(l + j − 1) − l/(l + j) from it: the loss is a sum over j of
+inserting j = 1, 2, … one after the other reduces it by l/(l + j − 1) − l/(l + j): the loss is a sum over j of
 
     Σ_{l ≥ i_j}  [l/(l + j − 1) − l/(l + j)] / |R|  −  2 (s_l − s_j) / (|R||N|)
 
-in which every j chooses i_j for itself. Each summand falls with j, so that the largest choices rise with j and are
-a ranking.
+in which each i_j can be chosen separately. Each summand decreases with j, so that the best choices increase with j and
+define a ranking.
 
-**Permutations** (Plackett and Luce). P_s(π) = Π_j e^{s_π(j)} / Σ_{l ≥ j} e^{s_π(l)} picks the best first, then the best
-of those left. What is left is a set, and each permutation goes through one set of each size, so that with Q(S) the
-probability under the labels that S is left at some time
+**Permutations** (Plackett and Luce). P_s(π) = Π_j e^{s_π(j)} / Σ_{l ≥ j} e^{s_π(l)} draws the best first, then the best
+of the remaining items. The remaining items are a set, and each permutation passes through one set of each size, so that
+with Q(S) the probability under the labels that S is the remaining set at some time
 
     −Σ_π P_y(π) log P_s(π)  =  Σ_S Q(S) log Σ_{i ∈ S} e^{s_i}  −  Σ_i s_i,
 
     Q(all) = 1,   Q(S ∖ i) gains Q(S) e^{y_i} / Σ_{l ∈ S} e^{y_l}.
 
-Sets are numbers whose bits are items. log Σ_S e^s follows from the set without its lowest item, and the gradient goes
-the same way back.
+Sets are numbers whose bits are items. log Σ_S e^s follows from the set without its lowest item, and the gradient is
+computed in the reverse order.
 
 **First places of one permutation** (Xia et al. 2009): Σ_{j ≤ k} log Σ_{l ≥ j} e^{s_l} − s_j of a list in its order,
-the sums of its ends built up from the last item, and their gradient handed down from the first.
+with the sums accumulated from the last item, and the gradient from the first.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ import numpy as np
 from activeeval.core.kernels.compiling import jit as _jit
 
 HINGE, LOGISTIC, EXPONENTIAL, SQUARED = 0, 1, 2, 3
-# below so many items insertion sorts a list faster than a call of argsort
+# for fewer items, insertion sort is faster than a call of argsort
 _FEW = 24
 
 
 @_jit
 def margin_loss(margin, kind):
-    """Return what one margin costs, and by how much less for each that it grows; of all kinds but `EXPONENTIAL`."""
+    """Compute the loss of one margin, and its decrease per unit of margin; for all kinds except `EXPONENTIAL`."""
     if kind == HINGE:
         return max(0.0, 1.0 - margin), 1.0 if margin < 1.0 else 0.0
     if kind == SQUARED:
@@ -62,7 +62,7 @@ def margin_loss(margin, kind):
 
 @_jit
 def pair_losses(scores, preferred, rejected, gaps, weights, kind, gradient):
-    """Return the weighted loss of pairs.
+    """Compute the weighted loss of pairs.
 
     Parameters
     ----------
@@ -70,11 +70,11 @@ def pair_losses(scores, preferred, rejected, gaps, weights, kind, gradient):
     preferred, rejected : arrays of int64, shape (n_pairs,)
         Items u and v.
     gaps, weights : arrays of float64, shape (n_pairs,)
-        g, and what each pair counts.
+        g, and the weight of each pair.
     kind : int
         `HINGE`, `LOGISTIC`, `EXPONENTIAL` or `SQUARED`.
     gradient : array of float64, shape (n_items,)
-        Out.
+        The gradient is added to it.
     """
     least = 0.0
     scale = 1.0
@@ -102,16 +102,16 @@ def pair_losses(scores, preferred, rejected, gaps, weights, kind, gradient):
 
 @_jit
 def ap_hinges(scores, starts, middles, stops, weights, gradient):
-    """Return the weighted hinges of average precision; the items from starts to middles are the relevant ones.
+    """Compute the weighted hinges of average precision; the items from starts to middles are relevant.
 
     Parameters
     ----------
     scores : array of float64, shape (n_items,)
     starts, middles, stops : arrays of int64, shape (n_lists,)
-        ``starts < middles < stops``; lists may share items.
+        ``starts < middles < stops``; lists can share items.
     weights : array of float64, shape (n_lists,)
     gradient : array of float64, shape (n_items,)
-        Out.
+        The gradient is added to it.
     """
     total = 0.0
     for q in range(starts.size):
@@ -119,7 +119,7 @@ def ap_hinges(scores, starts, middles, stops, weights, gradient):
         irrelevant = _by_score(scores, middles[q], stops[q])
         n_relevant = relevant.size
         step = 2.0 / (n_relevant * irrelevant.size)
-        chosen = np.zeros(n_relevant, np.int64)  # how many of the others come in just before each relevant item
+        chosen = np.zeros(n_relevant, np.int64)  # number of irrelevant items inserted just before each relevant one
         loss = 0.0
         for j in range(1, irrelevant.size + 1):
             below = scores[irrelevant[j - 1]]
@@ -147,7 +147,7 @@ def ap_hinges(scores, starts, middles, stops, weights, gradient):
 
 @_jit
 def top_one_cross_entropies(scores, labels, starts, stops, weights, gradient):
-    """Return the weighted −Σ_i P_y(i) log P_s(i), P(i) = e^{s_i} / Σ_l e^{s_l} the probability to be first."""
+    """Compute the weighted −Σ_i P_y(i) log P_s(i), with P(i) = e^{s_i} / Σ_l e^{s_l} the probability to be first."""
     total = 0.0
     for q in range(starts.size):
         log_sum = _log_sum(scores[starts[q] : stops[q]])
@@ -161,7 +161,7 @@ def top_one_cross_entropies(scores, labels, starts, stops, weights, gradient):
 
 @_jit
 def subset_probs(labels, out):
-    """Fill ``out`` with Q(S), the probability under the labels that S is what is left at some time.
+    """Fill ``out`` with Q(S), the probability under the labels that S is the remaining set at some time.
 
     Parameters
     ----------
@@ -182,14 +182,14 @@ def subset_probs(labels, out):
 
 @_jit
 def permutation_cross_entropies(scores, starts, stops, weights, probs, probs_starts, gradient):
-    """Return the weighted −Σ_π P_y(π) log P_s(π) over the permutations of each list.
+    """Compute the weighted −Σ_π P_y(π) log P_s(π) over the permutations of each list.
 
     Parameters
     ----------
     probs : array of float64
         Q(S) of `subset_probs`, one table after the other.
     probs_starts : array of int64, shape (n_lists,)
-        Where a list's table begins.
+        Start of each list's table.
     """
     total = 0.0
     longest = 0
@@ -217,7 +217,7 @@ def permutation_cross_entropies(scores, starts, stops, weights, probs, probs_sta
 
 @_jit
 def first_places(scores, starts, stops, depths, weights, gradient):
-    """Return the weighted negative log-likelihood that the first ``depths`` items of each list come in their order."""
+    """Compute the weighted negative log-likelihood of the order of the first ``depths`` items of each list."""
     total = 0.0
     longest = 0
     for q in range(starts.size):
@@ -245,12 +245,12 @@ def first_places(scores, starts, stops, depths, weights, gradient):
 
 @_jit
 def tied_ndcgs(scores, gains, starts, stops, out):
-    """Fill ``out`` with the nDCG of each list in the order of the scores, ties worth their mean over all orders.
+    """Fill ``out`` with the nDCG of each list sorted by score; ties get the mean over all orders.
 
     Parameters
     ----------
     gains : array of float64, shape (n_items,)
-        Falling within a list, not all 0.
+        Decreasing within a list, not all 0.
     out : array of float64, shape (n_lists,)
     """
     for q in range(starts.size):
@@ -274,11 +274,11 @@ def tied_ndcgs(scores, gains, starts, stops, out):
 
 @_jit
 def tied_precisions(scores, relevances, starts, stops, out):
-    """Fill ``out`` with the average precision of each list in the order of the scores, ties worth their mean.
+    """Fill ``out`` with the average precision of each list sorted by score; ties get the mean over all orders.
 
-    Of n tied items with r relevant ones, behind a place and R relevant ones before, the place i = 1 … n is relevant
-    with probability r/n, and then (i − 1)(r − 1)/(n − 1) of those before it in the tie are, in the mean. So the tie
-    adds (r/n) Σ_i (R + 1 + (i − 1)(r − 1)/(n − 1)) / (place + i).
+    Consider n tied items with r relevant ones, after a place with R relevant items up to it. The item at i = 1 … n is
+    relevant with probability r/n; then (i − 1)(r − 1)/(n − 1) of the earlier ones in the tie are relevant on average.
+    So the tie adds (r/n) Σ_i (R + 1 + (i − 1)(r − 1)/(n − 1)) / (place + i).
 
     Parameters
     ----------
@@ -309,7 +309,7 @@ def tied_precisions(scores, relevances, starts, stops, out):
 
 @_jit
 def _by_score(scores, start, stop):
-    """Return the items from start to before stop, the highest score first."""
+    """Sort the items from start to before stop by score, highest first."""
     if stop - start > _FEW:
         return start + np.argsort(-scores[start:stop])
     items = np.arange(start, stop)
@@ -325,19 +325,20 @@ def _by_score(scores, start, stop):
 
 @_jit
 def _log_add(a, b):
-    """Return log(e^a + e^b)."""
+    """Compute log(e^a + e^b) without overflow."""
     return max(a, b) + math.log1p(math.exp(-abs(a - b)))
 
 
 @_jit
 def _log_sum(values):
+    """Compute log Σ e^values without overflow."""
     top = values.max()
     return top + math.log(np.exp(values - top).sum())
 
 
 @_jit
 def _lowest(s):
-    """Return the lowest bit of a set that is not empty."""
+    """Find the lowest bit of a set that is not empty."""
     i = 0
     while not s >> i & 1:
         i += 1

@@ -1,8 +1,8 @@
-"""Where items end in regression trees, and what the leaves add up to.
+"""Leaves that items reach in regression trees, and sums of leaf weights.
 
-A tree sends an item down from its root: left where the feature that a node compares is at most its threshold, else
-right. A missing value (NaN) goes where the node says; so does a zero at a node that takes zeros for missing ones.
-Zero is then what LightGBM calls so, a value of at most 1e-35 in size.
+An item goes down from the root of a tree: left if the feature compared at a node is at most its threshold, else
+right. A missing value (NaN) goes to the side stored in the node; so does a zero at a node that treats zeros as missing.
+Zero means, as in LightGBM, a value of at most 1e-35 in size.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ ZERO = 1.0000000180025095e-35
 
 @_jit
 def _leaf(features, nodes, node):
-    """Return the column of the leaf that one item, its features (n_features,), reaches from a node."""
+    """Find the column of the leaf that one item, with features (n_features,), reaches from a node."""
     while nodes.features[node] >= 0:
         value = features[nodes.features[node]]
         if value != value or (nodes.zero_is_missing[node] and abs(value) <= ZERO):
@@ -43,7 +43,9 @@ def leaf_columns(features, nodes, out):
 
 @_jit
 def tree_sums(features, nodes, weights, out):
-    """Add to ``out`` the weights of the leaves that each item reaches, tree by tree, as the libraries sum them.
+    """Add to ``out`` the weights of the leaves that each item reaches, summed in the order of the trees.
+
+    The tree libraries use the same order, so that sums are equal.
 
     Parameters
     ----------

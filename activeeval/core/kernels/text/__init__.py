@@ -1,1 +1,1 @@
-"""Reading kernels: bytes to numbers, spans, keys."""
+"""Kernels that read text: bytes to numbers, spans, keys."""

@@ -1,4 +1,4 @@
-"""Texts in one buffer of bytes: copied, compared, hashed.
+"""Copying, comparing and hashing of texts in one buffer of bytes.
 
 Text ``j`` is ``data[offsets[j]:offsets[j + 1]]``, UTF-8, so that the order of bytes is the order of code points.
 """
@@ -16,7 +16,7 @@ _FOLD = np.uint64(32)
 
 @_jit
 def copy_texts(data, offsets, places, out):
-    """Fill ``out`` with the texts at some places, one after another."""
+    """Fill ``out`` with the texts at some indices, one after another."""
     k = 0
     for j in range(places.size):
         for i in range(offsets[places[j]], offsets[places[j] + 1]):
@@ -26,7 +26,7 @@ def copy_texts(data, offsets, places, out):
 
 @_jit
 def append_spans(source, spans, out, offsets, row):
-    """Put the spans (n, 2) of a source behind the first ``row`` texts of ``out``."""
+    """Append the spans (n, 2) of a source to the first ``row`` texts of ``out``."""
     k = offsets[row]
     for j in range(spans.shape[0]):
         for i in range(spans[j, 0], spans[j, 1]):
@@ -37,9 +37,10 @@ def append_spans(source, spans, out, offsets, row):
 
 @_jit
 def append_runs(source, spans, out, offsets, starts, n_texts, row):
-    """Do so where a span differs from the one before, and put its row into ``starts``; return how many texts there are.
+    """Append spans like `append_spans`, but store runs of equal spans once; return the new number of texts.
 
-    The first ``n_texts`` texts of ``out`` belong to the first ``row`` rows.
+    ``starts`` receives the first row of each text. The first ``n_texts`` texts of ``out`` belong to the first ``row``
+    rows.
     """
     k = offsets[n_texts]
     for j in range(spans.shape[0]):
@@ -62,7 +63,7 @@ def append_runs(source, spans, out, offsets, starts, n_texts, row):
 
 @_jit
 def same_text(data, offsets, j, other_data, other_offsets, k):
-    """Return whether two texts are the same."""
+    """Check whether two texts are equal."""
     start, other_start = offsets[j], other_offsets[k]
     length = offsets[j + 1] - start
     if other_offsets[k + 1] - other_start != length:
@@ -75,7 +76,7 @@ def same_text(data, offsets, j, other_data, other_offsets, k):
 
 @_jit
 def stands_after(data, offsets, j, k):
-    """Return whether text ``j`` comes after text ``k`` in the order of their bytes."""
+    """Check whether text ``j`` comes after text ``k`` in the order of their bytes."""
     start, other_start = offsets[j], offsets[k]
     length, other_length = offsets[j + 1] - start, offsets[k + 1] - other_start
     for i in range(min(length, other_length)):
@@ -87,7 +88,7 @@ def stands_after(data, offsets, j, k):
 
 @_jit
 def hash_texts(data, offsets, start, stop, out):
-    """Fill ``out`` with a whole number from 0 on for each of the texts ``start`` … ``stop − 1``, for tables of them."""
+    """Fill ``out`` with a hash (non-negative int64) of each of the texts ``start`` … ``stop − 1``, for hash tables."""
     for j in range(start, stop):
         h = _BASIS
         for i in range(offsets[j], offsets[j + 1]):

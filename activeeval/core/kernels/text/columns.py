@@ -1,4 +1,4 @@
-"""Reading kernels for lines of columns that white space separates."""
+"""Kernels that read lines of columns separated by white space."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _NEWLINE, _HASH = 10, 35
 
 @_jit
 def read_column_rows(data, state, kinds, spans, numbers, slow):
-    """Read lines until the data end, a line is wrong, or ``spans`` or ``slow`` is full; return ``(code, place)``.
+    """Read lines until the data end, a line is invalid, or ``spans`` or ``slow`` is full; return ``(code, place)``.
 
     Parameters
     ----------
     state : (5,) int64, read and written
-        Place in the data, rows read, entries of `slow`; the row that the first of `spans` is of; lines with a REST.
+        Place in the data; rows read; entries of `slow`; row of the first entry of `spans`; number of lines with a REST.
     kinds : (n_columns,) int64
-        LEFT_OUT, TEXT or NUMBER for each column of a line; REST behind the last for more columns, which are ignored.
+        LEFT_OUT, TEXT or NUMBER for each column of a line; a final REST allows more columns, which are ignored.
     spans : (n_texts, n_block, 2) int64; numbers : (n_numbers, n) float64
     slow : (k, 3) int64
-        Flat place in `numbers`, start and stop of each number that number_at leaves to the caller.
+        Flat index in `numbers`, start and stop of each number that number_at leaves to the caller.
     """
     i, row, n_slow, first = state[0], state[1], state[2], state[3]
     end = data.size
@@ -47,7 +47,7 @@ def read_column_rows(data, state, kinds, spans, numbers, slow):
 
 @_jit
 def _columns_at(data, i, row, first, kinds, spans, numbers, slow, n_slow):
-    """Read the columns of one line; return ``(stop, n_slow, code)``, stop the place of what is wrong."""
+    """Read the columns of one line; return ``(stop, n_slow, code)``, with ``stop`` the place of an error."""
     end = data.size
     n_texts = 0
     n_numbers = 0

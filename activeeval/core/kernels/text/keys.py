@@ -1,8 +1,8 @@
-"""Rows that are keyed by an owner and a text: where a key stands first, and where another table holds it.
+"""Lookup of rows by owner and text: the first row of each key, and its row in another table.
 
-The rows of an owner are a segment; the texts of all rows lie in one buffer, text ``i`` from ``texts[i]`` to
-``texts[i + 1]``. For each segment a table of places with open addressing, small enough for the cache,
-finds the candidates by their hashes, and the texts themselves decide.
+The rows of an owner form a segment; the texts of all rows are in one buffer, text ``i`` from ``texts[i]`` to
+``texts[i + 1]``. For each segment a hash table of rows with open addressing, small enough for the cache,
+finds candidates by their hashes, which are then compared by text.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from activeeval.core.kernels.text.bytes import hash_texts, same_text
 
 @_jit
 def segment_owners(owners, offsets):
-    """Fill ``offsets`` with where each owner's rows start once they stand in order; return whether they do.
+    """Fill ``offsets`` with the start of each owner's rows after sorting; return True if rows are sorted already.
 
-    Owners are whole numbers from 0 on, below ``offsets.size - 1``; rows with a negative one come first.
+    Owners are whole numbers from 0 on, below ``offsets.size - 1``; rows with a negative owner come first.
     """
     offsets[:] = 0
     is_ordered = True
@@ -36,7 +36,7 @@ def segment_owners(owners, offsets):
 
 @_jit
 def first_repeat(offsets, data, texts):
-    """Return the first row whose text its segment holds before, and the row that does; ``(-1, -1)`` for none."""
+    """Find the first row whose text occurs earlier in its segment; return it and the earlier row, or ``(-1, -1)``."""
     hashes, room, places = _scratch(offsets)
     for q in range(offsets.size - 1):
         start, stop = offsets[q], offsets[q + 1]
@@ -51,7 +51,7 @@ def first_repeat(offsets, data, texts):
 
 @_jit
 def first_places(offsets, data, texts):
-    """Return for every row the first place of its segment that holds the same text, shape (n,)."""
+    """Find for every row the first row of its segment with the same text, shape (n,)."""
     out = np.empty(texts.size - 1, np.int64)
     hashes, room, _ = _scratch(offsets)
     for q in range(offsets.size - 1):
@@ -64,7 +64,7 @@ def first_places(offsets, data, texts):
 
 @_jit
 def places_of(offsets, data, texts, sought_offsets, sought_data, sought_texts):
-    """Return for every sought row the first place of its segment that holds its text, or -1, shape (n_sought,)."""
+    """Find for every sought row the first row of its segment with the same text, or -1, shape (n_sought,)."""
     out = np.full(sought_texts.size - 1, -1, np.int64)
     hashes, room, places = _scratch(offsets)
     sought_hashes, _, _ = _scratch(sought_offsets)
@@ -82,7 +82,7 @@ def places_of(offsets, data, texts, sought_offsets, sought_data, sought_texts):
 
 @_jit
 def _scratch(offsets):
-    """Return room for the hashes, the table and the places of the longest segment."""
+    """Allocate arrays for the hashes, the table and the rows of the longest segment."""
     most = 0
     for q in range(offsets.size - 1):
         most = max(most, offsets[q + 1] - offsets[q])
@@ -91,7 +91,7 @@ def _scratch(offsets):
 
 @_jit
 def _seek(table, data, texts, base, hashes, sought_data, sought_texts, start, stop, sought_hashes, enters, out):
-    """Fill ``out`` with the place that holds the text of each sought row, -1 for none, or enter the row for it.
+    """Fill ``out`` with the row that has the text of each sought row, or -1; with ``enters``, add missing rows.
 
     ``hashes`` are those of the rows from ``base`` on, ``sought_hashes`` those of the rows from ``start`` on.
     """
@@ -111,6 +111,7 @@ def _seek(table, data, texts, base, hashes, sought_data, sought_texts, start, st
 
 @_jit
 def _slots(n):
+    """Compute the size of a hash table for n rows: a power of two of at least 2n, and at least 4."""
     size = 4
     while size < 2 * n:
         size *= 2
@@ -119,6 +120,7 @@ def _slots(n):
 
 @_jit
 def _clear_table(room, n):
+    """Get an empty hash table for n rows from the allocated array."""
     table = room[: _slots(n)]
     table[:] = -1
     return table

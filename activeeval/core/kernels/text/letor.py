@@ -1,7 +1,7 @@
-"""Reading kernel for LETOR text: ``<grade> qid:<query> 1:<v> 2:<v> … # docid = <id>``.
+"""Kernel that reads LETOR text: ``<grade> qid:<query> 1:<v> 2:<v> … # docid = <id>``.
 
-A kernel cannot raise, so that it stops at the first line that is wrong and returns what is wrong
-with the place of the text that is; the caller words it.
+A kernel cannot raise. It stops at the first invalid line and returns an error code
+with the place of the error; the caller writes the message.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ _DIGITS_ROOM = 9
 
 @_jit
 def _starts_with(data, i, word):
+    """Check whether the data contain ``word`` at ``i``."""
     if i + word.size > data.size:
         return False
     for k in range(word.size):  # noqa: SIM110
@@ -33,7 +34,7 @@ def _starts_with(data, i, word):
 
 @_jit
 def widest_index(data):
-    """Return the largest feature index that ends a line, comments left out."""
+    """Find the largest feature index at the end of a line, without comments."""
     end = data.size
     widest = 0
     i = 0
@@ -60,7 +61,7 @@ def widest_index(data):
 
 @_jit
 def _grade_at(data, i):
-    """Read a whole number, ``2`` or ``2.0``; return ``(stop, grade)``, grade -1 where it is none."""
+    """Read a whole number, ``2`` or ``2.0``; return ``(stop, grade)``, grade -1 if invalid."""
     end = data.size
     start = i
     grade = np.int64(0)
@@ -79,7 +80,7 @@ def _grade_at(data, i):
 
 @_jit
 def _document_at(data, i):
-    """Return the span of the document id that the comment at ``i`` names, or ``(-1, -1)``."""
+    """Find the span of the document id in the comment at ``i``, or ``(-1, -1)``."""
     i = skip_blanks(data, i + 1)
     if not (_starts_with(data, i, _DOCID) or _starts_with(data, i, _DOCNO)):
         return -1, -1
@@ -95,6 +96,7 @@ def _document_at(data, i):
 
 @_jit
 def _same_text(data, start, stop, other_start, other_stop):
+    """Check whether two spans of the data are equal."""
     if stop - start != other_stop - other_start:
         return False
     for k in range(stop - start):  # noqa: SIM110
@@ -105,7 +107,7 @@ def _same_text(data, start, stop, other_start, other_stop):
 
 @_jit
 def _features_at(data, i, row, features, slow, n_slow):
-    """Read the pairs of one line; return ``(stop, n_slow, code)``, stop the place of what is wrong."""
+    """Read the pairs of one line; return ``(stop, n_slow, code)``, with ``stop`` the place of an error."""
     end = data.size
     width = features.shape[1]
     last = 0
@@ -141,18 +143,18 @@ def _features_at(data, i, row, features, slow, n_slow):
 
 @_jit
 def read_letor_rows(data, state, with_features, grades, queries, documents, features, slow):
-    """Read rows until the data end, a line is wrong or ``slow`` is full; return ``(code, place)``.
+    """Read rows until the data end, a line is invalid or ``slow`` is full; return ``(code, place)``.
 
     Parameters
     ----------
     state : (4,) int64, read and written
-        Place in the data, rows read, queries begun, entries of `slow`.
+        Place in the data; rows read; queries begun; entries of `slow`.
     grades : (n,) int64; documents : (n, 2) int64, the span of each document id or -1
     queries : (n, 3) int64
         First row of each query and the span of its id.
-    features : (n, n_features) float64, zeros; not touched unless `with_features`
+    features : (n, n_features) float64, zeros; unchanged without `with_features`
     slow : (k, 3) int64
-        Flat place in `features`, start and stop of each value that number_at leaves to the caller.
+        Flat index in `features`, start and stop of each value that number_at leaves to the caller.
     """
     i, row, n_queries, n_slow = state[0], state[1], state[2], state[3]
     end = data.size

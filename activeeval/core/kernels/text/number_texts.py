@@ -1,14 +1,14 @@
-"""Reading kernels: bytes of text to numbers and spans.
+"""Kernels that read numbers and tokens from bytes of text.
 
-A decimal text is ``m · 10^e`` with whole m and e. Where ``m ≤ 2^53`` and ``|e| ≤ 22`` both m and
-``10^|e|`` are doubles without rounding, so that one multiplication or division, which IEEE 754
+A decimal text is ``m · 10^e`` with whole m and e. If ``m ≤ 2^53`` and ``|e| ≤ 22``, both m and
+``10^|e|`` are exact doubles, so that one multiplication or division, which IEEE 754
 rounds correctly, gives the double nearest to the text.
 
 A longer m with ``−22 ≤ e < 0`` is split into doubles ``m = h + l``. With ``D = 10^|e|`` and
-``q = fl(h / D)`` the remainder ``r = h − q·D`` is a double, found exactly by Dekker's product, and
-``m / D = q + c`` with ``c = (r + l) / D``, known to a few parts in 2^53. Where ``q + c (1 ± 2^-48)``
+``q = fl(h / D)`` the remainder ``r = h − q·D`` is a double, computed exactly by Dekker's product, and
+``m / D = q + c`` with ``c = (r + l) / D``, accurate to a few parts in 2^53. If ``q + c (1 ± 2^-48)``
 round to one double, that one is the nearest. All other texts are left to the caller (kind SLOW),
-who has them read by Python.
+who converts them with Python.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _POWERS = np.array([float(10**k) for k in range(23)])
 
 @_jit
 def skip_blanks(data, i):
-    """Return the first place from ``i`` on that holds no white space, or holds the line's end."""
+    """Find the first place from ``i`` on without white space, or with the end of the line."""
     while i < data.size and data[i] <= _SPACE and data[i] != _NEWLINE:
         i += 1
     return i
@@ -39,7 +39,7 @@ def skip_blanks(data, i):
 
 @_jit
 def token_end(data, i):
-    """Return the first place from ``i`` on that holds white space."""
+    """Find the first place from ``i`` on with white space, or the end of the data."""
     while i < data.size and data[i] > _SPACE:
         i += 1
     return i
@@ -49,8 +49,8 @@ def token_end(data, i):
 def number_at(data, i):
     """Read the number that starts at ``i``; return ``(stop, kind, value)``.
 
-    kind READ: value is the nearest double; SLOW: well formed, yet not for the exact path; BAD: the
-    token is no decimal number. A number ends at white space or at the end of the data.
+    kind READ: value is the nearest double; SLOW: well formed, but not convertible here; BAD: not a
+    decimal number. A number ends at white space or at the end of the data.
     """
     end = data.size
     negative = i < end and data[i] == _MINUS
@@ -98,7 +98,7 @@ def number_at(data, i):
 
 @_jit
 def _long_quotient(m, D):
-    """Return the double nearest to ``m / D`` for ``2^53 < m < 2^62``, and whether that is certain."""
+    """Compute the double nearest to ``m / D`` for ``2^53 < m < 2^62``, and whether it is certain."""
     h = np.float64(m)
     low = np.float64(m - np.int64(h))
     q = h / D
