@@ -1,6 +1,7 @@
-"""Closing a campaign: what is open is lent to nobody, so that nobody is given it, until it is opened again.
+"""Close a campaign, so that no further items are given out, and reopen it.
 
-Who has an item in hand may still answer it, earlier answers may be corrected, and everything can be read.
+Closing checks out every free assignment to an empty judge name with a lease of 100 years. Items already given out may
+still be answered, earlier answers may be corrected, and all results can be read.
 """
 
 from __future__ import annotations
@@ -12,17 +13,17 @@ from activeeval.core.errors import StateError
 from activeeval.core.judgments.state import MICROSECONDS, State
 
 _FOREVER_S = 100 * 365 * 86_400
-_FAR_US = 50 * 365 * 86_400 * MICROSECONDS  # a sheet is lent for weeks
+_FAR_US = 50 * 365 * 86_400 * MICROSECONDS  # distinguishes closing from a sheet, which is checked out for weeks
 OPENED = "the campaign was opened again"
 
 
 def close(store: Store, name: str) -> int:
-    """Give out nothing more; return how many places nobody is given now.
+    """Stop giving out items; return the number of free assignments that are now held back.
 
     Raises
     ------
     StateError
-        Where nothing is open.
+        If no assignment is free.
     """
     chosen, _ = store.lend(name, [], _all_free, _FOREVER_S)
     if not chosen:
@@ -31,12 +32,12 @@ def close(store: Store, name: str) -> int:
 
 
 def reopen(store: Store, name: str) -> int:
-    """Give out again what was open when the campaign was closed; return how many places that are.
+    """Give out again the items that were held back when the campaign was closed; return the number of assignments.
 
     Raises
     ------
     StateError
-        Where it is not closed.
+        If the campaign is not closed.
     """
     held: list[OpenPlace] = []
     now = store.now(name)
@@ -53,7 +54,7 @@ def reopen(store: Store, name: str) -> int:
 
 
 def is_closed(state: State, now: int) -> bool:
-    """Whether a campaign is closed as of a time in microseconds."""
+    """Check whether a campaign is closed at the time ``now`` (UTC, microseconds)."""
     lent = (held for held in state.assignments.values() if held.state == "checked_out" and not held.judge)
     return any((held.lease_until or 0) > now + _FAR_US for held in lent)
 

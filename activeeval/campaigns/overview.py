@@ -1,4 +1,4 @@
-"""What whoever leads a campaign sees: the answer so far, how far it is, who did what, and what was remarked."""
+"""Overview page of a campaign's lead: estimates so far, progress, judges' work, remarks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_REMARKS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeRemark:
-    """What a judge remarked of an item: why it cannot be judged, or a note beside a grade; event ``seq``."""
+    """A judge's remark on an item: why it cannot be judged, or a note with a grade; event ``seq``."""
 
     seq: int
     date: str
@@ -36,31 +36,31 @@ class JudgeRemark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
-    """The page of a lead, as of event ``as_of``.
+    """The overview page of a lead, as of event ``as_of``.
 
     Attributes
     ----------
     headline : sequence of str
-        What the campaign answers at its last complete block: the sentences of ``campaign estimate``.
+        Estimates at the last complete block: the sentences of ``campaign estimate``.
     about : sequence of str
-        How far it is, what is aside, what to expect, whether the goal is reached.
+        Progress, answers that do not count, expected precision, and whether the goal is reached.
     next : str
-        What to do.
+        Recommended next step.
     footnotes, cautions : sequence of str
     interval : str
-        Of which kind the intervals of the headline are.
+        Kind of the headline's intervals.
     has_course : bool
-        Whether there is a picture of the answer over blocks.
+        True if there is a chart of the estimates over blocks.
     waiting : int
-        Items.
+        Items that wait.
     hours_left : float or None
-        That what waits takes at the pace so far; None where no time was taken.
-    judges : sequence of Work
+        Hours for the waiting items at the pace so far; None if no judgment was timed.
+    judges : sequence of JudgeActivity
     agreement : JudgeAgreement
-    checked : Checked
+    checked : JudgeChecks
     n_corrected : int
-        Grades that a later round took for known and that are others now.
-    cannot, notes : sequence of Remark
+        Grades that a later round treated as known and that have changed since.
+    cannot, notes : sequence of JudgeRemark
     """
 
     campaign: str
@@ -84,12 +84,12 @@ class Overview:
 
 
 def overview(state: CampaignState, store: Store, *, interval: str = "t", confidence: float = 0.95) -> Overview:
-    """Return what a lead sees of a campaign.
+    """Build the overview of a campaign for its lead.
 
     Parameters
     ----------
     interval : {"t", "group-sequential"}
-        For one look, or for whoever looks at the end of every block.
+        "t" is valid for one analysis, "group-sequential" for interim analyses at the end of each block.
     """
     far = status(state, store)
     read = estimates_of(state, kind=interval, confidence=confidence) if state.block else None
@@ -123,7 +123,7 @@ def overview(state: CampaignState, store: Store, *, interval: str = "t", confide
 
 
 def course(state: CampaignState, confidence: float = 0.95) -> list[CampaignReading]:
-    """Return what could be read at the end of each block so far."""
+    """List the estimates at the end of each block so far."""
     return readings_of(state, "pool", confidence) if state.block else []
 
 
@@ -134,13 +134,13 @@ def _hours_left(state: CampaignState, waiting: int) -> float | None:
 
 
 def _last(state: CampaignState, kind: str) -> list[Event]:
-    """Return the judgments of a kind that stand, the newest first."""
+    """List the valid judgments of a kind, the newest first; for ``judged`` only those with a note."""
     standing = sorted((event for event in state.state.standing if event.kind == kind), key=lambda event: -event.seq)
     return [event for event in standing if kind == "cannot" or event.note][:_MOST_REMARKS]
 
 
 def _compared_with_notes(state: CampaignState) -> list[Event]:
-    """Return the comparisons beside which a judge remarked something, the newest first."""
+    """List the comparisons with a note, the newest first."""
     noted = (event for events in state.state.preferences.values() for event in events if event.note)
     return sorted(noted, key=lambda event: -event.seq)[:_MOST_REMARKS]
 

@@ -1,4 +1,4 @@
-"""A stored campaign and what its log comes to: its rounds with all that counts, as of any event; what it answers."""
+"""State of a stored campaign as of any event: its rounds with their judgments, and its estimates."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ Pair = tuple[str, str]
 
 
 class CampaignState:
-    """A campaign as of an event; it goes on event by event, and nothing but what is new is looked at again.
+    """A campaign as of an event, updated event by event without recomputing what has not changed.
 
     Parameters
     ----------
     campaign : CampaignRow
     versions : list of SampleRow
-        Of its sample.
+        Versions of its sample.
 
     Attributes
     ----------
     log : list of Event
-        What has been looked at, from the first event on.
+        Events so far, from the first on.
     state : State
-        What that comes to.
+        State of the log after these events.
     rounds : list of DrawnSample
-        Each with all that counts of what was judged; one, unless it was redrawn.
+        Samples of the rounds with their judgments; one unless the campaign was redrawn.
     """
 
     def __init__(self, campaign: CampaignRow, versions: Sequence[SampleRow]) -> None:
@@ -60,24 +60,24 @@ class CampaignState:
 
     @classmethod
     def of(cls, store: Store, name: str) -> Self:
-        """Return a campaign as it was before its first event; raises InputError where there is none of that name."""
+        """Load a campaign without events; raise InputError if there is no campaign of this name."""
         return cls(store.campaign(name), store.samples(name))
 
     def before(self) -> Self:
-        """Return the campaign as it was before its first event, with the samples that were unpacked already."""
+        """Create the campaign's state before its first event, sharing the unpacked samples."""
         start = type(self)(self.campaign, self.versions)
         start._samples = self._samples
         return start
 
     def refresh(self, store: Store, as_of: int | None = None) -> Self:
-        """Take in what has happened since it was looked at last; return itself.
+        """Read and apply the events since the last update; return self.
 
         Raises
         ------
         InputError
-            Where there is no event ``as_of``.
+            If there is no event ``as_of``.
         StateError
-            Where the log is not what was written, or nothing had been drawn yet.
+            If the log was altered, or nothing has been drawn yet.
         """
         name = self.campaign.name
         events = store.events(name, as_of, since=self.log[-1] if self.log else None)
@@ -86,7 +86,7 @@ class CampaignState:
         return self.follow(events)
 
     def follow(self, events: Sequence[Event]) -> Self:
-        """Take in events that follow those so far; return itself; raises StateError where nothing is drawn yet."""
+        """Apply the events that follow those so far; return self. Raises StateError if nothing has been drawn yet."""
         self.log.extend(events)
         places = self.state.apply_all(events)
         drawn = [row for row in self.versions if row.seq < self.as_of]
@@ -99,12 +99,12 @@ class CampaignState:
         return self
 
     def _draw(self, drawn: Sequence[SampleRow]) -> None:
-        """Make every round anew: there is a new version of a sample."""
+        """Rebuild all rounds for a new version of the sample."""
         self._versions, self.rounds, self._n_before = [row.version for row in drawn], [], []
         last = [versions[-1] for versions in rounds_of([row for row in drawn if row.digest])]
         for row in last:
             self._add_round(row)
-        # there may be hundreds of batches, each with a pool
+        # drop the other versions: there may be hundreds of batches, each with a pool
         self._samples = {row.version: self._samples[row.version] for row in last}
 
     def _add_round(self, row: SampleRow) -> None:
@@ -117,7 +117,7 @@ class CampaignState:
         self.rounds.append(self._judged(sample, drawn if known is drawn.known else drawn.corrected(known)))
 
     def _judged(self, sample: DrawnSample, design: Design) -> DrawnSample:
-        """Return the sample of the last round, read by a design, with all that counts of what was judged."""
+        """Build the last round's sample with a design and with the judgments so far."""
         n, third = self.campaign.judges_per_item, self.campaign.adjudicate
         rules = Rules(judges_per_item=n, policy=self.policy, adjudicate=third)
         ways = sample.campaign.ways
@@ -126,7 +126,7 @@ class CampaignState:
         return replace(sample, campaign=campaign)
 
     def _settle(self, places: set[Place]) -> None:
-        """Take in other judgments of places; rounds after one that changes are drawn with what it says now."""
+        """Apply changed judgments of places; rebuild all rounds if one before the last changes."""
         of_round: dict[int, list[Place]] = {}
         for place in places:
             of_round.setdefault(int(np.searchsorted(self._n_before, place[0], side="left")) - 1, []).append(place)
@@ -137,28 +137,31 @@ class CampaignState:
 
     @property
     def as_of(self) -> int:
-        """The number of the last event that is looked at."""
+        """Number of the last applied event."""
         return self.state.seq
 
     @property
     def version(self) -> int:
-        """Of the sample."""
+        """Version of the sample."""
         return self._versions[-1]
 
     @property
     def progress(self) -> Progress:
-        """How far all rounds are; what an earlier one could not judge and a later one asks for counts there."""
+        """Items judged, waiting and impossible to judge in all rounds.
+
+        An item that a later round includes again counts only there.
+        """
         judged, waiting, cannot = map(sum, zip(*(sample.campaign.progress for sample in self.rounds), strict=True))
         return Progress(judged=judged, waiting=waiting, cannot=cannot - asked_again(self.rounds))
 
     @property
     def agreement(self) -> Agreement:
-        """How many items several judges have judged, and on how many of these they agree."""
+        """Number of items with several judges, and number of these on which they agree."""
         return Agreement(*map(sum, zip(*(sample.campaign.agreement for sample in self.rounds), strict=True)))
 
     @property
     def n_corrected(self) -> int:
-        """How many grades that a later round took for known are others now."""
+        """Number of grades that a later round treated as known and that have changed since."""
         taken = (self._samples[versions[-1].version] for versions in rounds_of(self._drawn_versions))
         pairs = zip(taken, self.rounds, strict=True)
         known = ((then.campaign.drawn_design.known, now.campaign.drawn_design.known) for then, now in pairs)
@@ -170,7 +173,7 @@ class CampaignState:
 
     @property
     def judgments_by_item(self) -> dict[Pair, dict[str, Event]]:
-        """What stands by item, a query and a document, and judge: the last of what rounds have asked."""
+        """Valid judgments by item (query, document) and judge; for an item in several rounds, those of the last."""
         by_item: dict[Pair, dict[str, Event]] = {}
         for event in self.state.standing:
             by_item.setdefault((event.query_id, event.doc_id), {})[event.judge] = event
@@ -178,17 +181,17 @@ class CampaignState:
 
     @property
     def sample(self) -> DrawnSample:
-        """What the last round has drawn."""
+        """Sample of the last round, with its judgments."""
         return self.rounds[-1]
 
     @property
     def sample_id(self) -> str:
-        """The id of that sample."""
+        """Id of this sample."""
         return self._drawn_versions[-1].digest
 
     @property
     def as_drawn(self) -> DrawnSample:
-        """The same as it was drawn: what it took for known is not corrected, what judges said of it is as it is now."""
+        """The last round's sample with known grades as drawn, not as corrected since, and with current judgments."""
         sample = self._samples[self.version]
         if self.sample.campaign.drawn_design.known is sample.campaign.drawn_design.known:
             return self.sample
@@ -196,62 +199,62 @@ class CampaignState:
 
     @property
     def n_budgets(self) -> int:
-        """How often a budget was given: to the first sample, to further rounds and top-ups."""
+        """Number of budgets given: for the first sample, further rounds and top-ups."""
         return n_budgets(self._drawn_versions)
 
     @property
     def batch(self) -> int:
-        """The number of the last batch of the last round; 0 where depths follow no labels."""
+        """Number of the last batch of the last round; 0 without adaptive depth."""
         paths = self.sample.campaign.paths
         return 0 if paths is None else paths.n_batches
 
     @property
     def goes_on(self) -> bool:
-        """Whether depths follow labels and these lead to something that is not drawn yet."""
+        """True if the campaign has adaptive depth and its labels lead to items that are not drawn yet."""
         return self.sample.campaign.goes_on
 
     @property
     def closed(self) -> list[DrawnSample]:
-        """The rounds that are judged to their end, up to the first that is not."""
+        """Rounds that are completely judged, up to the first that is not."""
         is_open = (sample.campaign.is_open or sample.campaign.goes_on for sample in self.rounds)
         return self.rounds[: next((k for k, waits in enumerate(is_open) if waits), len(self.rounds))]
 
     @property
     def read(self) -> list[DrawnSample]:
-        """What an estimate is read from: the rounds that are judged to their end, or the first as far as it is."""
+        """Samples used in estimates: the completely judged rounds, or else the first round as far as it is judged."""
         read, taken = self.closed or self.rounds[:1], self.state.machine_judgments
         return [sample.judged_by_machines(taken) for sample in read] if taken else read
 
     @property
     def machine_cautions(self) -> list[Caution]:
-        """What is to be said of machines' judgments that are taken for people's: by judges' files, or when drawn."""
+        """Warnings about graders' judgments used as labels, imported or known when the sample was drawn."""
         drawn = {source: n for sample in self.rounds for source, n in sample.truth_of_machines}
         return [truth_of_machines(*taken) for taken in {**drawn, **self.state.machine_judgments}.items()]
 
     @property
     def block(self) -> int:
-        """The highest block, of all rounds, up to which all are complete; 0 where the first is not."""
+        """Highest block, over all rounds, up to which all are complete; 0 if the first is not."""
         done = sum(sample.campaign.n_complete_blocks for sample in self.closed)
         later = self.rounds[len(self.closed) :]
         return done + (later[0].campaign.complete_block[0] if later else 0)
 
     @property
     def n_blocks(self) -> int:
-        """How many blocks there are, of all rounds."""
+        """Number of blocks of all rounds."""
         return sum(len(sample.campaign.drawn_design.blocks) for sample in self.rounds)
 
     @property
     def level(self) -> float:
-        """The threshold of what is read in the last round that is."""
+        """Threshold of the levels used in estimates, in the last round that is used."""
         return self.read[-1].campaign.complete_block[1]
 
     def in_strict_order(self) -> CampaignState:
-        """Return the same state, read up to the lowest unit that waits.
+        """Return a copy that uses the sample up to the lowest waiting unit, instead of complete blocks.
 
         Raises
         ------
         InputError
-            Where items may be passed over.
+            If the campaign has no strict order, or several rounds.
         """
         name = f"campaign {self.campaign.name}"
         if not self.campaign.strict_order:
@@ -268,17 +271,17 @@ class CampaignState:
 
     @property
     def policy(self) -> str:
-        """What several judges' grades count as."""
+        """Policy that combines several judges' grades."""
         return str(self.campaign.config["policy"])
 
     @property
     def units(self) -> list[Unit]:
-        """The units of all rounds."""
+        """Units of all rounds."""
         return [unit for sample in self.rounds for unit in sample.campaign.units]
 
     @property
     def waiting(self) -> set[tuple[int, str]]:
-        """The unit, as the store numbers them, and the document of each item that waits."""
+        """Unit number in the store and document of each waiting item."""
         waiting, n_before = set(), 0
         for sample in self.rounds:
             settled = sample.campaign.settled
@@ -300,14 +303,14 @@ def _unpacked(versions: Sequence[SampleRow], kept: SampleRow, name: str) -> Draw
 
 
 def state_of(store: Store, name: str, as_of: int | None = None) -> CampaignState:
-    """Return a campaign as of an event, by default the last.
+    """Load a campaign's state as of an event, by default the last.
 
     Raises
     ------
     InputError
-        Where there is no such campaign or event.
+        If there is no such campaign or event.
     StateError
-        Where nothing had been drawn yet, or nothing ever is: a log of comparisons has no sample.
+        If nothing has been drawn yet, or the campaign is a log of comparisons, which has no sample.
     """
     state = CampaignState.of(store, name).refresh(store, as_of)
     if not state.rounds:
@@ -325,14 +328,14 @@ def answered(
     kind: str = "t",
     confidence: float = 0.95,
 ) -> tuple[list[SampleAnswer], list[Note]]:
-    """Return what a campaign answers to each question, and what to know of it.
+    """Estimate the answer to each question of a campaign; return the answers and notes on them.
 
     Raises
     ------
     StateError
-        Where no block is complete.
+        If no block is complete.
     InputError
-        Where a sample does not reach a question, or rounds are asked for an interval other than t.
+        If the sample does not support a question, or another interval than t is requested for several rounds.
     """
     read = state.read
     if len(read) > 1:
@@ -352,14 +355,14 @@ def answered(
 
 
 def check_next_round(state: CampaignState, sample: DrawnSample) -> None:
-    """Raise where a sample cannot be a further round of a campaign, before anything of it is stored.
+    """Check that a sample can be a further round of a campaign, before any of it is stored.
 
     Raises
     ------
     InputError
-        Where it asks other questions or is of another pool.
+        If it has other questions or another pool.
     StateError
-        Where what it takes for known is no grade any more.
+        If an item that it treats as known no longer has a grade.
     """
     asked = [[(each.title, str(each.target.measure)) for each in of.made_for] for of in (state.rounds[0], sample)]
     if asked[0] != asked[1]:

@@ -1,4 +1,4 @@
-"""Items whose grades are known, which every judge grades before the real ones and learns from; they never count."""
+"""Training items with known grades, which each judge grades before the real ones; they never count."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from activeeval.formats.tables.sheets import Sheet
 
 MOST = 10
-"""Items of the file that are asked, the first of it: more would be read with less and less care."""
+"""Maximum number of training items, the first of the file: judges would read more with less care."""
 _TEXTS = ("need", "title", "text", "url")
 _IDS = ("query_id", "doc_id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownItem:
-    """An item whose grade is known, and why it is that; ``key`` is its digest."""
+    """An item with its known grade and the reason for it; ``key`` is its digest."""
 
     key: str
     item: ItemView
@@ -35,14 +35,14 @@ class KnownItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingView:
-    """The training page of a judge: an item, and once it is answered what was said.
+    """The training page of a judge: an item and, once it is answered, the judge's grade.
 
     Attributes
     ----------
     number, n : int
-        Which item of how many, from 1.
+        Number of the item, from 1, and number of items.
     said : int or None
-        The grade that the judge gave; None while there is none.
+        The judge's grade; None before the answer.
     """
 
     known: KnownItem
@@ -52,19 +52,19 @@ class TrainingView:
 
 
 def read_known(path: str, max_grade: int, most: int | None = MOST) -> list[KnownItem]:
-    """Read items whose grades are known: a table of query, grade and, if it likes, need, title, text, url and why.
+    """Read items with known grades: a table of query, grade and optionally need, title, text, url and why.
 
-    Columns query_id and doc_id say how the item is called; controls have them.
+    Controls also have columns query_id and doc_id.
 
     Parameters
     ----------
     most : int or None
-        Items that are taken, the first of the table; None takes all.
+        Maximum number of items, the first of the table; None for all.
 
     Raises
     ------
     InputError
-        Where there is no such table, or a grade is none of the scale.
+        If there is no such table, or a grade is not on the scale.
     """
     from activeeval.formats.tables.sheets import sheet_parts
 
@@ -80,7 +80,7 @@ def read_known(path: str, max_grade: int, most: int | None = MOST) -> list[Known
 
 
 def training_of(store: Store, name: str, judge: str, known: Sequence[KnownItem]) -> TrainingView | None:
-    """Return what a judge is to train with next; None where that is nothing."""
+    """Build the page of the judge's next training item; None if the training is complete."""
     done = {str(event.body["item"]) for event in store.trainings(name, judge)} if known else set()
     for number, item in enumerate(known, start=1):
         if item.key not in done:
@@ -89,7 +89,7 @@ def training_of(store: Store, name: str, judge: str, known: Sequence[KnownItem])
 
 
 def trained_on(store: Store, name: str, judge: str, known: Sequence[KnownItem], number: int) -> TrainingView:
-    """Return an item of the training with what a judge said of it; InputError where that is nothing yet."""
+    """Build the page of an answered training item; raise InputError if the judge has not answered it."""
     said = {str(event.body["item"]): event.grade for event in store.trainings(name, judge)}
     if not 1 <= number <= len(known) or known[number - 1].key not in said:
         raise InputError(f"item {number} of the training is not answered yet")
@@ -98,7 +98,7 @@ def trained_on(store: Store, name: str, judge: str, known: Sequence[KnownItem], 
 
 
 def trained(events: Sequence[Event]) -> list[TrainingScore]:
-    """Return how often each judge gave the known grade, by the events of their training."""
+    """Count how often each judge gave the known grade in training."""
     by_judge: dict[str, list[bool]] = {}
     for event in events:
         if event.kind == "trained":

@@ -1,4 +1,4 @@
-"""``activeeval campaign``: campaigns in a durable store, for judges who work for weeks."""
+"""Command group ``activeeval campaign``: judging campaigns in a durable store."""
 
 from __future__ import annotations
 

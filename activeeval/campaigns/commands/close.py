@@ -1,4 +1,4 @@
-"""``activeeval campaign close``: nothing more is given out, until it is opened again."""
+"""Command ``activeeval campaign close``: stop giving out items, or reopen a campaign."""
 
 from __future__ import annotations
 

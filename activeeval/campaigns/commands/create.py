@@ -1,4 +1,4 @@
-"""``activeeval campaign create``, ``top-up`` and ``list``."""
+"""Commands ``activeeval campaign create``, ``top-up`` and ``list``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _MINUTES = 60
 _RULES = ("strict_order", "adjudicate", "judges_per_item", "policy")
 _OF_NEW = (*_RULES, "lease", "judged_from")
-"""What a further round takes from its campaign."""
+"""Options that a further round takes from its campaign, so that they may not be given."""
 
 
 @command()
@@ -121,7 +121,7 @@ def create(
 
 
 def _further_round(name: str, db: str | None, form: str, options: dict[str, Any], **texts: Any) -> None:
-    """Draw a further round of a campaign, by the rules that it was made with."""
+    """Draw a further round of a campaign under its existing rules."""
     source, typed = click.get_current_context().get_parameter_source, click.core.ParameterSource.COMMANDLINE
     for option in _OF_NEW:
         if source(option) is typed:
@@ -138,7 +138,7 @@ def _further_round(name: str, db: str | None, form: str, options: dict[str, Any]
 
 
 def _drawing(name: str, db: str | None, *, create: bool = False, **texts: Any) -> CampaignDrawing:
-    """Return where samples of a campaign go, with the tables of its texts."""
+    """Describe where a campaign's samples are stored and which tables hold its texts."""
     from activeeval.campaigns.draw import CampaignDrawing
 
     store = partial(opened, name, db, create=create)
@@ -146,7 +146,7 @@ def _drawing(name: str, db: str | None, *, create: bool = False, **texts: Any) -
 
 
 def _say_next(name: str, db: str | None) -> None:
-    """Say with which command judging goes on."""
+    """Print the command with which judging continues."""
     from activeeval.campaigns.commands.next_step import next_command
     from activeeval.campaigns.report.judges_content import Step
     from activeeval.campaigns.report.next_steps import next_sentence
@@ -161,7 +161,7 @@ def _say_next(name: str, db: str | None) -> None:
 
 
 def _labels(other: str, db: str | None) -> tuple[KnownGrades, TextFiles]:
-    """Return what another campaign has judged and knew, and where its texts are."""
+    """Read another campaign's grades and the sources of its texts."""
     from activeeval.campaigns.draw import kept_texts, known_of
     from activeeval.core.masked_addresses import masked
 

@@ -1,4 +1,4 @@
-"""``activeeval campaign audit``: what a machine's grades are worth, by the labels of a campaign."""
+"""Command ``activeeval campaign audit``: audit graders with a campaign's judgments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``activeeval campaign status``, ``estimate``, ``export`` and ``verify``: what the log says."""
+"""Commands ``activeeval campaign status``, ``estimate``, ``export``, ``verify`` and ``cost``."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def status(name: str, db: str | None, as_of: int | None, confidence: float, pric
     estimates, problem = None, ""
     try:
         estimates = estimates_of(state, confidence=confidence) if state.block else None
-    except ActiveEvalError as refusal:  # what is spent and what waits is known all the same
+    except ActiveEvalError as refusal:  # the progress is known even without estimates
         problem = complaint(refusal, click.get_current_context().command)
     if form == "text" and not output.is_asked("wide"):
         _show_status(state, far, estimates, db)
@@ -72,13 +72,13 @@ def status(name: str, db: str | None, as_of: int | None, confidence: float, pric
 
 
 def say_campaign_costs(price: Price | None, far: Status) -> None:
-    """Say what the answers to come and those so far cost; nothing where that is not known."""
+    """Print the cost of the answers to come and of those so far; nothing if the price is unknown."""
     say_costs(price, far.free + far.in_hand, "answers to come")
     say_costs(price, far.progress.judged, "items judged so far")
 
 
 def _show_status(state: CampaignState, far: Status, estimates: Estimates | None, db: str | None) -> None:
-    """Print for a reader what is known, how far that is, a table, and what to do next."""
+    """Print for a reader: estimates, progress, a table if there are several questions, and the next step."""
     from activeeval.campaigns.report.next_steps import (
         aside_sentence,
         expected_sentence,
@@ -113,7 +113,7 @@ def _show_status(state: CampaignState, far: Status, estimates: Estimates | None,
 
 
 def controls_of(state: CampaignState) -> list[str]:
-    """Return how often each judge said of controls what was expected, as sentences."""
+    """State for each judge and kind of control how often the answer was as expected."""
     from activeeval.campaigns.control_items import controlled
     from activeeval.campaigns.judging_messages import controls_sentence
 
@@ -122,7 +122,7 @@ def controls_of(state: CampaignState) -> list[str]:
 
 
 def _command(step: Step, state: CampaignState, db: str | None) -> str:
-    """Return the command that does a step."""
+    """Build the command of a step."""
     from activeeval.campaigns.commands.next_step import next_command
     from activeeval.campaigns.status import reached_of
 

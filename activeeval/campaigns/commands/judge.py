@@ -1,4 +1,4 @@
-"""``activeeval campaign claim``, ``submit``, ``judge``, ``next``, ``import`` and ``retract``: what judges do."""
+"""Commands of judges: ``activeeval campaign claim``, ``submit``, ``judge``, ``next``, ``import``, ``retract`` …"""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def _print(record: Row) -> None:
-    """Print a JSON line and have it out before anything else happens."""
+    """Print a record as a JSON line and flush it."""
     click.echo(json.dumps(record, ensure_ascii=False))
     sys.stdout.flush()
 
@@ -110,7 +110,7 @@ def submit(name: str, db: str | None, token: str, key: str | None, then_claim: b
 
 
 def _judgment(answer: Mapping[str, Any]) -> JudgeAnswer:
-    """Return what the options of an answer say."""
+    """Build an answer from the options of ``submit``; raise UsageError unless exactly one answer is given."""
     from activeeval.campaigns.store import JudgeAnswer
 
     said = sum(answer[name] is not None for name in ("grade", "preferred", "discard", "cannot"))

@@ -1,4 +1,4 @@
-"""``activeeval label``: find the best documents of queries by comparing two at a time, at a terminal."""
+"""Command ``activeeval label``: find the top documents of queries by comparing two at a time, at a terminal."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def label(sheet: str, k: int, log: str, out: str, preferences: str | None, force
 
 
 def summed_up(compared: ComparisonOutcome) -> str:
-    """Return how far a judge is, and what is to be said of ties where there are any."""
+    """Summarize a judge's progress, and ties if there are any."""
     done = (
         f"{compared.n_settled} of {counted(compared.n_queries, 'query')} settled by "
         f"{counted(compared.n_comparisons, 'comparison')}"
@@ -85,7 +85,7 @@ def summed_up(compared: ComparisonOutcome) -> str:
 
 
 def converse(work: Comparing) -> None:
-    """Ask and record until all is settled, or the judge has enough."""
+    """Ask for comparisons and store the answers until all queries are complete or the judge stops."""
     query, shown, began = None, None, 0.0
     while True:
         question = work.ask()
@@ -107,7 +107,7 @@ def converse(work: Comparing) -> None:
 
 
 def _typed(prompt: str, **options: Any) -> str | None:
-    """Return what somebody types; None where there is no more."""
+    """Read a line from the terminal; None at the end of input."""
     try:
         return str(click.prompt(prompt, err=True, **options)).strip().lower()
     except click.Abort:
@@ -116,15 +116,15 @@ def _typed(prompt: str, **options: Any) -> str | None:
 
 
 def _is_undone(work: Comparing) -> bool:
-    """Ask whether the last answer shall stand, once all is settled; take it back where it shall not."""
+    """Ask at the end whether to undo the last answer; undo it if so and return True."""
     answer = _typed("all settled", default="", show_default=False, prompt_suffix=" [Enter/u]: ")
     if not sys.stdin.isatty():
-        click.echo(err=True)  # nobody's Enter has ended the line
+        click.echo(err=True)  # without a terminal no Enter has ended the line
     return answer == "u" and work.undo() is not None
 
 
 def _is_taken(work: Comparing, question: DocumentPair, answer: str | None, active_ms: int) -> bool:
-    """Record what an answer says, and return whether it is one."""
+    """Store a typed answer; return False if it is not a valid one."""
     sides = {"1": question.first, "2": question.second}
     if answer in ("1", "2", "="):
         done = work.prefer(sides.get(answer), active_ms)
@@ -152,7 +152,7 @@ def _show(question: DocumentPair) -> None:
 
 
 def _cut(text: str, margin: str) -> str:
-    """Return the first lines of a text, wrapped."""
+    """Wrap a text and keep its first lines."""
     lines = [line for part in text.splitlines() for line in textwrap.wrap(part, _WIDTH)]
     shown = lines[:_LINES] + (["…"] if len(lines) > _LINES else [])
     return "\n".join(margin + visible(line) for line in shown)

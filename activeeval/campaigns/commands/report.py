@@ -1,4 +1,4 @@
-"""``activeeval campaign report``: what a team reads of its campaign, week by week."""
+"""Command ``activeeval campaign report``: write a campaign's report."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def report(
 
 
 def _costs(store: Store, name: str, as_of: int | None, price: Price) -> tuple[Price, Status]:
-    """Return a price by the judges' clocks, and how far a campaign is."""
+    """Compute the price by the judges' clocks and the campaign's progress."""
     from activeeval.campaigns.judges import seconds_an_item
     from activeeval.campaigns.state import state_of
     from activeeval.campaigns.status import status

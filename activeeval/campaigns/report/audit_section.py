@@ -1,4 +1,4 @@
-"""The section of a campaign's report on machines' grades: alone, beside people's labels, and value by value."""
+"""Section of a campaign's report on graders: alone, against judges' labels, and value by value."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from activeeval.report.numbers import counted
 from activeeval.report.pages import Block, Heading, Lines, Paragraph, Table
 
 _WIDTH = 160
-"""Letters that a table of a page has room for."""
+"""Width of a table on a page, in characters."""
 
 
 def gist(summary: CampaignReport) -> str:
-    """Return how many machines are held against people, in a few words."""
+    """Summarize the section in a few words."""
     return f"{counted(len(summary.audit), 'grader')}: what each alone would say, and by how much that is off"
 
 
 def audit(summary: CampaignReport) -> list[Block]:
-    """Return what machines' grades are worth by people's labels; nothing where none are given."""
+    """Build the section that audits graders against judges' labels; empty without graders."""
     graders = summary.audit
     if not graders:
         return []

@@ -1,4 +1,4 @@
-"""The sections of a campaign's report on what was drawn, and on its log."""
+"""Sections of a campaign's report on its design and its log."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from activeeval.report.pages import Block, Lines, Paragraph, Table
 
 
 def gist(summary: CampaignReport) -> str:
-    """Return what was drawn, in a few words."""
+    """Summarize the design in a few words."""
     drawn = summary.design
     budget, blocks = amount_of(summary.head.budget), counted(len(drawn.blocks), "block")
     return f"{drawn.method}, {budget} {summary.head.unit} in {blocks}, of {counted(drawn.queries, 'query')}"
 
 
 def design(summary: CampaignReport) -> list[Block]:
-    """Return what was drawn, and how."""
+    """Build the section on what was drawn, and how."""
     drawn = summary.design
     questions = "; ".join(name_of(question) for question in drawn.questions)
     head = summary.head
@@ -79,12 +79,12 @@ def _blocks(design: DesignSummary) -> list[Block]:
 
 
 def gist_of_log(summary: CampaignReport) -> str:
-    """Return how long the log is."""
+    """State the length of the log."""
     return counted(summary.log.events, "event")
 
 
 def log(summary: CampaignReport) -> list[Block]:
-    """Return what the log holds."""
+    """Build the section on the log."""
     events = summary.log
     blocks: list[Block] = [Table(["kind of event", "events"], [[row.kind, count(row.n)] for row in events.kinds])]
     if events.late:

@@ -1,4 +1,4 @@
-"""The sections of a campaign's report on what it answers: now, over time, by which queries, by which grade model."""
+"""Sections of a campaign's report on its estimates: now, over time, influential queries, grade model."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from activeeval.report.numbers import counted, number
 from activeeval.report.pages import Block, Chart, Charts, Heading, Lines, Paragraph, Table
 
 MOST_QUESTIONS = 4
-"""Of which the queries that matter most, and the chart, are on the page; the JSON has those of all."""
+"""Number of questions whose influential queries and charts are on the page; the JSON has those of all questions."""
 
 
 def gist(summary: CampaignReport) -> str:
-    """Return what is estimated, in a few words."""
+    """Summarize the estimates in a few words."""
     n = len(summary.estimates)
     return f"{counted(n, 'question')}, with what measures and intervals mean" if n else "none yet"
 
 
 def now(summary: CampaignReport) -> list[Block]:
-    """Return all estimates with their intervals, what they mean and what to be wary of."""
+    """Build the section with all estimates, their intervals, explanations and warnings."""
     estimates = summary.estimates
     if not estimates:
         return [Paragraph("No block is complete: there is nothing that may be read yet.", True)]
@@ -65,18 +65,18 @@ def _at_once(estimates: Sequence[CampaignEstimate], confidence: str) -> list[Blo
 
 
 def _cautions(estimates: Sequence[CampaignEstimate]) -> list[Block]:
-    """Return what to be wary of, notes too; what is true of several questions once."""
+    """List warnings and notes of the estimates; those of several questions appear once."""
     lines = worded_lines([(name_of(estimate), estimate.cautions) for estimate in estimates], least="note")
     return [Paragraph("What to be wary of (a note asks nothing of you):"), Lines(lines)] if lines else []
 
 
 def gist_over_time(summary: CampaignReport) -> str:
-    """Return how often it could be read, in a few words."""
+    """State the number of readings."""
     return f"{counted(len(summary.readings), 'reading')}, one whenever a block was complete"
 
 
 def over_time(summary: CampaignReport) -> list[Block]:
-    """Return the estimates at the end of each block."""
+    """Build the section with the estimates at the end of each block."""
     readings, estimates = summary.readings, summary.estimates
     if not readings:
         return []
@@ -91,7 +91,7 @@ def over_time(summary: CampaignReport) -> list[Block]:
     others = [
         Chart(reading_chart(f"reading{k}", readings, k, summary.head.unit, summary.head.budget), name_of(estimate))
         for k, estimate in enumerate(estimates[:MOST_QUESTIONS])
-        if k  # the first stands above all sections
+        if k  # the first is shown above all sections
     ]
     blocks += [Charts(others)] if others else []
     header = ["block", "event", "date", "spent", "estimate", "interval", "at every look"]
@@ -118,7 +118,7 @@ def _left_out(questions: Sequence[CampaignEstimate | Largest]) -> list[Block]:
 
 
 def gist_of_queries(summary: CampaignReport) -> str:
-    """Return which queries weigh most in the first question, in a few words."""
+    """Name the queries with most influence on the first question."""
     largest = summary.queries[0].queries[:2] if summary.queries else []
     if not largest:
         return "none stands out"
@@ -126,7 +126,7 @@ def gist_of_queries(summary: CampaignReport) -> str:
 
 
 def queries(summary: CampaignReport) -> list[Block]:
-    """Return the queries that weigh most in each question."""
+    """Build the section with the most influential queries of each question."""
     if not summary.queries:
         return []
     blocks: list[Block] = [
@@ -159,13 +159,13 @@ def queries(summary: CampaignReport) -> list[Block]:
 
 
 def gist_of_model(summary: CampaignReport) -> str:
-    """Return whether the grade model is right, in a few words."""
+    """State whether the grade model is well calibrated."""
     words = {None: "too few queries to say", True: "it is off", False: "within chance of what came"}
     return "; ".join(words[table.is_off] for table in summary.calibration)
 
 
 def calibration(summary: CampaignReport) -> list[Block]:
-    """Return what the grade model expected and what came, of each round."""
+    """Build the section that compares expected and given grades, for each round."""
     blocks: list[Block] = []
     for table in summary.calibration:
         of_round = f" of round {table.round}" if summary.head.rounds > 1 else ""
@@ -199,7 +199,7 @@ def calibration(summary: CampaignReport) -> list[Block]:
 
 
 def _verdict(table: Calibration) -> str:
-    """Return in one sentence whether the grade model is off."""
+    """State in one sentence whether the grade model is off."""
     if table.is_off is None:
         return "Too few queries are judged to say whether the grade model is off."
     p_value = f"{p_of(table.p_value)} for all rows together"

@@ -1,4 +1,4 @@
-"""The sections of a campaign's report that are about judges: cost, agreement, what they skipped."""
+"""Sections of a campaign's report on judges: cost, agreement, controls, skipped items."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _KINDS = {"deferred": "put off", "cannot": "cannot be judged"}
 
 
 def gist_of_cost(summary: CampaignReport) -> str:
-    """Return what was spent, in a few words."""
+    """Summarize the cost in a few words."""
     head, n = summary.head, len(summary.cost.judges)
     hours = "" if head.hours is None else f", {head.hours:.1f} hours by their clocks"
     return f"{amount_of(head.spent)} of {amount_of(head.budget)} {head.unit} spent, by {counted(n, 'judge')}{hours}"
 
 
 def cost(summary: CampaignReport) -> list[Block]:
-    """Return what was spent and how long it took."""
+    """Build the section on the cost spent and the time taken."""
     costs, blocks = summary.cost, list[Block]()
     if not costs.judges:
         return [Paragraph("Nobody has judged anything yet.")]
@@ -79,7 +79,7 @@ def _model(costs: Cost) -> list[Block]:
 
 
 def gist_of_agreement(summary: CampaignReport) -> str:
-    """Return how far judges agree, in a few words."""
+    """Summarize the agreement of judges in a few words."""
     figures = summary.agreement
     if not isinstance(figures, SharedAgreement):
         return "no item was graded by two judges"
@@ -88,7 +88,7 @@ def gist_of_agreement(summary: CampaignReport) -> str:
 
 
 def agreement(summary: CampaignReport) -> list[Block]:
-    """Return how far judges agree."""
+    """Build the section on the agreement of judges."""
     figures, blocks = summary.agreement, list[Block]()
     if not figures.histogram:
         return []
@@ -133,7 +133,7 @@ def _confusion(pair: JudgePair, grades: Sequence[int]) -> Table:
 
 
 def gist_of_checked(summary: CampaignReport) -> str:
-    """Return how often judges said what is known, in a few words."""
+    """Count the expected answers to training and control items."""
     checked = summary.checked
     shares = [*(row.share for row in checked.training), *(row.share for row in checked.controls)]
     right, n = sum(share.right for share in shares), sum(share.n for share in shares)
@@ -141,7 +141,7 @@ def gist_of_checked(summary: CampaignReport) -> str:
 
 
 def checked(summary: CampaignReport) -> list[Block]:
-    """Return what judges said where it is known what they should say; nothing where nobody was asked."""
+    """Build the section on training and control items; empty if there were none."""
     figures = summary.checked
     rows = [[row.judge, "began with", *_expected(row.share), ""] for row in figures.training]
     rows += [[row.judge, _WHAT[row.what], *_expected(row.share), count(row.n_skipped)] for row in figures.controls]
@@ -158,14 +158,14 @@ def _expected(share: Share) -> list[str]:
 
 
 def gist_of_skipped(summary: CampaignReport) -> str:
-    """Return how much was put off or could not be judged, in a few words."""
+    """Count deferred items and items that cannot be judged."""
     judges = summary.skipped.judges
     later, cannot = sum(row.later for row in judges), sum(row.cannot for row in judges)
     return f"{count(later)} put off, {count(cannot)} cannot" if later or cannot else "nothing"
 
 
 def skipped(summary: CampaignReport) -> list[Block]:
-    """Return what judges put off or could not judge, and who does so with relevant items."""
+    """Build the section on items that judges deferred or could not judge, with a test for each judge."""
     figures, blocks = summary.skipped, list[Block]()
     if not any(row.later or row.cannot for row in figures.judges):
         return [Paragraph("Nobody has put an item off or could not judge one.")]
@@ -203,7 +203,7 @@ def skipped(summary: CampaignReport) -> list[Block]:
 
 
 def warning(skips: SkippedByJudge) -> str:
-    """Return what a judge skips, and what that does."""
+    """Warn of a judge who skips relevant items, and of the effect on the estimate."""
     relevant, other = (_share(skips.skipped_relevant, skips.n_relevant), _share(skips.skipped_other, skips.n_other))
     return (
         f"{skips.judge} skips relevant items more often than others: {relevant} of those with a grade above 0, "

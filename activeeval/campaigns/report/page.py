@@ -1,4 +1,4 @@
-"""The report of a campaign as a page: its answer, a picture and what to do next; all the rest in sections that fold."""
+"""Page of a campaign's report: result, chart and next step first; all details in folded sections."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from activeeval.report.pages import (
 
 SUFFIXES = (".html", ".md", ".json")
 _MOST_CAUTIONS = 3
-"""Above the sections; all of them stand with the estimates."""
+"""Maximum number of warnings above the sections; all are listed with the estimates."""
 _OF_FIRST_BLOCK = "two units of the first block"
-"""A caution of the first reading alone; the section on the design keeps it."""
+"""Code of a warning that is shown at the top only until the first block is complete."""
 _SECTIONS: Sequence[tuple[str, Callable[[CampaignReport], str], Callable[[CampaignReport], list[Block]]]] = (
     ("Estimates", estimates.gist, estimates.now),
     ("Estimates over time", estimates.gist_over_time, estimates.over_time),
@@ -56,12 +56,12 @@ _SECTIONS: Sequence[tuple[str, Callable[[CampaignReport], str], Callable[[Campai
 
 
 def campaign_text(summary: CampaignReport, suffix: str, command: str = "") -> str:
-    """Return the report of a campaign as the text of a file whose name ends in one of `SUFFIXES`.
+    """Format the report of a campaign for a file whose name ends in one of `SUFFIXES`.
 
     Parameters
     ----------
     command : str
-        What does the next step, as a face knows it.
+        Command of the next step; empty if unknown.
     """
     import json
 
@@ -72,7 +72,7 @@ def campaign_text(summary: CampaignReport, suffix: str, command: str = "") -> st
 
 
 def blocks_of(summary: CampaignReport, command: str = "") -> list[Block]:
-    """Return what a campaign's report shows at once, and its sections."""
+    """Build the blocks of a report: the first screen, then the sections."""
     sections = [(title, gist, blocks(summary)) for title, gist, blocks in _SECTIONS]
     folded = [Section(title, gist(summary), blocks) for title, gist, blocks in sections if blocks]
     return [*_first_screen(summary, command), *folded]
@@ -95,7 +95,7 @@ def _first_screen(summary: CampaignReport, command: str) -> list[Block]:
 
 
 def _expected(summary: CampaignReport) -> str:
-    """Return what the interval of the first question should come to, where something waits."""
+    """State the half-width of the first question expected at the end, if items wait."""
     first = summary.estimates[0] if summary.estimates else None
     if first is None or not summary.head.waiting or first.half_width is None or first.half_width_at_end is None:
         return ""
@@ -107,12 +107,12 @@ def _expected(summary: CampaignReport) -> str:
 
 
 def _cautions(summary: CampaignReport) -> list[Block]:
-    """Return what to be wary of, the gravest first: three lines at most."""
+    """List the most severe warnings, at most three lines."""
     named = [(name_of(estimate), estimate.cautions) for estimate in summary.estimates]
     is_early = summary.head.block <= 1
     design = [caution for caution in summary.design.cautions if is_early or caution.code != _OF_FIRST_BLOCK]
     lines = [*worded_lines(named), *worded_lines([("", design)])]
-    # a judge who skips what is relevant makes the estimate wrong, which no caution of an estimate knows
+    # a judge who skips relevant items biases the estimate, which the estimate's own warnings cannot detect
     lines += [f"warning: {people.warning(row)}" for row in summary.skipped.judges if row.is_named]
     of_all = [*(caution for _, cautions in named for caution in cautions), *design]
     taken = [caution.text for caution in of_all if caution.code == MACHINE_IS_TRUTH]

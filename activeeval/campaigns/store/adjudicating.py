@@ -1,4 +1,4 @@
-"""Where judges differ: a third one's assignment, which is there once their grades do; or what whoever leads decides."""
+"""Settle items on which judges differ: add an assignment for a third judge, or store the decision of a lead."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ from activeeval.core.judgments.state import Assignment
 
 
 class Adjudication(NamedTuple):
-    """What an item counts as of which event ``seq`` is a judgment, by whom, and why.
+    """A lead's decision on the grade of the item of event ``seq``, with the reason.
 
     Attributes
     ----------
+    seq : int
+        Event of any judgment of the item.
     judges : int
-        How many an item waits for.
+        Number of judges that each item needs.
     has_third : bool
-        Whether a third one decides where two differ.
+        True if a third judge decides where two differ.
     """
 
     seq: int
@@ -40,7 +42,7 @@ assignment, event, place = tables.assignment, tables.event, tables.place
 
 
 def ask_third(connection: Connection, campaign_id: int, campaign: CampaignRow, new: Iterable[Event]) -> None:
-    """Make an assignment more of each item on which two judges differ by new answers; the log must be locked."""
+    """Add an assignment for a third judge to each item on which new answers differ; the log must be locked."""
     if campaign.adjudicate:
         for unit, doc_id in sorted({(e.unit or 0, e.doc_id) for e in new if e.kind in ANSWERS}):
             if needs_third([e.grade for e in _standing(connection, campaign_id, unit, doc_id)]):
@@ -48,7 +50,7 @@ def ask_third(connection: Connection, campaign_id: int, campaign: CampaignRow, n
 
 
 def decide(connection: Connection, campaign_id: int, said: Adjudication, at: int) -> Acknowledged:
-    """Store what an item counts as whose judges differ; what they said stays."""
+    """Store a lead's grade for an item whose judges differ; their judgments stay in the log."""
     lock_log(connection, campaign_id)
     answers = events(connection, campaign_id, event.c.seq == said.seq, event.c.kind.in_(ANSWERS))
     if not answers:

@@ -1,6 +1,6 @@
-"""What judges say of items, with a token or from a file, and what they take back.
+"""Store judges' answers to claimed items, and retract them.
 
-An answer is never thrown away: one that no longer counts is stored as ``late``, with the reason.
+Answers are never discarded: one that does not count is stored as ``late`` with the reason.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ANSWERED = "the item had been answered already"
 
 
 class KeyedAnswer(NamedTuple):
-    """What was said, with which key it can be said again."""
+    """An answer with its key, which makes sending it again harmless."""
 
     judgment: JudgeAnswer
     key: str
@@ -48,7 +48,7 @@ class KeyedAnswer(NamedTuple):
 def check_judgment(
     judgment: JudgeAnswer, campaign: CampaignRow, kinds: Iterable[str] = (*ANSWERS, "deferred", "preferred")
 ) -> None:
-    """Raise InputError where nobody can say that."""
+    """Raise InputError if an answer is malformed or of a kind that the campaign does not allow."""
     if judgment.kind not in tuple(kinds):
         raise InputError(f"a judge says {', '.join(kinds)}, got {shown(str(judgment.kind))}")
     if judgment.kind == "deferred" and campaign.strict_order:
@@ -72,7 +72,7 @@ def check_key(key: str | None) -> None:
 
 
 def claim_of(connection: Connection, campaign_id: int, token: str) -> Event:
-    """Return the event in which an item was shown under a token; InputError where there is none."""
+    """Look up the event in which an item was shown under a token; raise InputError if none exists."""
     claimed = with_key(connection, campaign_id, "shown:" + hashed(token))
     if claimed is None:
         raise InputError(f"no item was given out under the token {shown(token)}")
@@ -82,8 +82,8 @@ def claim_of(connection: Connection, campaign_id: int, token: str) -> Event:
 def submit(
     connection: Connection, campaign_id: int, claimed: Event, answer: KeyedAnswer, at: int, lease_s: int
 ) -> Acknowledged:
-    """Store what was said of an item that was shown."""
-    # a racing submit of the same token waits here, and finds that the token is no more
+    """Store the answer to an item that was shown, as ``late`` if its claim has expired or was replaced."""
+    # a concurrent submit with the same token waits here, and then finds that the token is gone
     held = connection.execute(_HELD, {"of_hash": (claimed.key or "").removeprefix("shown:")}).scalar()
     lock_log(connection, campaign_id)
     stored = with_key(connection, campaign_id, answer.key)
@@ -107,7 +107,7 @@ def submit(
 def judgment_event(
     item: Event, judgment: JudgeAnswer, at: int, key: str | None, supersedes: int | None = None
 ) -> Event:
-    """Return what was said of the item of another event as an event."""
+    """Build the event of an answer from the event of its item."""
     return replace(
         item,
         seq=0,
@@ -125,14 +125,14 @@ def judgment_event(
 
 
 def late_event(item: Event, judgment: JudgeAnswer, at: int, key: str | None, why: str) -> Event:
-    """Return an answer that does not count as an event; its body keeps what was said."""
+    """Build the ``late`` event of an answer that does not count; its body keeps the answer."""
     body: dict[str, Any] = {"said": judgment.kind, "reason": judgment.reason}
     body |= {"body": dict(judgment.body)} if judgment.body else {}
     return replace(judgment_event(item, judgment, at, key), kind="late", reason=why, body=body)
 
 
 def says_the_same(stored: Event, judgment: JudgeAnswer) -> bool:
-    """Whether an event is what somebody says."""
+    """Check whether a stored event has the content of an answer."""
     body = stored.body
     then = (stored.kind, stored.reason, dict(body))
     if stored.kind == "late":
@@ -143,14 +143,14 @@ def says_the_same(stored: Event, judgment: JudgeAnswer) -> bool:
 
 
 def _of_item(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a body says of the item itself: clocks and remarks make no other answer of it."""
+    """Drop clock times and remarks from a body: they do not make an answer different."""
     return {name: value for name, value in body.items() if name not in BESIDE}
 
 
 def retract(
     connection: Connection, campaign_id: int, seq: int, judge: str, reason: str, at: int, what: str = ""
 ) -> Acknowledged:
-    """Take an answer back, so that its item waits again."""
+    """Retract an answer, so that its item waits for a judge again."""
     answer = _answer_of(connection, campaign_id, seq)
     if judge != answer.judge and not reason:
         raise InputError(f"event {seq} is what {shown(answer.judge)} says: whoever takes back another's says why")
@@ -168,9 +168,9 @@ def retract(
 
 
 def reopen(connection: Connection, asked: Claim, seq: int) -> ItemClaim:
-    """Take back that a query is settled, and give it to its judge again with what he has compared.
+    """Retract a query's completed comparisons; give the query to the same judge again, with the pairs compared so far.
 
-    The judge and what he has must be locked; what he has is anybody's again.
+    The judge and the judge's current item must be locked; the current item becomes free.
     """
     retract(connection, asked.campaign_id, seq, asked.judge, "", asked.now, REOPENED)
     held = _assignment_of(connection, asked.campaign_id, _answer_of(connection, asked.campaign_id, seq))
@@ -178,7 +178,7 @@ def reopen(connection: Connection, asked: Claim, seq: int) -> ItemClaim:
 
 
 def _answer_of(connection: Connection, campaign_id: int, seq: int) -> Event:
-    """Return the answer that an event is; StateError where it is none."""
+    """Look up the answer with an event number; raise StateError if this event is not an answer."""
     check_whole("seq", seq, 2**62)
     there = events(connection, campaign_id, event.c.seq == seq)
     if not there or there[0].kind not in ANSWERS:

@@ -1,4 +1,4 @@
-"""Whether a log is whole, and whether all else is what it says."""
+"""Check that a campaign's log is intact and that all other tables agree with it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from activeeval.core.judgments.state import Assignment, State
 
 
 def problems_of(connection: Connection, campaign_id: int, campaign: CampaignRow) -> list[str]:
-    """Return what is wrong with a campaign, one line each; nothing where all is as it was written."""
+    """List what is wrong with a stored campaign, one line each; empty if nothing is."""
     problems: list[str] = []
-    # what is damaged in one place must not hide what is damaged in another
+    # damage in one table must not hide damage in another
     for check in (_file, _guards, _orphans, _log, _units, _samples, _assignments):
         try:
             problems += check(connection, campaign_id, campaign)
@@ -32,9 +32,9 @@ def problems_of(connection: Connection, campaign_id: int, campaign: CampaignRow)
 
 
 def rebuild(connection: Connection, campaign_id: int, campaign: CampaignRow) -> None:
-    """Make the assignments again from the log alone."""
+    """Recreate the assignments from the log alone."""
     if connection.dialect.name == "postgresql":
-        # whoever has an assignment must have ended before, and nobody may take one meanwhile
+        # waits for transactions that hold an assignment, and blocks new ones
         connection.execute(text("LOCK TABLE assignment IN EXCLUSIVE MODE"))
     lock_log(connection, campaign_id)
     log = events(connection, campaign_id)
@@ -58,7 +58,7 @@ def _file(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
 
 
 def _guards(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
-    """What refuses to change or delete a row of the log must be there."""
+    """Check that the triggers that make tables append-only exist."""
     is_sqlite = connection.dialect.name == "sqlite"
     verbs = ("no_update", "no_delete", "no_replace") if is_sqlite else ("no_change", "no_truncate")
     asked = (
@@ -102,7 +102,7 @@ def _log(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator[s
 
 
 def _nobody(event: Event) -> str | None:
-    """Return the judge of what is lent to whoever brings it back."""
+    """Return "" for a ``checked_out`` event, whose sheet may have no named judge; else None."""
     return "" if event.kind == "checked_out" else None
 
 
@@ -131,7 +131,7 @@ def _units(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator
 
 
 def _samples(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator[str]:
-    """Every version of the sample must be the one that the first event of it names."""
+    """Check that the first event of each sample version names the stored sample."""
     log = events(connection, campaign_id, tables.event.c.kind.in_(("drawn", "ended")))
     first: dict[int, Event] = {}
     for event in log:

@@ -1,8 +1,7 @@
-"""Who gets which item: the order in which assignments are given out, and how no two judges get the same one.
+"""Give assignments to judges: in which order, and so that two judges never get the same one.
 
-The lease is in the assignment's own row and is taken by one statement that asks once more whether the assignment is
-still there to be taken. With leases in another table two judges both find an assignment without one, and both write
-one.
+The lease is stored in the assignment's own row. One UPDATE statement takes it and checks again that the assignment is
+free. With leases in another table, two judges could both find an assignment without a lease and both insert one.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from activeeval.core.judgments.state import MICROSECONDS
 
 assignment, event, place = tables.assignment, tables.event, tables.place
 _CANDIDATE, _OTHER = assignment.alias("candidate"), assignment.alias("other")
-# statements are built once: building one takes longer than running it
+# statements are built once, because building one takes longer than running it
 _CAMPAIGN: Any = bindparam("of_campaign")
 _JUDGE: Any = bindparam("of_judge")
 _NOW: Any = bindparam("as_of")
@@ -46,7 +45,7 @@ FREED = {"state": "free", "judge": None, "token_hash": None, "lease_until": None
 
 
 class Claim(NamedTuple):
-    """Who asks for an item, of what, and when; ``by_query`` as of `activeeval.campaigns.store.Store.claim`."""
+    """A judge's request for an item of a campaign; ``by_query`` as for `activeeval.campaigns.store.Store.claim`."""
 
     campaign_id: int
     campaign: CampaignRow
@@ -56,9 +55,9 @@ class Claim(NamedTuple):
 
 
 def claim(connection: Connection, asked: Claim) -> ItemClaim | None:
-    """Give a judge the item that he has, or else the next one; None where there is none for him.
+    """Give a judge the item already held, or else the next one; None if nothing is left for this judge.
 
-    The judge and what he has must be locked (`lock_judge`, `lock_held`).
+    The judge and the held item must be locked (`lock_judge`, `lock_held`).
     """
     token = secrets.token_urlsafe(16)
     values = {
@@ -77,7 +76,7 @@ def claim(connection: Connection, asked: Claim) -> ItemClaim | None:
 
 
 def hand_over(connection: Connection, asked: Claim, chosen: int) -> ItemClaim:
-    """Give a judge an assignment that is free in place of what he has, now anybody's again; both must be locked."""
+    """Give a judge a free assignment and free the judge's current one; both must be locked."""
     token = secrets.token_urlsafe(16)
     is_held = (
         assignment.c.campaign_id == asked.campaign_id,
@@ -96,7 +95,7 @@ def hashed(token: str) -> str:
 
 
 def lock_judge(connection: Connection, campaign_id: int, judge: str, now: int) -> None:
-    """Let a judge do one thing at a time; he is entered where he is new."""
+    """Lock a judge's row until the commit, so that requests of one judge run one after another; insert a new judge."""
     values = {"of_campaign": campaign_id, "of_judge": judge}
     if connection.execute(_judge(), values).first() is None:
         row = {"campaign_id": campaign_id, "name": judge, "created_at": now}
@@ -105,21 +104,24 @@ def lock_judge(connection: Connection, campaign_id: int, judge: str, now: int) -
 
 
 def lock_held(connection: Connection, campaign_id: int, judge: str) -> None:
-    """Let nobody take the item that a judge has.
+    """Lock the assignment that a judge holds until the commit.
 
-    This comes before the lock of the log: whoever has that waits for nobody. Files lock their assignments by number and
-    must not hold this one before.
+    This lock must come before the lock of the log: the transaction that holds the log waits for no other lock. Imports
+    of files lock their assignments in the order of ids and must not hold this lock before.
     """
     connection.execute(_places()["held"].with_for_update(), {"of_campaign": campaign_id, "of_judge": judge})
 
 
 def is_takeable(assignments: Any, now: Any) -> ColumnElement[bool]:
-    """Return the condition that nobody has an assignment; it names the states as the index of open assignments does."""
+    """Build the condition that an assignment is free or its lease has expired.
+
+    It must name the states as the index of open assignments does.
+    """
     return and_(_is_open(assignments), or_(assignments.c.state == "free", assignments.c.lease_until < now))
 
 
 def _next(connection: Connection, values: Mapping[str, Any], *, by_query: bool = False) -> int | None:
-    """Take the best assignment of the lowest block that has one, and of a higher one where others are quicker."""
+    """Take the best assignment of the lowest block that has one; of a higher block if other judges were quicker."""
     has_put_off = connection.execute(_laters().limit(1), values).first() is not None
     unit = connection.execute(_last_unit(), values).scalar()
     places = ["unit", "alone", "any"] if unit is not None else ["alone", "any"]
@@ -139,9 +141,10 @@ def _next(connection: Connection, values: Mapping[str, Any], *, by_query: bool =
 
 
 def _of_query(connection: Connection, there: dict[str, Any], prefix: str) -> int | None:
-    """Take an item of the query that the judge was at, else of one that nobody is at: any of it, as the token throws.
+    """Take a random item of the judge's current query, else of a query that no other judge has open.
 
-    What comes first in a unit or a query has something to do with ranks: whoever is shown a page is not to see it.
+    The item is chosen at random by the token, because the order within a unit or query depends on ranks, which the
+    judge must not see.
     """
     taken: int | None = connection.execute(_taking(f"{prefix}query"), there).scalar()
     if taken is None and (query := connection.execute(_free_query(prefix), there).scalar()) is not None:
@@ -151,7 +154,7 @@ def _of_query(connection: Connection, there: dict[str, Any], prefix: str) -> int
 
 @cache
 def _taking(where: str) -> Update:
-    """Return the statement that takes the first assignment of a place, where it is still there to be taken."""
+    """Build the statement that takes the first assignment of a selection, if it is still free."""
     first = _places()[where].limit(1).with_for_update(skip_locked=True, of=_CANDIDATE).scalar_subquery()
     still = assignment.c.state == "leased" if where == "held" else is_takeable(assignment, _NOW)
     values = {
@@ -165,7 +168,7 @@ def _taking(where: str) -> Update:
 
 @cache
 def _places() -> dict[str, Select[Any]]:
-    """Return where to look for an assignment: the judge's own, and those of a block."""
+    """Build the selections in which `_taking` looks for an assignment, by name: the judge's own, parts of a block."""
     s = _CANDIDATE
     is_leased = literal_column("candidate.state") == literal_column("'leased'")
     held = select(s.c.id).where(s.c.campaign_id == _CAMPAIGN, s.c.judge == _JUDGE, is_leased)
@@ -179,7 +182,7 @@ def _places() -> dict[str, Select[Any]]:
         places[prefix + "unit"] = some.where(s.c.unit == bindparam("in_unit")).order_by(s.c.position, s.c.k)
         places[prefix + "alone"] = in_order.where(_is_in_no_hands())
         places[prefix + "any"] = in_order
-        # a quadratic with random coefficients: of a line through the numbers the first would be first too often
+        # a quadratic with random coefficients: with a linear function the first id would come first too often
         thrown = (((s.c.id * bindparam("spin")) % _PRIME) * ((s.c.id + bindparam("shift")) % _PRIME)) % _PRIME
         places[prefix + "query"] = some.where(_query_of(s) == bindparam("in_query")).order_by(thrown, s.c.id)
     return places
@@ -194,7 +197,7 @@ def _query_of(assignments: Any) -> Any:
 
 @cache
 def _free_query(prefix: str) -> Select[Any]:
-    """Return the statement for the first query of a block at which nobody is."""
+    """Build the statement for the first query of a block that no judge has open."""
     s, o = _CANDIDATE, _OTHER
     in_hand = (o.c.campaign_id == _CAMPAIGN, literal_column("other.state") == literal_column("'leased'"))
     taken = select(_query_of(o)).where(*in_hand, o.c.lease_until >= _NOW)
@@ -242,14 +245,14 @@ def _can_take() -> ColumnElement[bool]:
     s, o = _CANDIDATE, _OTHER
     has_judged = select(o.c.id).where(
         *(o.c.campaign_id == _CAMPAIGN, o.c.unit == s.c.unit, o.c.position == s.c.position, o.c.judge == _JUDGE),
-        o.c.id != s.c.id,  # what was lent to a judge for too short a time may be claimed by the same one
+        o.c.id != s.c.id,  # a judge may claim an item again whose own check-out has expired
     )
-    # not NOT EXISTS: PostgreSQL makes a join of all open assignments of that, 2 s instead of 1 ms with 16,000 of them
+    # not NOT EXISTS: PostgreSQL would join all open assignments, 2 s instead of 1 ms with 16,000 of them
     return and_(s.c.campaign_id == _CAMPAIGN, is_takeable(s, _NOW), has_judged.scalar_subquery().is_(None))
 
 
 def _put_off() -> Select[Any]:
-    """Select what this judge has said ``later`` to, of the item of the candidate."""
+    """Select this judge's ``deferred`` events of the candidate's item."""
     s = _CANDIDATE
     of_item = and_(
         place.c.campaign_id == _CAMPAIGN,
@@ -270,7 +273,7 @@ def _is_in_no_hands() -> ColumnElement[bool]:
 
 @cache
 def _item() -> Select[Any]:
-    """Return the statement that reads what a judge is shown of an assignment."""
+    """Build the statement that reads what a judge is shown of an assignment."""
     unit, query, document = tables.unit, tables.query, tables.document
     of_assignment = assignment.join(place, tables.matches(assignment, place, "campaign_id", "unit", "position"))
     of_assignment = of_assignment.join(unit, tables.matches(assignment, unit, "campaign_id", ("unit", "number")))
@@ -295,7 +298,7 @@ def _laters_of_item() -> Select[Any]:
 
 
 def _shown(connection: Connection, asked: Claim, taken: int, token: str) -> ItemClaim:
-    """Write down who was shown what, and say it."""
+    """Append the ``shown`` event of a taken assignment and return its item as a claim."""
     row = connection.execute(_item(), {"of_assignment": taken}).one()
     lock_log(connection, asked.campaign_id)
     of_item = {"of_campaign": asked.campaign_id, "of_judge": asked.judge}

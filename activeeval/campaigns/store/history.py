@@ -1,4 +1,4 @@
-"""What a judge has answered, what was shown with it, and answers that take the place of earlier ones."""
+"""A judge's earlier answers: list, correct and show them; training answers, lease renewals and guidelines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SAID = (*ANSWERS, "checked")  # a judge cannot tell controls from other items
 
 
 class Correction(NamedTuple):
-    """What a judge says in place of an earlier answer of his, event ``seq``, with which key it can be said again."""
+    """A judge's new answer in place of the earlier answer ``seq``, with a key that makes sending it again harmless."""
 
     seq: int
     judge: str
@@ -30,7 +30,7 @@ class Correction(NamedTuple):
 
 
 class TrainingAnswer(NamedTuple):
-    """What a judge says of an item whose grade is known."""
+    """A judge's answer to a training item, whose grade is known."""
 
     judge: str
     item: str
@@ -39,7 +39,7 @@ class TrainingAnswer(NamedTuple):
 
 
 def train(connection: Connection, campaign_id: int, said: TrainingAnswer, at: int) -> Acknowledged:
-    """Store an answer to an item whose grade is known; the first one of a judge stands."""
+    """Store a judge's answer to a training item; only the first answer to each item is kept."""
     lock_log(connection, campaign_id)
     key = "trained:" + hashed(f"{said.judge}\0{said.item}")
     stored = with_key(connection, campaign_id, key)
@@ -51,7 +51,7 @@ def train(connection: Connection, campaign_id: int, said: TrainingAnswer, at: in
 
 
 def answers_of(connection: Connection, campaign_id: int, judge: str, most: int, before: int | None) -> list[Event]:
-    """Return the last answers of a judge that stand, the newest first, of those before an event."""
+    """List a judge's latest valid answers, the newest first, at most ``most``; before event ``before`` if given."""
     later = event.alias("later")
     is_replaced = exists().where(later.c.campaign_id == campaign_id, later.c.supersedes == event.c.seq)
     conditions = [event.c.judge == judge, event.c.kind.in_(_SAID), ~is_replaced]
@@ -63,7 +63,7 @@ def answers_of(connection: Connection, campaign_id: int, judge: str, most: int, 
 
 
 def texts_of(connection: Connection, campaign_id: int, item: Event) -> ItemTexts:
-    """Return what judges read of the item of an event; InputError where there is none."""
+    """Read the texts that judges see of an event's item; raise InputError if there is no such item."""
     if (beside := controls.texts_in(connection, item.body)) is not None:
         return beside
     unit_number, doc_id = item.unit or 0, item.doc_id
@@ -79,7 +79,7 @@ def texts_of(connection: Connection, campaign_id: int, item: Event) -> ItemTexts
 
 
 def correct(connection: Connection, campaign_id: int, said: Correction, at: int) -> Acknowledged:
-    """Store an answer that takes the place of an earlier one of the same judge."""
+    """Store an answer that supersedes an earlier one of the same judge."""
     lock_log(connection, campaign_id)
     stored = with_key(connection, campaign_id, said.key)
     if stored is not None:
@@ -99,12 +99,12 @@ def correct(connection: Connection, campaign_id: int, said: Correction, at: int)
 
 
 def renew(connection: Connection, campaign_id: int, token: str, at: int, lease_s: int) -> int | None:
-    """Let a lease start again, and return its new end; None where nobody has an item under that token."""
+    """Restart a lease; return its new end in UTC microseconds, or None if no item is held under the token."""
     claimed = with_key(connection, campaign_id, "shown:" + hashed(token))
     if claimed is None:
         return None
     of_claim = [assignment.c.token_hash == hashed(token)]
-    if "sides" in claimed.body:  # a pair that comes again: its query is what its judge has
+    if "sides" in claimed.body:  # a repeated pair has no assignment of its own: renew that of its query
         its = (assignment.c.campaign_id == campaign_id, assignment.c.unit == claimed.unit)
         of_claim = [*its, assignment.c.judge == claimed.judge, assignment.c.state == "leased"]
     held = connection.execute(select(assignment.c.id, assignment.c.k).where(*of_claim).with_for_update()).first()
@@ -121,7 +121,7 @@ def renew(connection: Connection, campaign_id: int, token: str, at: int, lease_s
 
 
 def keep_guidelines(connection: Connection, text: str) -> str:
-    """Keep a version of guidelines as the documents are kept; return the digest by which it is known."""
+    """Store a version of the guidelines by content; return its digest."""
     content = canonical({"guidelines": text})
     digest = digest_of(content)
     insert_missing(connection, tables.document, [{"digest": digest, "content": content}], "digest")
@@ -129,7 +129,7 @@ def keep_guidelines(connection: Connection, text: str) -> str:
 
 
 def guidelines_of(connection: Connection, digest: str) -> str:
-    """Return a version of guidelines; InputError where there is none of that digest."""
+    """Read a version of the guidelines by digest; raise InputError if none exists."""
     document = tables.document
     content = connection.execute(select(document.c.content).where(document.c.digest == digest)).scalar()
     text = {} if content is None else parsed(content, f"the guidelines {digest}")

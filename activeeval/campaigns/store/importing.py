@@ -1,4 +1,4 @@
-"""Judgments from files: many at once, without tokens, in one transaction."""
+"""Store many judgments from files in one transaction, without claims and tokens."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from activeeval.core.judgments.log import ANSWERS, Event, is_of_control
 
 
 class JudgmentLine(NamedTuple):
-    """What a file says of an item.
+    """One judgment of a file.
 
     Attributes
     ----------
     key : str or None
-        Of this answer; see `Store.submit`.
+        Key of this answer; see `Store.submit`.
     unit : int or None
-        Which unit's item it is, where a later round asks once more for what an earlier one could not have judged; by
-        default the last one's.
+        Unit of the item. Needed if a later round includes an item again that an earlier round could not have judged; by
+        default the latest unit with this item.
     """
 
     query_id: str
@@ -51,7 +51,7 @@ UNJUDGED = "came back without a grade"
 
 
 def check_lines(lines: Sequence[JudgmentLine], campaign: CampaignRow) -> None:
-    """Raise InputError, or StateError for a key twice, where a line of a file says what nobody can say."""
+    """Raise InputError if a line of a file is not a valid judgment for the campaign."""
     if campaign.strict_order:
         raise InputError("this campaign goes strictly by level: answers come one at a time, by claim and submit")
     for query_id, doc_id, judgment, key, _ in lines:
@@ -65,7 +65,7 @@ def check_lines(lines: Sequence[JudgmentLine], campaign: CampaignRow) -> None:
 
 
 class Unjudged(NamedTuple):
-    """An item that came back on a sheet without an answer; of nobody by name where the judge is empty."""
+    """An item that came back on a sheet without an answer; an empty judge stands for a sheet without a named judge."""
 
     judge: str
     query_id: str
@@ -80,11 +80,11 @@ def record(
     at: int,
     unjudged: Sequence[Unjudged] = (),
 ) -> list[list[Acknowledged]]:
-    """Store judgments that were made elsewhere, each for a free assignment of its item where there is one.
+    """Store judgments made elsewhere, each in a free assignment of its item if there is one.
 
-    What was lent and came back without one waits for anybody again. The judges' rows must be locked.
+    Checked-out items that came back unjudged become free again. The judges' rows must be locked.
     """
-    # all assignments before the log: whoever has that waits for nobody
+    # lock all assignments before the log: the transaction that holds the log waits for no other lock
     lines = [line for _, of_judge in parts for line in of_judge]
     items = {(line.query_id, line.doc_id) for line in lines} | {(line.query_id, line.doc_id) for line in unjudged}
     assignments = _locked_assignments(connection, campaign_id, items)
@@ -130,7 +130,7 @@ def _record(
 
 @dataclass(slots=True)
 class _Place:
-    """An assignment as it is while a file is read."""
+    """An assignment's state while a file is imported."""
 
     id: int
     unit: int
@@ -140,10 +140,10 @@ class _Place:
     lease_until: int | None
 
     def rank(self, at: int, *, was_lent: bool) -> int:
-        """Return how readily it is taken for an answer from a file; `_NEVER` where it is not.
+        """Rank this assignment for an answer from a file: the smallest is taken first, `_NEVER` never.
 
-        Nobody loses the item that he is looking at while another is free, nobody what was lent to him; and whoever was
-        lent it himself, for too short a time, takes it from nobody who has it now.
+        A judge does not lose a leased item while another assignment is free, nor a checked-out item. A judge whose own
+        check-out has expired takes it from no judge who holds it now.
         """
         is_over = self.lease_until is not None and self.lease_until < at
         if self.state == "checked_out":
@@ -157,7 +157,7 @@ _Assignments = dict[tuple[str, str], list[_Place]]
 
 
 class _Before:
-    """What the log has of a judge, and under the keys of a file."""
+    """Earlier events of a judge, and the events under the keys of a file."""
 
     def __init__(self, connection: Connection, campaign_id: int, judge: str, keys: Sequence[str]) -> None:
         kinds = (*ANSWERS, "late", "checked_out")
@@ -178,7 +178,7 @@ class _Before:
 
 @dataclass(slots=True, kw_only=True)
 class _Desk:
-    """Takes the lines of a file one after another; what they come to is written at the end, at once."""
+    """Processes the lines of a file one by one and collects new events, which are written at the end in one go."""
 
     judge: str
     at: int
@@ -243,12 +243,12 @@ class _Desk:
 
 def _locked_assignments(connection: Connection, campaign_id: int, wanted: set[tuple[str, str]]) -> _Assignments:
     if connection.dialect.name == "postgresql":
-        # rebuilding gives the assignments new numbers: not between reading these and locking them
+        # `rebuild` changes the ids of assignments: keep it out between reading these and locking them
         connection.execute(text("LOCK TABLE assignment IN ROW SHARE MODE"))
     items = _items(connection, campaign_id, wanted)
     assignments: _Assignments = {}
     columns = [assignment.c[name] for name in ("id", "unit", "k", "state", "judge", "lease_until")]
-    for some in chunks(sorted(items)):  # in one order for everybody, so that no two imports wait for each other
+    for some in chunks(sorted(items)):  # one global order, so that concurrent imports cannot deadlock
         chosen = select(*columns).where(assignment.c.id.in_(some)).order_by(assignment.c.id).with_for_update()
         for row in connection.execute(chosen):
             assignments.setdefault(items[row.id], []).append(_Place(*row))
@@ -258,7 +258,7 @@ def _locked_assignments(connection: Connection, campaign_id: int, wanted: set[tu
 
 
 def _items(connection: Connection, campaign_id: int, wanted: set[tuple[str, str]]) -> dict[int, tuple[str, str]]:
-    """Return the query and document of every assignment that is meant, by its id."""
+    """Map the id of each assignment of the wanted items to its query and document."""
     assignments: dict[int, tuple[str, str]] = {}
     for some in chunks(sorted({doc_id for _, doc_id in wanted})):
         for row in connection.execute(_assignment_of_documents(campaign_id, some)):

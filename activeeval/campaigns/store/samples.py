@@ -1,4 +1,4 @@
-"""Samples going in: units with their items, an assignment for each judge of each item, and the events that say so."""
+"""Store samples: units with their items, an assignment for each judge of each item, and ``drawn`` events."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from activeeval.core.judgments.state import Assignment, State
 def create(
     connection: Connection, campaign: CampaignRow, sample: SampleRow, units: Sequence[UnitRow], ended: str
 ) -> int:
-    """Store a campaign that there is not yet; return the number of its last event."""
+    """Insert a new campaign with its sample and units; return the number of its last event."""
     _check_campaign(campaign)
     table = tables.campaign
     if connection.execute(select(table.c.id).where(table.c.name == campaign.name)).first():
@@ -29,7 +29,7 @@ def create(
         for name in ("name", "judges_per_item", "lease_s", "max_grade", "strict_order", "adjudicate")
     }
     values |= {"config": canonical(dict(campaign.config)), "created_at": campaign.created_at}
-    # two processes may both have found that there is none
+    # two processes may both have found the name free
     made = connection.execute(
         insertion(connection, table).values(values).on_conflict_do_nothing().returning(table.c.id)
     )
@@ -47,7 +47,7 @@ def grow(
     units: Sequence[UnitRow],
     ended: str,
 ) -> int:
-    """Store the next version of a sample and the units that are new with it; return the number of the last event."""
+    """Insert the next version of a sample and its new units; return the number of the last event."""
     lock_log(connection, campaign_id)
     versions = select(tables.sample.c.version).where(tables.sample.c.campaign_id == campaign_id)
     following = max(connection.execute(versions).scalars()) + 1
@@ -61,8 +61,8 @@ def grow(
 
 
 def insert_missing(connection: Connection, table: Table, rows: Iterable[dict[str, Any]], column: str) -> None:
-    """Insert the rows whose value of ``column`` is not there; those of a campaign must all be of one."""
-    # in one order for everybody: two that wait for each other's rows would wait for ever
+    """Insert the rows whose value of ``column`` is not yet in the table; rows must not mix campaigns."""
+    # one global order, so that concurrent inserts cannot deadlock
     by_key = {row[column]: row for row in sorted(rows, key=lambda row: str(row[column]))}
     for keys in chunks(list(by_key)):
         chosen = select(table.c[column]).where(table.c[column].in_(keys))
@@ -85,7 +85,7 @@ def insert_assignments(connection: Connection, campaign_id: int, assignments: It
 
 
 def drawn(unit: UnitRow, at: int, sample: str) -> Event:
-    """Return the event of a unit that was drawn of the sample of an id; it says all of the unit, texts as a digest."""
+    """Build the ``drawn`` event of a unit, with all of the unit's data and a digest of its texts."""
     texts = [unit.query_text, *(dict(place.text) for place in unit.places)]
     members = [place.members for place in unit.places]
     body = {
@@ -125,7 +125,7 @@ def _add(
     if connection.dialect.name == "postgresql":
         connection.execute(
             text("ANALYZE assignment")
-        )  # or it sorts all open assignments for each claim until it has counted them
+        )  # without statistics PostgreSQL sorts all open assignments for each claim
     return stored[-1].seq if stored else before
 
 
@@ -173,8 +173,8 @@ def _insert_units(connection: Connection, campaign_id: int, units: Sequence[Unit
 
 
 def insertion(connection: Connection, table: Table) -> Any:
-    """Return an INSERT of the database's own, which may be told what to do where a row is there already."""
-    # of the two only what the engine has loaded already: the other one takes a tenth of what SQLAlchemy takes itself
+    """Build an INSERT of the database's own dialect, which supports ON CONFLICT."""
+    # import only the dialect that the engine has loaded: the other adds a tenth to SQLAlchemy's import time
     if connection.dialect.name == "sqlite":
         from sqlalchemy.dialects import sqlite
 

@@ -1,4 +1,4 @@
-"""Whether a database has the tables of this release, and how it gets them."""
+"""Create the tables of a store, and check that a database has those of this release."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from activeeval.campaigns.store.tables import campaign, metadata
 from activeeval.core.errors import ActiveEvalError, InputError, shown
 
 VERSION = "0001_137e0d10"
-"""Of the schema: the revision of its migration, and a digest of the statements that make it (test_schema says it).
+"""Version of the schema: the revision of its migration, and a digest of its statements (checked by test_schema).
 
-Until the first release there is one revision, which is rewritten in place: the digest tells its states apart.
+Until the first release there is one revision, which is rewritten in place; the digest distinguishes its states.
 """
 VERSION_TABLE = "activeeval_schema"
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
-_LOCK = 4_871_963_205  # of PostgreSQL, arbitrary: two processes must not make the same tables
-_migrating = threading.Lock()  # alembic keeps what it is doing in its module
+_LOCK = 4_871_963_205  # arbitrary id of a PostgreSQL advisory lock: only one process may create the tables
+_migrating = threading.Lock()  # alembic keeps its state in a module
 
 
 def check_schema(database: Database) -> None:
-    """Raise InputError where a database is not there or has another version of the tables."""
+    """Raise InputError if a database does not exist or has another version of the tables."""
     _check_file(database)
     version = database.read(_stored_version)
     if version is None:
@@ -35,7 +35,7 @@ def check_schema(database: Database) -> None:
 
 
 def is_made(database: Database) -> bool:
-    """Return whether there are tables; InputError where there are none and none can be made."""
+    """Check whether the tables exist; raise InputError if they do not and cannot be created."""
     _check_folder(database)
     if database.path is not None:
         is_there = _is_there(database)
@@ -47,13 +47,13 @@ def is_made(database: Database) -> bool:
 
 
 def make_tables(database: Database) -> None:
-    """Make the tables where there are none; InputError where there are those of another version."""
+    """Create the tables if they do not exist; raise InputError if those of another version exist."""
     _check_folder(database)
     if _is_there(database):
         version = database.read(_stored_version)
         if version is not None:
             _check_version(database, version)
-            database.write_ahead()  # whoever made the tables may have ended before he came to that
+            database.write_ahead()  # the process that created the tables may have ended before this step
             return
     database.make_file()
     try:
@@ -66,7 +66,7 @@ def make_tables(database: Database) -> None:
 
 
 def withdraw(database: Database) -> None:
-    """Remove a file that this process has made in vain; one with a campaign, be it another's, stays."""
+    """Remove a file that this process has created in vain; keep it if it holds a campaign, even of another process."""
 
     def work(connection: Connection) -> None:
         has_tables = inspect(connection).has_table(campaign.name)
@@ -93,12 +93,12 @@ def _check_file(database: Database) -> None:
 
 
 def _is_cut_short(path: str) -> bool:
-    """Whether a file of SQLite that nobody writes to has fewer pages than its header says.
+    """Check whether a SQLite file that is not being written has fewer pages than its header states.
 
-    SQLite itself takes what is missing of the last page for zeros.
+    SQLite itself reads the missing rest of the last page as zeros.
     """
     log = path + "-wal"
-    if os.path.exists(log) and os.path.getsize(log):  # pages may be on their way from there
+    if os.path.exists(log) and os.path.getsize(log):  # pages may still be in the log
         return False
     with suppress(OSError), open(path, "rb") as file:
         header = file.read(100)
@@ -141,7 +141,7 @@ def _run(connection: Connection, database: Database) -> None:
 
 
 def _migrate(connection: Connection) -> None:
-    # alembic is wanted here alone: whoever claims an item must not wait for its import
+    # imported only here, so that claiming an item does not wait for the import of alembic
     from alembic import command
     from alembic.config import Config
 

@@ -1,4 +1,4 @@
-"""Many items at once for sheets: lent to judges until a time, and given back."""
+"""Check many items out to judges' sheets until a time, and return them."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ assignment, place, unit = tables.assignment, tables.place, tables.unit
 OVER = "the lease is over"
 WRITTEN_ANEW = "its sheet was written anew"
 OnSheet = tuple[str, str, str]
-"""A judge, "" where nobody is named, with a query and a document of his sheet."""
+"""Judge ("" for a sheet without a named judge), query and document of a row of a sheet."""
 
 
 class OpenPlace(NamedTuple):
-    """An assignment that nobody has answered yet.
+    """An assignment without an answer.
 
     Attributes
     ----------
     is_free : bool
-        Whether it can be lent now.
+        True if it can be checked out now.
     judge : str
-        Who has it; "" is nobody, or nobody by name.
+        Its current holder; "" for none, or for a sheet without a named judge.
     judges : frozenset of str
-        Who has the item already, or has judged it.
+        Judges who hold the item or have judged it.
     lease_until : int or None
         UTC, microseconds.
     """
@@ -48,7 +48,7 @@ class OpenPlace(NamedTuple):
 
 Chosen = Sequence[tuple[OpenPlace, str]]
 Choose = Callable[[Sequence[OpenPlace]], Chosen]
-"""Says which judge gets what, of what is open, in the order in which it is given out; "" is nobody by name."""
+"""Selects from the open assignments, given in order, those to check out, with their judges ("" for no named judge)."""
 _LEND = (
     update(assignment)
     .where(assignment.c.id == bindparam("of_assignment"))
@@ -59,14 +59,14 @@ _LEND = (
 def lend(
     connection: Connection, campaign_id: int, choose: Choose, now: int, until: int, replaced: Collection[OnSheet] = ()
 ) -> Chosen:
-    """Lend what is chosen of what is open; return it. The judges must be locked.
+    """Check the chosen open assignments out to their judges; return them. The judges' rows must be locked.
 
     Parameters
     ----------
     replaced : collection of OnSheet
-        What stands on sheets that are written anew: as far as it is lent still, it is given back first.
+        Rows of sheets that are overwritten: those still checked out are returned first.
     """
-    # all assignments before the log: whoever has that waits for nobody
+    # lock all assignments before the log: the transaction that holds the log waits for no other lock
     there = _open(connection, campaign_id, now)
     lock_log(connection, campaign_id)
     over = [held for held, state in there if state == "checked_out" and held.is_free]
@@ -89,14 +89,14 @@ def _is_on(held: OpenPlace, sheets: Collection[OnSheet]) -> bool:
 
 
 def give_back(connection: Connection, campaign_id: int, lent: Chosen, at: int, reason: str) -> None:
-    """Let anybody have what was lent; the assignments and the log must be locked."""
+    """Free checked-out assignments; these and the log must be locked."""
     append(connection, campaign_id, [_event("returned", held, judge, at, reason) for held, judge in lent])
     for held, _ in lent:
         connection.execute(update(assignment).where(assignment.c.id == held.id).values(FREED))
 
 
 def take_back(connection: Connection, campaign_id: int, lent: Chosen, at: int, reason: str) -> None:
-    """Let anybody have what was lent and still is."""
+    """Free those of the given assignments that are still checked out to the same judge."""
     ids = sorted(held.id for held, _ in lent)
     chosen = select(assignment.c.id, assignment.c.state, assignment.c.judge).where(assignment.c.id.in_(ids))
     rows = connection.execute(chosen.order_by(assignment.c.id).with_for_update())
@@ -107,7 +107,7 @@ def take_back(connection: Connection, campaign_id: int, lent: Chosen, at: int, r
 
 
 def _open(connection: Connection, campaign_id: int, now: int) -> list[tuple[OpenPlace, str]]:
-    """Return what is open, locked, with its state, in the order in which it is given out."""
+    """Lock and read the open assignments with their states, in the order in which they are given out."""
     a = assignment
     held: dict[tuple[int, int], set[str]] = {}
     locked = select(a.c.id).where(a.c.campaign_id == campaign_id, a.c.state != "done").order_by(a.c.id)

@@ -1,4 +1,4 @@
-"""What is stored, as rows."""
+"""Read campaigns, samples, units and counts of assignments from the database."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from activeeval.core.errors import InputError, did_you_mean, shown
 
 
 def campaign_names(connection: Connection) -> list[str]:
-    # sorted here, as databases differ in what comes first
+    # sorted here, because databases sort text differently
     return sorted(connection.execute(select(tables.campaign.c.name)).scalars())
 
 
 def not_there(what: str, name: str, there: Sequence[str], none: str = "") -> InputError:
-    """Return what to raise where there is nothing of a name; ``none`` says what to do where there is nothing at all."""
+    """Build the error for an unknown name, with suggestions; ``none`` is added if nothing exists yet."""
     says = f"there are {', '.join(map(shown, there[:20]))}" if there else f"there are none{none}"
     return InputError(f"there is no {what} {shown(str(name))}: {did_you_mean(str(name), there)}{says}")
 
 
 def campaign_of(connection: Connection, name: str) -> tuple[int, CampaignRow]:
-    """Return a campaign and its number; InputError where there is none of that name."""
+    """Read a campaign's id and row; raise InputError if there is no campaign of this name."""
     table = tables.campaign
     row = connection.execute(select(table).where(table.c.name == name)).first()
     if row is None:
@@ -57,7 +57,7 @@ def units_of(connection: Connection, campaign_id: int) -> list[UnitRow]:
 
 
 def waiting_of(connection: Connection, campaign_id: int, now: int) -> dict[str, int]:
-    """Return how many assignments are free, leased or lent, and done; one whose lease is over is free."""
+    """Count the assignments that are free, leased or checked out, and done; an expired lease counts as free."""
     table = tables.assignment
     is_free = is_takeable(table, now)
     counted = select(is_free, table.c.state, func.count()).where(table.c.campaign_id == campaign_id)
