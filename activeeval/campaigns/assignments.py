@@ -70,6 +70,7 @@ class Grading(Desk):
         return JudgeAnswer(kind="judged", grade=grades[0])
 
     def _checked(self, judgment: JudgeAnswer) -> JudgeAnswer:
+        """Return the answer; raise InputError if it is a preference between two documents."""
         if judgment.kind == "preferred":
             raise InputError(f"campaign {self.name}: its items are graded, not compared")
         return judgment

@@ -184,6 +184,7 @@ def _nothing_free(store: Store, name: str, judges: Sequence[str], lease: Lease) 
 
 
 def _check_takes_sheets(state: CampaignState, judges: Sequence[str]) -> None:
+    """Raise InputError if the campaign cannot be judged by sheets, or needs judges' names for them."""
     row = state.campaign
     row.judging.check_sheets(row.name)
     if row.strict_order:
@@ -196,6 +197,7 @@ def _check_takes_sheets(state: CampaignState, judges: Sequence[str]) -> None:
 
 
 def _sheet(sample: str, rows: Sequence[tuple[UnitRow, PlaceRow]]) -> Draws:
+    """Build a sheet's rows with empty grades for the given units and items."""
     return Draws(
         sample=sample,
         block=np.array([unit.block for unit, _ in rows], dtype=np.int64),
@@ -206,6 +208,7 @@ def _sheet(sample: str, rows: Sequence[tuple[UnitRow, PlaceRow]]) -> Draws:
 
 
 def _texts(rows: Sequence[tuple[UnitRow, PlaceRow]]) -> dict[str, list[str]]:
+    """Collect the sheet's text columns that are not empty."""
     columns = {"query": [unit.query_text for unit, _ in rows]}
     columns |= {name: [place.text.get(name, "") for _, place in rows] for name in TEXTS if name != "query"}
     return {name: words for name, words in columns.items() if any(words)}

@@ -43,6 +43,7 @@ def reopen(store: Store, name: str) -> int:
     now = store.now(name)
 
     def look(there: Sequence[OpenPlace]) -> Chosen:
+        """Remember the assignments that closing has checked out; choose none."""
         held[:] = [place for place in there if not place.judge and (place.lease_until or 0) > now + _FAR_US]
         return []
 
@@ -60,4 +61,5 @@ def is_closed(state: State, now: int) -> bool:
 
 
 def _all_free(there: Sequence[OpenPlace]) -> Chosen:
+    """Choose all free assignments, for no named judge."""
     return [(place, "") for place in there if place.is_free]

@@ -111,6 +111,7 @@ class Controls:
         return [item for item in self.known if (judge, item.key) not in checks.answers]
 
     def _known_for(self, judge: str, checks: Checks) -> Control | None:
+        """Choose a known item that the judge has not seen, pseudorandomly; None if there are no more."""
         fresh = self._known_to(judge, checks)
         if not fresh:
             return None
@@ -138,6 +139,7 @@ class Controls:
         return [event for event in graded[:-APART] if (judge, _key(event)) not in checks.answers]
 
     def _repeated_for(self, judge: str, checks: Checks) -> Control | None:
+        """Choose a graded item to repeat, pseudorandomly; None if no item may be repeated."""
         fresh = self._fresh(judge, self._graded_by(judge, checks), checks)
         if not fresh:
             return None
@@ -192,9 +194,11 @@ class Controls:
         return total
 
     def _place(self, judge: str, number: int, span: int) -> int:
+        """Choose the position of the control within the judge's span with this number, from 0."""
         return self._thrown(judge, str(number)) % span
 
     def _thrown(self, judge: str, what: str) -> int:
+        """Compute a pseudorandom integer from the secret, the judge and a text."""
         return int(hashlib.sha256("\0".join((self.secret, judge, what)).encode()).hexdigest()[:12], 16)
 
 
@@ -290,12 +294,14 @@ def discarded_of(events: Sequence[Event]) -> set[str]:
 
 
 def _controlled(judge: str, what: str, events: Sequence[Event]) -> ControlScore:
+    """Score a judge's answers to one kind of control; controls without a grade or preference count as skipped."""
     said = [event for event in events if event.grade is not None or "preferred" in event.body]
     right = sum(_said_in(event) == event.body["expected"] for event in said)
     return ControlScore(judge=judge, what=what, share=share_of(right, len(said)), n_skipped=len(events) - len(said))
 
 
 def _said_in(event: Event) -> object:
+    """Extract the answer from an event: the preferred document, or else the grade."""
     return event.body.get("preferred", event.grade)
 
 
@@ -312,8 +318,10 @@ def _can_have(judge: str, place: Place, held: Assignment, state: State, now: int
 
 
 def _block_of(event: Event) -> int:
+    """Return the block among whose items a control is shown; 0 if unknown."""
     return int(event.body.get("block", 0))
 
 
 def _key(event: Event) -> str:
+    """Build the key of an item's control from its unit and document."""
     return f"{event.unit} {event.doc_id}"[:200]

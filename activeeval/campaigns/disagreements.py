@@ -100,6 +100,7 @@ def _influence(state: CampaignState, differing: Mapping[Pair, Mapping[str, Event
 def _disagreement(
     state: CampaignState, store: Store, by_judge: Mapping[str, Event], does: LabelEffect | None, counts_as: int | None
 ) -> Disagreement:
+    """Collect a disputed item's judgments, texts, counting grade and influence."""
     answers = sorted(by_judge.values(), key=lambda event: event.seq)
     first = answers[0]
     place = (first.unit or 0, first.doc_id)

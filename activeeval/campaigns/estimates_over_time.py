@@ -105,6 +105,7 @@ def queries_that_matter(state: CampaignState, texts: dict[str, str]) -> list[Lar
 def _largest(
     state: CampaignState, targets: Sequence[Target], n_judged: dict[str, int], texts: dict[str, str]
 ) -> list[QueryShare]:
+    """List the queries with the largest shares of one question's variance; empty if that is 0 or unknown."""
     variances, shifts = _of_queries(state, targets)
     total = float(variances.sum())
     if not 0 < total < math.inf:

@@ -46,6 +46,7 @@ _METRICS = {"P": "precision", "DCG": "dcg", "nDCG": "dcg", "RR": "mean_reciproca
 
 
 def _qrels(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
+    """Write the grades of all judged items as TREC qrels."""
     judged = sorted((pair, grade) for pair, grade in grades_of(state).items() if grade >= 0)
     rows = Qrels(
         Texts.from_list([query for (query, _), _ in judged]),
@@ -93,6 +94,7 @@ def _line(event: Event) -> str:
 
 
 def _jsonl(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
+    """Write the log, one event a line."""
     events = state.log
     with write_atomically(path) as handle:
         handle.writelines(f"{_line(event)}\n" for event in events)
@@ -174,11 +176,13 @@ def _weights(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
 
 
 def _write_table(columns: Mapping[str, Any], path: PathLike) -> None:
+    """Write columns as a table in the format of the file's suffix, CSV by default."""
     suffix = bare_suffix(path)
     write_columns(columns, path, suffix=suffix if suffix in TABLES else ".csv")
 
 
 def _shown(grade: int | None) -> str | None:
+    """Format a grade: "cannot" for -1, None if the item is not judged."""
     return "cannot" if grade == -1 else None if grade is None else str(grade)
 
 

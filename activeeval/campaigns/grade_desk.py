@@ -197,6 +197,7 @@ class JudgesDesk(PageDesk):
         return as_claimed(token, posed, self.store.texts_of(self.name, posed))
 
     def _next_control(self, controls: Controls, judge: str, state: State) -> Control | None:
+        """Choose the control to show: the open one, a new one if due, or a deferred one; else None."""
         if (posed := state.checks.posed.get(judge)) is not None:
             return again(posed, self.store.texts_of(self.name, posed))
         held, put_off = state.in_hand.get(judge), state.checks.put_off.get(judge)
@@ -223,18 +224,21 @@ class JudgesDesk(PageDesk):
         return is_near or self.controls.is_due(judge, n_said + 1)
 
     def _told_elsewhere(self, event: Event, said: JudgeAnswer, done: Acknowledged) -> Acknowledged:
+        """Submit a late answer again under the judge's newer claim of the same item."""
         if not _is_reclaimed(done):
             return done
         held = self.desk.claim(event.judge)
         return self.desk.submit(held.token, said) if held is not None and _is_of(held, event) else done
 
     def _answer_of(self, judge: str, seq: int) -> Event:
+        """Look up a judge's valid answer by event number; raise InputError if none exists."""
         answers = self.store.answers_of(self.name, judge, 1, before=seq + 1)
         if not answers or answers[0].seq != seq:
             raise InputError(f"event {seq} is no answer of {shown(judge)} that stands")
         return answers[0]
 
     def _view(self, judge: str, claimed: ItemClaim | None) -> JudgingView:
+        """Build a judge's page for a claimed item, or for no item."""
         campaign, controls, name = self.store.campaign(self.name), self.controls, judge_name(judge)
         left, seen, answers = self.log.look(
             lambda state: (
@@ -265,6 +269,7 @@ class JudgesDesk(PageDesk):
         return self.log.look(lambda state: _said_by(state, judge_name(judge), most))
 
     def _answers(self, events: Sequence[Event]) -> list[AnswerView]:
+        """Build the views of answers, with query and title of each item."""
         new = [event for event in events if _place_of(event) not in self._heads]
         for event, texts in zip(new, self.store.texts_of_all(self.name, new) if new else (), strict=True):
             self._keep_head(_place_of(event), ItemView.of(event.query_id, event.doc_id, texts))
@@ -302,6 +307,7 @@ def _item_of(claimed: ItemClaim) -> ItemView:
 
 
 def _place_of(event: Event) -> _PlaceOfItem:
+    """Return unit, query and document of an event."""
     return event.unit, event.query_id, event.doc_id
 
 
@@ -311,4 +317,5 @@ def _is_reclaimed(done: Acknowledged) -> bool:
 
 
 def _is_of(claimed: ItemClaim, event: Event) -> bool:
+    """Check whether a claim is for the same item as an event."""
     return (claimed.unit, claimed.doc_id) == (event.unit, event.doc_id)

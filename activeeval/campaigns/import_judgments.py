@@ -332,6 +332,7 @@ def _answers(
 def _(
     judging: ByComparisons, path: str, drawn: _CampaignUnits, judge: str | None, unjudged: list[Unjudged]
 ) -> dict[str, list[Answer]]:
+    """Parse a file of ranks into answers by judge, one for each query."""
     from activeeval.sampling.ranked_sheets import check_held
 
     judgments = drawn.read(path)

@@ -108,6 +108,7 @@ def documents_of(doc_id: str, text: Mapping[str, Any]) -> Iterator[tuple[str, Ma
 
 
 def _query(rows: Sequence[TextRow]) -> QueryLines:
+    """Build the lines of a query from the rows of its items."""
     lines, need = [], ""
     for row in rows:
         for number, (doc_id, text) in enumerate(documents_of(row.doc_id, row.text)):

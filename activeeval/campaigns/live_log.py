@@ -125,6 +125,7 @@ class LiveReading:
             self._making.join()
 
     def _make(self) -> None:
+        """Compute the precision; None if no estimate is possible."""
         try:
             self._precision = self.look(precision_of)
         except ActiveEvalError:  # no estimate is possible: judges then see no width

@@ -65,6 +65,7 @@ def _counted(ranking: Rankings, query: int, depth: int) -> list[int]:
 
 
 def _item(target: Target, item: int, grade: int, titles: Mapping[Pair, str], is_only_here: bool) -> ListedItem:
+    """Build the entry of an item in a list, with its grade and title."""
     (pair,) = target.pool.pairs_of([item])
     judged = grade if grade >= 0 else None
     return ListedItem(doc_id=pair[1], title=titles.get(pair, ""), grade=judged, is_only_here=is_only_here)

@@ -46,6 +46,7 @@ def calibrations(state: CampaignState) -> list[Calibration]:
 
 
 def _of_round(number: int, sample: DrawnSample) -> Calibration | None:
+    """Check the grade model of one round; None without a model or without judged items in complete blocks."""
     campaign = sample.campaign
     design, (block, level) = campaign.design, campaign.complete_block
     if design.beliefs is None or block == 0:

@@ -128,6 +128,7 @@ def course(state: CampaignState, confidence: float = 0.95) -> list[CampaignReadi
 
 
 def _hours_left(state: CampaignState, waiting: int) -> float | None:
+    """Estimate the hours of judging that remain from the median time; None if unknown."""
     times = state.state.active_ms
     judges = state.campaign.judges_per_item
     return statistics.median(times) * waiting * judges / 3.6e6 if times and waiting else None

@@ -121,6 +121,7 @@ class PairsDesk(PageDesk):
         return self.log.look(partial(self._next_control, self.controls, judge, question.claimed.unit))
 
     def _next_control(self, controls: Controls, judge: str, unit: int, state: State) -> Control | None:
+        """Choose a control pair of this query: the open one, or a new one if due; else None."""
         posed = state.checks.posed.get(judge)
         events = state.preferences.get((unit, judge), [])
         if posed is not None and posed.unit == unit and _is_to_come(posed, events):
@@ -143,6 +144,7 @@ class PairsDesk(PageDesk):
         return sum(event.unit == unit for event in answers)
 
     def _view(self, question: DocumentPair | None) -> PairView:
+        """Build a judge's page for a pair, or for no pair."""
         left, lease_s = self.log.left, self.store.campaign(self.name).lease_s
         if question is None:
             return PairView(left=left, lease_s=lease_s, precision=self.reading.precision(left))

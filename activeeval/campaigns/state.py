@@ -35,7 +35,6 @@ class CampaignState:
     ----------
     campaign : CampaignRow
     versions : list of SampleRow
-        Versions of its sample.
 
     Attributes
     ----------
@@ -60,7 +59,7 @@ class CampaignState:
 
     @classmethod
     def of(cls, store: Store, name: str) -> Self:
-        """Load a campaign without events; raise InputError if there is no campaign of this name."""
+        """Load a campaign without events; raise InputError if none of this name exists."""
         return cls(store.campaign(name), store.samples(name))
 
     def before(self) -> Self:
@@ -108,6 +107,7 @@ class CampaignState:
         self._samples = {row.version: self._samples[row.version] for row in last}
 
     def _add_round(self, row: SampleRow) -> None:
+        """Append the round of a sample version, with known grades corrected by earlier rounds."""
         if row.version not in self._samples:
             self._samples[row.version] = _unpacked(self.versions, row, self.campaign.name)
         sample = self._samples[row.version]
@@ -147,10 +147,7 @@ class CampaignState:
 
     @property
     def progress(self) -> Progress:
-        """Items judged, waiting and impossible to judge in all rounds.
-
-        An item that a later round includes again counts only there.
-        """
+        """Items judged, waiting and impossible to judge; an item included again counts in its last round."""
         judged, waiting, cannot = map(sum, zip(*(sample.campaign.progress for sample in self.rounds), strict=True))
         return Progress(judged=judged, waiting=waiting, cannot=cannot - asked_again(self.rounds))
 
@@ -249,7 +246,7 @@ class CampaignState:
         return self.read[-1].campaign.complete_block[1]
 
     def in_strict_order(self) -> CampaignState:
-        """Return a copy that uses the sample up to the lowest waiting unit, instead of complete blocks.
+        """Return a copy that uses the sample up to the lowest waiting unit instead of complete blocks.
 
         Raises
         ------
@@ -293,6 +290,7 @@ class CampaignState:
 
 
 def _unpacked(versions: Sequence[SampleRow], kept: SampleRow, name: str) -> DrawnSample:
+    """Unpack a version of the sample; raise StateError if its digest differs from the stored one."""
     sample, digest = unpacked_version(versions, kept, f"campaign {name}")
     if digest != kept.digest:
         raise StateError(

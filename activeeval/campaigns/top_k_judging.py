@@ -164,12 +164,14 @@ class Comparing:
         return compared(self._store, self._name, self._judge, self._k)
 
     def _answer(self, body: Body, active_ms: int | None) -> Acknowledged:
+        """Submit an answer to the current pair; raise InputError if nothing is left to compare."""
         question = self.ask()
         if question is None:
             raise InputError(f"campaign {self._name}: nothing is left to compare")
         return self._submit(question.claimed.token, body, active_ms)
 
     def _submit(self, token: str, body: Body, active_ms: int | None = None) -> Acknowledged:
+        """Submit an answer under a token, and forget the current pair."""
         judgment = JudgeAnswer(kind="preferred", body=body, active_ms=active_ms)
         done = self._store.submit(self._name, token, settling(self._store, self._name, token, judgment, self._k))
         self._question = None
@@ -286,6 +288,7 @@ def _labelling(events: Sequence[Event], judge: str, k: int) -> tuple[TopKLabelli
 
 
 def _take(labelling: TopKLabelling, docs: Sequence[str], body: Body) -> None:
+    """Apply an answer to a labelling: a comparison, a discarded document, or an undo."""
     if body.get("what") == "undone":
         labelling.undo()
     elif body.get("what") == "discarded":
@@ -297,6 +300,7 @@ def _take(labelling: TopKLabelling, docs: Sequence[str], body: Body) -> None:
 
 
 def _place(docs: Sequence[str], doc: object) -> int:
+    """Find the index of a document; raise InputError if the query has no such document."""
     if not isinstance(doc, str) or doc not in docs:
         raise InputError(f"document {doc!r} is none of the query")
     return docs.index(doc)

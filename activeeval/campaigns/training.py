@@ -109,6 +109,7 @@ def trained(events: Sequence[Event]) -> list[TrainingScore]:
 
 
 def _item(sheet: Sheet, row: int, max_grade: int) -> KnownItem:
+    """Read a training or control item from a row of a table."""
     texts = {name: _text(sheet, row, name) for name in ("query", "grade", "why", *_TEXTS)}
     grade = texts["grade"].removesuffix(".0")
     if not (grade.isascii() and grade.isdigit() and int(grade) <= max_grade):
@@ -120,6 +121,7 @@ def _item(sheet: Sheet, row: int, max_grade: int) -> KnownItem:
 
 
 def _text(sheet: Sheet, row: int, name: str) -> str:
+    """Read a cell as text; "" if the column or the value is missing."""
     from activeeval.formats.tables.cells import is_empty
 
     value = sheet.columns[name][row] if name in sheet.columns else None

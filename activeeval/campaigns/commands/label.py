@@ -138,6 +138,7 @@ def _is_taken(work: Comparing, question: DocumentPair, answer: str | None, activ
 
 
 def _show_query(question: DocumentPair, n_queries: int) -> None:
+    """Print a query with its text and the expected number of comparisons on stderr."""
     claimed, left = question.claimed, question.remaining
     place = f"query {claimed.unit} of {n_queries}, {counted(question.n_documents, 'document')}"
     click.echo(f"\n{place}, {left.low} to {left.high} comparisons: {visible(question.query)}", err=True)
@@ -145,6 +146,7 @@ def _show_query(question: DocumentPair, n_queries: int) -> None:
 
 
 def _show(question: DocumentPair) -> None:
+    """Print the two documents of a pair on stderr."""
     for side, document in enumerate(question.documents, start=1):
         text = "\n".join(words for name, words in document.items() if name != "doc_id")
         click.echo(f"\n {side}  {visible(document['doc_id'])}", err=True)

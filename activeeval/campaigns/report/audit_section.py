@@ -35,6 +35,7 @@ def audit(summary: CampaignReport) -> list[Block]:
 
 
 def _of_grader(grader: GraderAudit) -> list[Block]:
+    """Build the part on one grader: its values, skill and warnings."""
     lines = caution_lines([("", grader.cautions)], least="note") + [text_of(note) for note in grader.notes]
     blocks: list[Block] = [Heading(grader.grader), _table(value_table(grader))]
     blocks.append(Paragraph(" ".join(skill_sentences(grader))))

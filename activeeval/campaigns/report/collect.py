@@ -156,6 +156,7 @@ def _estimate(answer: SampleAnswer, confidence: float) -> CampaignEstimate:
 
 
 def _cost(state: CampaignState, events: Sequence[Event], units: Sequence[UnitRow]) -> Cost:
+    """Summarize judges' work, answers by day, and judging times."""
     answers = [event for event in events if event.kind in ("judged", "cannot")]
     return Cost(
         judges=work_of(state.state, events),
@@ -222,6 +223,7 @@ def _round(sample: DrawnSample) -> Round:
 
 
 def _known(sample: DrawnSample) -> int:
+    """Count the items whose grade a sample treats as known."""
     return int((sample.campaign.design.known >= 0).sum())
 
 
@@ -267,6 +269,7 @@ def _complete_at(state: CampaignState, readings: Sequence[CampaignReading]) -> d
 
 
 def _log(state: CampaignState, events: Sequence[Event]) -> LogSummary:
+    """Count the log's events by kind, and late answers by judge and reason."""
     late = Counter((event.judge, event.reason) for event in state.state.late)
     return LogSummary(
         events=len(events),

@@ -55,12 +55,14 @@ def design(summary: CampaignReport) -> list[Block]:
 
 
 def _policy(design: DesignSummary) -> str:
+    """Describe the number of judges for each item and the policy."""
     if design.judges_per_item == 1:
         return "one judge an item"
     return f"{design.judges_per_item} judges an item, whose grades count by policy: {design.policy}"
 
 
 def _blocks(design: DesignSummary) -> list[Block]:
+    """Build the table of blocks."""
     header = ["block", "budget up to here", "threshold", "items", "answered", "cost", "spent", "complete as of"]
     rows = [
         [

@@ -51,6 +51,7 @@ def now(summary: CampaignReport) -> list[Block]:
 
 
 def _at_once(estimates: Sequence[CampaignEstimate], confidence: str) -> list[Block]:
+    """Build the table of simultaneous intervals; empty if there are none."""
     rows = [
         [name_of(estimate), interval_of(estimate.low_at_once, estimate.high_at_once)]
         for estimate in estimates
@@ -113,6 +114,7 @@ def over_time(summary: CampaignReport) -> list[Block]:
 
 
 def _left_out(questions: Sequence[CampaignEstimate | Largest]) -> list[Block]:
+    """State how many questions are only in the JSON report."""
     n = len(questions) - MOST_QUESTIONS
     return [Paragraph(f"{counted(n, 'more question')}: in the report as JSON.")] if n > 0 else []
 

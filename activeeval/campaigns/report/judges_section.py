@@ -51,6 +51,7 @@ def cost(summary: CampaignReport) -> list[Block]:
 
 
 def _days(days: Sequence[DailyAnswers]) -> list[Block]:
+    """Build the table of answers by day and judge."""
     judges = sorted({row.judge for row in days})
     counts = {(row.day, row.judge): row.answers for row in days}
     rows = [
@@ -60,6 +61,7 @@ def _days(days: Sequence[DailyAnswers]) -> list[Block]:
 
 
 def _model(costs: Cost) -> list[Block]:
+    """Build the table of the fitted cost model."""
     model, of_all = costs.model, costs.all
     if model is None:
         return [Paragraph("No judgment has a time: judges' clocks come with the answers, so no cost model is fitted.")]
@@ -119,6 +121,7 @@ def agreement(summary: CampaignReport) -> list[Block]:
 
 
 def _kappa(pair: JudgePair) -> list[str]:
+    """Build the row of a pair of judges: weighted kappa, raw agreement and base rate."""
     kappa = pair.kappa
     judges = " and ".join(pair.judges)
     if kappa is None:
@@ -128,6 +131,7 @@ def _kappa(pair: JudgePair) -> list[str]:
 
 
 def _confusion(pair: JudgePair, grades: Sequence[int]) -> Table:
+    """Build the confusion matrix of two judges."""
     rows = [[f"grade {grade}", *map(count, line)] for grade, line in zip(grades, pair.table, strict=True)]
     return Table(["", *map(str, grades)], rows)
 
@@ -154,6 +158,7 @@ def checked(summary: CampaignReport) -> list[Block]:
 
 
 def _expected(share: Share) -> list[str]:
+    """Format a share of expected answers and its interval."""
     return [f"{count(share.right)} of {count(share.n)}", f"{percent(share.low)} to {percent(share.high)}"]
 
 
@@ -213,4 +218,5 @@ def warning(skips: SkippedByJudge) -> str:
 
 
 def _share(n: int, of: int) -> str:
+    """Format n of a total with its percentage; "n/a" if the total is 0."""
     return f"{percent(n / of)} ({count(n)} of {count(of)})" if of else "n/a"

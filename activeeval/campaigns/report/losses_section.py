@@ -38,6 +38,7 @@ def losses(summary: CampaignReport) -> list[Block]:
 
 
 def _lists(query: LosingQuery, label: str, system: str, versus: str) -> Table:
+    """Build a table of a query's two lists side by side."""
     old, new = names_of(system, versus)
     rows = [
         [str(rank), *_item(item_before), *_item(item_now)]

@@ -60,7 +60,8 @@ def reached_sentence(reached: JudgingProgress) -> str:
 
     Examples
     --------
-    >>> far = Reached(done=70, planned=200, noun="judgment", block=1, blocks=4, missing=30, judges=["ann", "bob"])
+    >>> counts = {"done": 70, "planned": 200, "block": 1, "blocks": 4, "missing": 30}
+    >>> far = JudgingProgress(**counts, noun="judgment", judges=["ann", "bob"])
     >>> print(reached_sentence(far))
     70 of 200 judgments, by ann and bob; block 1 of 4 is complete, 30 more complete the next.
     """
@@ -151,4 +152,5 @@ def _of_batches(reached: JudgingProgress) -> str:
 
 
 def _people(names: Sequence[str]) -> str:
+    """Join judges' names; many are abbreviated."""
     return f"{names[0]} and {names[1]}" if len(names) == 2 else some_names(names)

@@ -79,6 +79,7 @@ def blocks_of(summary: CampaignReport, command: str = "") -> list[Block]:
 
 
 def _first_screen(summary: CampaignReport, command: str) -> list[Block]:
+    """Build the part above the sections: headline, progress, next step, warnings and chart."""
     headline = [Paragraph(text, is_headline=True) for text in summary.headline]
     head, step = summary.head, summary.next
     beside = [
@@ -123,5 +124,6 @@ def _cautions(summary: CampaignReport) -> list[Block]:
 
 
 def _picture(summary: CampaignReport) -> Charts:
+    """Build the chart of the first question's estimates over time."""
     chart = reading_chart("reading0", summary.readings, 0, summary.head.unit, summary.head.budget)
     return Charts([Chart(chart, f"{name_of(summary.estimates[0])}, as judging went on")])

@@ -299,16 +299,19 @@ class Access:
         return self._add(connection, number, "session", person)
 
     def _is_member(self, connection: Connection, number: int, person: str) -> bool:
+        """Check whether a person has a valid membership."""
         is_it = (credential.c.campaign_id == number, credential.c.kind == "member", credential.c.person == person)
         is_good = (credential.c.ended_at.is_(None), credential.c.expires_at > self._now(connection))
         return connection.execute(select(credential.c.id).where(*is_it, *is_good)).first() is not None
 
     def _add(self, connection: Connection, number: int, kind: str, person: Person) -> str:
+        """Create a credential with a new secret; return the secret."""
         secret = secrets.token_urlsafe(32)
         self._insert(connection, number, kind, person, hashed(secret))
         return secret
 
     def _insert(self, connection: Connection, number: int, kind: str, person: Person, digest: str) -> None:
+        """Insert a credential with its digest."""
         now = self._now(connection)
         values = {
             "campaign_id": number,
@@ -324,6 +327,8 @@ class Access:
         connection.execute(insert(credential).values(values))
 
     def _note(self, kind: str, secret: str) -> None:
+        """Store the current time as that of the credential's last request."""
+
         def work(connection: Connection, number: int, _: CampaignRow) -> None:
             now = self._now(connection)
             connection.execute(update(credential).where(*_good(kind, number, secret, now)).values(seen_at=now))
@@ -346,10 +351,12 @@ def _password(connection: Connection, number: int, person: str) -> str | None:
 
 
 def _end(connection: Connection, now: int, *conditions: Any) -> None:
+    """Mark the credentials that meet the conditions as ended."""
     connection.execute(update(credential).where(*conditions).values(ended_at=now))
 
 
 def _row(row: Any, now: int) -> CredentialRow:
+    """Convert a database row to a credential without its secret."""
     is_idle = row.kind == "session" and row.seen_at <= now - IDLE_S * MICROSECONDS
     return CredentialRow(
         **{name: getattr(row, name) for name in ("id", "kind", "role", "scope", "person", "created_at", "seen_at")},

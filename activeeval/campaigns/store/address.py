@@ -104,6 +104,7 @@ def address_of(url: str) -> DatabaseAddress:
 
 
 def _check_file(parsed: URL, url: str, place: str) -> None:
+    """Raise InputError if the URL of a SQLite file has options, a host, or no valid file name."""
     if "?" in url:
         name = place.partition("?")[0]
         raise InputError(f"{name}: a file of SQLite takes no options; a ? in its name is written %3F")
@@ -114,6 +115,7 @@ def _check_file(parsed: URL, url: str, place: str) -> None:
 
 
 def _check_server(url: str, place: str) -> None:
+    """Raise InputError if a server's URL has an unescaped @ or ? in its password."""
     user = _BEHIND_USER.match(url)
     head, mark, options = url[user.end() if user else 0 :].partition("?")
     if "@" in head or (mark and not all("=" in option for option in options.split("&"))):
@@ -121,5 +123,6 @@ def _check_server(url: str, place: str) -> None:
 
 
 def _path_of(url: URL) -> str | None:
+    """Return the real path of a SQLite file; None for a database in memory."""
     name = url.database or ""
     return None if name in {"", ":memory:"} else os.path.realpath(name)

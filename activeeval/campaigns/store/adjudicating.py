@@ -67,6 +67,7 @@ def decide(connection: Connection, campaign_id: int, said: Adjudication, at: int
 
 
 def _standing(connection: Connection, campaign_id: int, unit: int, doc_id: str) -> list[Event]:
+    """Read the valid answers to a document of a unit."""
     of_place = (event.c.unit == unit, event.c.doc_id == doc_id)
     stored = events(connection, campaign_id, *of_place, event.c.kind.in_((*ANSWERS, "retracted")))
     replaced = {e.supersedes for e in stored}
@@ -74,6 +75,7 @@ def _standing(connection: Connection, campaign_id: int, unit: int, doc_id: str) 
 
 
 def _add(connection: Connection, campaign_id: int, unit: int, doc_id: str, k: int) -> None:
+    """Insert the assignment of judge ``k`` for a document, unless it exists."""
     at_place = (place.c.campaign_id == campaign_id, place.c.unit == unit, place.c.doc_id == doc_id)
     position = select(place.c.position).where(*at_place).scalar_subquery()
     columns = (assignment.c.block, assignment.c.position, assignment.c.k)

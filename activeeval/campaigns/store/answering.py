@@ -67,6 +67,7 @@ def check_judgment(
 
 
 def check_key(key: str | None) -> None:
+    """Raise InputError if an answer's key is empty or too long."""
     if key is not None:
         check_text("key", key, may_be_empty=False, most=MOST_OF_A_NAME)
 
@@ -188,6 +189,7 @@ def _answer_of(connection: Connection, campaign_id: int, seq: int) -> Event:
 
 
 def _repeated(stored: Event, item: Event, answer: KeyedAnswer) -> Acknowledged:
+    """Acknowledge an answer sent again; raise StateError if its content differs from the stored one."""
     is_of_item = (stored.query_id, stored.doc_id, stored.judge) == (item.query_id, item.doc_id, item.judge)
     if not is_of_item or not says_the_same(stored, answer.judgment):
         has_key = not answer.key.startswith("token:")
@@ -197,10 +199,12 @@ def _repeated(stored: Event, item: Event, answer: KeyedAnswer) -> Acknowledged:
 
 
 def _acknowledged(connection: Connection, campaign_id: int, *happened: Event) -> Acknowledged:
+    """Append events and return the acknowledgment of the first."""
     return Acknowledged(event=append(connection, campaign_id, happened)[0])
 
 
 def _why_late(connection: Connection, campaign_id: int, claimed: Event) -> str:
+    """Find the reason why an answer is late from the events that followed its claim."""
     kinds = ("shown", "checked_out", "deferred", *ANSWERS)
     of_item = (event.c.unit == claimed.unit, event.c.doc_id == claimed.doc_id, event.c.k == claimed.k)
     after = events(connection, campaign_id, *of_item, event.c.seq > claimed.seq, event.c.kind.in_(kinds))
@@ -210,6 +214,7 @@ def _why_late(connection: Connection, campaign_id: int, claimed: Event) -> str:
 
 
 def _assignment_of(connection: Connection, campaign_id: int, answer: Event) -> int:
+    """Lock the assignment of an answer and return its id."""
     place = tables.place
     of_item = (place.c.campaign_id == campaign_id, place.c.unit == answer.unit, place.c.doc_id == answer.doc_id)
     position = select(place.c.position).where(*of_item).scalar_subquery()

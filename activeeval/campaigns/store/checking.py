@@ -52,6 +52,7 @@ def _state_of(campaign: CampaignRow, log: Sequence[Event]) -> State:
 
 
 def _file(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
+    """Check the SQLite file itself."""
     if connection.dialect.name == "sqlite":
         rows = connection.exec_driver_sql("PRAGMA quick_check(5)").scalars()
         yield from (f"the file is damaged: {' '.join(str(row).split())}" for row in rows if row != "ok")
@@ -74,6 +75,7 @@ def _guards(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
 
 
 def _orphans(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
+    """Check that rows refer to existing rows of other tables."""
     place, unit, assignment = tables.place, tables.unit, tables.assignment
     in_unit = exists().where(tables.matches(place, unit, "campaign_id", ("unit", "number")))
     for row in connection.execute(select(place.c.unit, place.c.doc_id).where(~in_unit)):
@@ -91,6 +93,7 @@ def _orphans(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
 
 
 def _log(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator[str]:
+    """Check the digest chain, the references between events, and that judges exist."""
     log = events(connection, campaign_id)
     yield from breaks_of(log, genesis(connection, campaign_id))
     yield from _references(log)
@@ -107,6 +110,7 @@ def _nobody(event: Event) -> str | None:
 
 
 def _references(log: Sequence[Event]) -> Iterator[str]:
+    """Check that superseded events are earlier answers."""
     by_seq = {event.seq: event for event in log}
     for event in log:
         if event.supersedes is not None:
@@ -116,6 +120,7 @@ def _references(log: Sequence[Event]) -> Iterator[str]:
 
 
 def _units(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator[str]:
+    """Check that units and their texts equal those of the ``drawn`` events."""
     logged = {event.unit: event for event in events(connection, campaign_id, tables.event.c.kind == "drawn")}
     samples = {sample.version: sample for sample in samples_of(connection, campaign_id)}
     for unit in units_of(connection, campaign_id):
@@ -148,17 +153,20 @@ def _samples(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterat
 
 
 def _is_as_drawn(unit: UnitRow, event: Event, sample: SampleRow) -> bool:
+    """Check whether a stored unit equals its ``drawn`` event."""
     expected = drawn(unit, event.at, sample.digest)
     return (dict(expected.body), expected.query_id) == (dict(event.body), event.query_id)
 
 
 def _documents(campaign_id: int) -> Any:
+    """Select the documents that a campaign uses."""
     place, document = tables.place, tables.document
     used = select(place.c.document).where(place.c.campaign_id == campaign_id)
     return select(document.c.digest, document.c.content).where(document.c.digest.in_(used))
 
 
 def _assignments(connection: Connection, campaign_id: int, campaign: CampaignRow) -> Iterator[str]:
+    """Check that the assignments equal those that follow from the log."""
     state = _state_of(campaign, events(connection, campaign_id))
     yield from state.problems
     table = tables.assignment

@@ -91,6 +91,7 @@ def hand_over(connection: Connection, asked: Claim, chosen: int) -> ItemClaim:
 
 
 def hashed(token: str) -> str:
+    """Compute the SHA-256 digest of a token, which is stored in its place."""
     return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()
 
 
@@ -206,6 +207,7 @@ def _free_query(prefix: str) -> Select[Any]:
 
 @cache
 def _lowest_block() -> Select[Any]:
+    """Build the statement for the lowest block above a given one with an assignment that the judge can take."""
     s = _CANDIDATE
     chosen = select(s.c.block).where(_can_take(), s.c.block > bindparam("above"))
     return chosen.order_by(s.c.block, s.c.unit, s.c.position, s.c.k).limit(1)
@@ -213,6 +215,7 @@ def _lowest_block() -> Select[Any]:
 
 @cache
 def _last_unit() -> Select[Any]:
+    """Build the statement for the unit of the judge's last answer."""
     kinds = (*ANSWERS, "deferred")
     mine = (event.c.campaign_id == _CAMPAIGN, event.c.judge == _JUDGE, event.c.kind.in_(kinds))
     return select(event.c.unit).where(*mine).order_by(event.c.seq.desc()).limit(1)
@@ -220,6 +223,7 @@ def _last_unit() -> Select[Any]:
 
 @cache
 def _last_query() -> Select[Any]:
+    """Build the statement for the query of the judge's last answer."""
     kinds = (*ANSWERS, "deferred")
     mine = (event.c.campaign_id == _CAMPAIGN, event.c.judge == _JUDGE, event.c.kind.in_(kinds))
     return select(event.c.query_id).where(*mine).order_by(event.c.seq.desc()).limit(1)
@@ -227,12 +231,14 @@ def _last_query() -> Select[Any]:
 
 @cache
 def _laters() -> Select[Any]:
+    """Select the judge's ``deferred`` events."""
     is_deferred = literal_column("event.kind") == literal_column("'deferred'")
     return select(event.c.seq).where(event.c.campaign_id == _CAMPAIGN, event.c.judge == _JUDGE, is_deferred)
 
 
 @cache
 def _judge() -> Select[Any]:
+    """Build the statement that locks a judge's row."""
     table = tables.judge
     return select(table.c.name).where(table.c.campaign_id == _CAMPAIGN, table.c.name == _JUDGE).with_for_update()
 
@@ -242,6 +248,7 @@ def _is_open(assignments: Any) -> ColumnElement[bool]:
 
 
 def _can_take() -> ColumnElement[bool]:
+    """Build the condition that a candidate is free and the judge has no other assignment of its document."""
     s, o = _CANDIDATE, _OTHER
     has_judged = select(o.c.id).where(
         *(o.c.campaign_id == _CAMPAIGN, o.c.unit == s.c.unit, o.c.position == s.c.position, o.c.judge == _JUDGE),
@@ -265,6 +272,7 @@ def _put_off() -> Select[Any]:
 
 
 def _is_in_no_hands() -> ColumnElement[bool]:
+    """Build the condition that no other judge holds an item of the candidate's unit."""
     s, o = _CANDIDATE, _OTHER
     same = (o.c.campaign_id == _CAMPAIGN, o.c.block == s.c.block, o.c.unit == s.c.unit, o.c.k == s.c.k)
     others = select(o.c.id).where(*same, _is_open(o), o.c.state == "leased", o.c.lease_until >= _NOW)

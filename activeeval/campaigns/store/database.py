@@ -126,6 +126,7 @@ class Database:
         self._engine.dispose()
 
     def _transaction(self, engine: Engine, lock: Any, work: Callable[[Connection], T], is_repeatable: bool) -> T:
+        """Run ``work`` in a transaction, retried if the database rolled it back or the connection broke."""
         self._check_there()
         broken = ConnectionFaults(self.place, is_repeatable)
         writes = engine.get_execution_options().get("writes", False)
@@ -143,6 +144,7 @@ class Database:
         raise AssertionError("the last try returns or raises")
 
     def _refusal(self, error: BaseException) -> ActiveEvalError:
+        """Convert an error to one of activeeval's, with the cause if the disk is full or the folder read-only."""
         refusal = refusal_of(error, self.place, self._wait_s, is_sqlite=self.is_sqlite)
         if self.path is not None and "could not be read or written" in str(refusal) and _is_full(self.path):
             says = "the disk is full, and SQLite keeps a file beside it: nothing of this was stored"
@@ -154,6 +156,7 @@ class Database:
         return refusal
 
     def _without_secrets(self, error: ActiveEvalError) -> ActiveEvalError:
+        """Copy an error with the address's secrets masked."""
         plain = type(error)(self._address.without_secrets(str(error)))
         plain.is_passing = True
         return plain
@@ -179,6 +182,7 @@ class Database:
         self._lies_at = there
 
     def _sqlite(self) -> Engine:
+        """Create the engine for SQLite."""
         arguments = {"timeout": self._wait_s, "check_same_thread": False}
         sizes: dict[str, Any] = {"poolclass": StaticPool}
         if self.path is not None:
@@ -192,6 +196,7 @@ class Database:
         return engine
 
     def _archive(self, arguments: dict[str, Any]) -> sqlite3.Connection:
+        """Open a read-only SQLite file; raise InputError if its last writes cannot be read."""
         path = str(self.path)
         has_log = _has_bytes(path + "-wal")
         # SQLite reads the log if its index (-shm) exists; with immutable=1 it would ignore the log
@@ -207,6 +212,7 @@ class Database:
         return connection
 
     def _postgresql(self, url: URL) -> Engine:
+        """Create the engine for PostgreSQL; raise InputError if psycopg is not installed."""
         if importlib.util.find_spec("psycopg") is None:
             raise InputError(f"{self.place}: PostgreSQL needs psycopg: pip install 'activeeval-ir[postgresql]'")
         # a database in SQL_ASCII stores raw bytes: make them UTF-8
@@ -240,6 +246,7 @@ class _Commit:
 
 
 def _once(engine: Engine, work: Callable[[Connection], T], commit: _Commit) -> T:
+    """Run ``work`` once in a transaction and commit it."""
     with engine.connect() as connection:
         try:
             with connection.begin() as transaction:
@@ -260,6 +267,7 @@ def _is_archive(path: str) -> bool:
 
 
 def _is_full(path: str) -> bool:
+    """Check whether the disk has less free space than SQLite needs for its log."""
     return shutil.disk_usage(os.path.dirname(path)).free < _PAGE
 
 
@@ -268,6 +276,7 @@ def _has_bytes(path: str) -> bool:
 
 
 def _writer_of(path: str | None) -> threading.RLock:
+    """Return the lock shared by all writers of a SQLite file in this process."""
     if path is None:
         return threading.RLock()
     with _writers_guard:
@@ -275,17 +284,20 @@ def _writer_of(path: str | None) -> threading.RLock:
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _: object) -> None:
+    """Configure a new SQLite connection."""
     connection.isolation_level = None  # only the explicit BEGIN below, none by the driver
     for pragma in ("foreign_keys=ON", "synchronous=FULL"):
         connection.execute(f"PRAGMA {pragma}")
 
 
 def _begin_sqlite(connection: Connection) -> None:
+    """Begin a transaction; writers take the lock immediately."""
     writes = connection.get_execution_options().get("writes", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 def _prepare_postgresql(connection: Any, wait_s: float) -> None:
+    """Configure a new PostgreSQL connection: lock timeout and durable commits."""
     # a server may be configured not to wait for its disk; stricter settings are kept
     connection.execute(
         "SELECT set_config('lock_timeout', %s, false),"

@@ -71,6 +71,7 @@ class ConnectionFaults:
         self._in_commit: BaseException | None = None
 
     def note(self, error: BaseException, *, in_commit: bool) -> None:
+        """Record a connection failure, and whether it happened during a commit."""
         self._first = self._first or error
         if in_commit:
             self._in_commit = self._in_commit or error
@@ -110,6 +111,7 @@ def refusal_of(error: BaseException, place: str, wait_s: float, *, is_sqlite: bo
 
 
 def _kind_of(error: BaseException, text: str, is_sqlite: bool) -> tuple[type[ActiveEvalError], str]:
+    """Choose the error class and message template for a database error."""
     if isinstance(error, exc.TimeoutError):
         return StateError, "all connections have been busy for {wait:g} s; " + _UNWRITTEN + ", try again"
     if is_sqlite:
@@ -121,4 +123,5 @@ def _kind_of(error: BaseException, text: str, is_sqlite: bool) -> tuple[type[Act
 
 
 def _first_line(error: Any) -> str:
+    """Return the first non-empty line of an error's text, or its class name."""
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

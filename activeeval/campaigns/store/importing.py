@@ -97,6 +97,7 @@ def record(
 def _free(
     connection: Connection, campaign_id: int, unjudged: Sequence[Unjudged], assignments: _Assignments, at: int
 ) -> None:
+    """Free the checked-out assignments of items that came back unjudged."""
     back: dict[int, Event] = {}
     for judge, query_id, doc_id, unit_number in unjudged:
         for p in assignments.get((query_id, doc_id), ()):
@@ -116,6 +117,7 @@ def _record(
     assignments: _Assignments,
     at: int,
 ) -> list[Acknowledged]:
+    """Store the lines of one judge, and complete their assignments."""
     before = _Before(connection, campaign_id, judge, [line.key for line in lines if line.key is not None])
     desk = _Desk(
         judge=judge, at=at, assignments=assignments, before=before, next_seq=tail(connection, campaign_id)[0] + 1
@@ -168,6 +170,7 @@ class _Before:
         self.keyed = {e.key: e for some in chunks(keys) for e in events(connection, campaign_id, event.c.key.in_(some))}
 
     def add(self, new: Event) -> None:
+        """Add a new event to the lookups."""
         if new.kind == "late":
             self.late[new.query_id, new.doc_id] = new
         else:
@@ -189,6 +192,7 @@ class _Desk:
     done: list[int] = field(default_factory=list)
 
     def take(self, line: JudgmentLine) -> Acknowledged:
+        """Process a line: repeat, supersede, store in an assignment, or store as late."""
         query_id, doc_id, judgment, key, unit_number = line
         if key is not None and key in self.before.keyed:
             return self._repeated(self.before.keyed[key], line)
@@ -217,6 +221,7 @@ class _Desk:
         return at.judge == self.judge and at.state == "done"
 
     def _repeated(self, stored: Event, line: JudgmentLine) -> Acknowledged:
+        """Acknowledge a line whose key is stored; raise StateError if its content differs."""
         query_id, doc_id, judgment, key, _ = line
         is_of_item = (stored.query_id, stored.doc_id, stored.judge) == (query_id, doc_id, self.judge)
         if not is_of_item or not says_the_same(stored, judgment):
@@ -224,17 +229,20 @@ class _Desk:
         return Acknowledged(event=stored, is_repeated=True)
 
     def _again(self, stands: Event, judgment: JudgeAnswer, key: str | None) -> Acknowledged:
+        """Repeat the judge's earlier answer if equal, else supersede it."""
         if says_the_same(stands, judgment):
             return Acknowledged(event=stands, is_repeated=True)
         return self._add(judgment_event(replace(stands, shown_at=None), judgment, self.at, key, supersedes=stands.seq))
 
     def _late(self, item: Event, judgment: JudgeAnswer, key: str | None, why: str) -> Acknowledged:
+        """Repeat the judge's earlier late answer if equal, else add a late event."""
         stored = self.before.late.get((item.query_id, item.doc_id))
         if stored is not None and says_the_same(stored, judgment):
             return Acknowledged(event=stored, is_repeated=True)
         return self._add(late_event(item, judgment, self.at, key, why))
 
     def _add(self, happened: Event) -> Acknowledged:
+        """Add a new event, numbered as it will be stored."""
         new = replace(happened, seq=self.next_seq + len(self.new))
         self.new.append(new)
         self.before.add(new)
@@ -242,6 +250,7 @@ class _Desk:
 
 
 def _locked_assignments(connection: Connection, campaign_id: int, wanted: set[tuple[str, str]]) -> _Assignments:
+    """Lock and read all assignments of the wanted items, by query and document."""
     if connection.dialect.name == "postgresql":
         # `rebuild` changes the ids of assignments: keep it out between reading these and locking them
         connection.execute(text("LOCK TABLE assignment IN ROW SHARE MODE"))
@@ -268,6 +277,7 @@ def _items(connection: Connection, campaign_id: int, wanted: set[tuple[str, str]
 
 
 def _assignment_of_documents(campaign_id: int, doc_ids: Sequence[str]) -> Any:
+    """Select id, query and document of the assignments of some documents."""
     at_place = assignment.join(
         place,
         (assignment.c.campaign_id == place.c.campaign_id)

@@ -59,6 +59,7 @@ def canonical(value: Any) -> str:
 
 
 def digest_of(text: str) -> str:
+    """Compute the 128-bit BLAKE2b digest of a text, in hexadecimal."""
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
@@ -172,6 +173,7 @@ def digest_at(connection: Connection, campaign_id: int, seq: int) -> str | None:
 
 
 def with_key(connection: Connection, campaign_id: int, key: str) -> Event | None:
+    """Read the event with a key; None if none exists."""
     row = connection.execute(_WITH_KEY, {"of_campaign": campaign_id, "of_key": key}).first()
     return None if row is None else _event(row)
 
@@ -185,6 +187,7 @@ def parsed(text: str, what: str) -> Any:
 
 
 def _event(row: Row[Any]) -> Event:
+    """Convert a database row to an event."""
     values = dict(zip(_FIELDS, row, strict=True))
     values["body"] = {} if values["body"] == "{}" else parsed(values["body"], f"event {values['seq']}")
     return Event(**values)

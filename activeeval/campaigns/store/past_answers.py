@@ -190,17 +190,21 @@ class PastAnswers:
 
     @staticmethod
     def _since_asked(at: float, now: int) -> int:
+        """Extrapolate the server's time from its last reading."""
         return now + round((time.monotonic() - at) * MICROSECONDS)
 
     def _read(self, name: str, work: Callable[[Connection, int, CampaignRow], T]) -> T:
+        """Run ``work`` on a campaign in a read transaction."""
         return self._database.read(lambda connection: work(connection, *self._campaign(connection, name)))
 
     def _write(self, name: str, work: Callable[[Connection, int, CampaignRow], T], *, is_repeatable: bool = False) -> T:
+        """Run ``work`` on a campaign in a write transaction."""
         return self._database.write(
             lambda connection: work(connection, *self._campaign(connection, name)), is_repeatable=is_repeatable
         )
 
     def _campaign(self, connection: Connection, name: str) -> tuple[int, CampaignRow]:
+        """Read a campaign's id and row, from the cache if known."""
         with self._guard:
             known = self._known.get(name)
         if known is None:

@@ -75,6 +75,7 @@ def insert_missing(connection: Connection, table: Table, rows: Iterable[dict[str
 
 
 def insert_assignments(connection: Connection, campaign_id: int, assignments: Iterable[Assignment]) -> None:
+    """Insert assignments of a campaign."""
     names = Assignment.__slots__
     rows = [
         {"campaign_id": campaign_id, **{name: getattr(assignment, name) for name in names}}
@@ -109,6 +110,7 @@ def _add(
     units: Sequence[UnitRow],
     ended: str,
 ) -> int:
+    """Insert a sample version with its units, ``drawn`` events and assignments; return the last event's number."""
     check_text("ended", ended)
     _check_units(sample, units)
     at = campaign.created_at
@@ -136,6 +138,7 @@ def _insert_sample(connection: Connection, campaign_id: int, sample: SampleRow) 
 
 
 def _insert_queries(connection: Connection, campaign_id: int, units: Sequence[UnitRow]) -> None:
+    """Insert new queries; raise InputError if a query's text differs from the stored one."""
     table = tables.query
     chosen = select(table.c.query_id, table.c.text).where(table.c.campaign_id == campaign_id)
     texts: dict[str, str] = {row[0]: row[1] for row in connection.execute(chosen)}
@@ -147,6 +150,7 @@ def _insert_queries(connection: Connection, campaign_id: int, units: Sequence[Un
 
 
 def _insert_units(connection: Connection, campaign_id: int, units: Sequence[UnitRow]) -> None:
+    """Insert units with their places, and new document texts."""
     contents = {}
     rows, places = [], []
     for unit in units:
@@ -185,6 +189,7 @@ def insertion(connection: Connection, table: Table) -> Any:
 
 
 def _check_campaign(campaign: CampaignRow) -> None:
+    """Raise InputError if a campaign's settings cannot be stored."""
     check_text("the name of a campaign", campaign.name, may_be_empty=False)
     for name in ("judges_per_item", "lease_s"):
         check_whole(name, getattr(campaign, name), least=1)
@@ -193,6 +198,7 @@ def _check_campaign(campaign: CampaignRow) -> None:
 
 
 def _check_units(sample: SampleRow, units: Sequence[UnitRow]) -> None:
+    """Raise InputError if a sample version or its units cannot be stored."""
     check_whole("the version of a sample", sample.version, least=1)
     for name in ("digest", "reason"):
         check_text(f"the sample's {name}", getattr(sample, name))

@@ -80,10 +80,12 @@ def withdraw(database: Database) -> None:
 
 
 def _is_there(database: Database) -> bool:
+    """Check whether a SQLite file exists; True for other databases."""
     return not database.is_sqlite or database.path is None or os.path.exists(database.path)
 
 
 def _check_file(database: Database) -> None:
+    """Raise InputError if a SQLite file is missing, a folder, or truncated."""
     if not _is_there(database):
         raise InputError(f"{database.place}: there is no such file; campaign create or watch init makes it")
     if database.path is not None and os.path.isdir(database.path):
@@ -109,6 +111,7 @@ def _is_cut_short(path: str) -> bool:
 
 
 def _check_folder(database: Database) -> None:
+    """Raise InputError if the folder of a SQLite file is missing, or an existing file is not valid."""
     if database.path is not None and not os.path.isdir(os.path.dirname(database.path)):
         raise InputError(f"{database.place}: there is no folder {os.path.dirname(database.path)!r}")
     if _is_there(database):
@@ -116,18 +119,21 @@ def _check_folder(database: Database) -> None:
 
 
 def _stored_version(connection: Connection) -> str | None:
+    """Read the version of the stored tables; None if there are no tables."""
     if not inspect(connection).has_table(VERSION_TABLE):
         return None
     return connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()
 
 
 def _check_version(database: Database, version: str) -> None:
+    """Raise InputError if the tables are of another version of activeeval."""
     if version != VERSION:
         theirs = f"was made by another version of activeeval (schema {shown(version)}, this one has {VERSION})"
         raise InputError(f"{database.place}: {theirs}; open it with that version, or create the campaign anew")
 
 
 def _run(connection: Connection, database: Database) -> None:
+    """Create the tables unless another process has; raise InputError if the database has foreign tables."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
     version = _stored_version(connection)  # another process may have been here meanwhile
@@ -141,6 +147,7 @@ def _run(connection: Connection, database: Database) -> None:
 
 
 def _migrate(connection: Connection) -> None:
+    """Run the migrations of this release."""
     # imported only here, so that claiming an item does not wait for the import of alembic
     from alembic import command
     from alembic.config import Config

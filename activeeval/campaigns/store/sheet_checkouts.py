@@ -85,6 +85,7 @@ def lend(
 
 
 def _is_on(held: OpenPlace, sheets: Collection[OnSheet]) -> bool:
+    """Check whether a checked-out assignment is on one of the sheets."""
     return not held.is_free and (held.judge, held.query_id, held.doc_id) in sheets
 
 
@@ -136,6 +137,7 @@ def _open(connection: Connection, campaign_id: int, now: int) -> list[tuple[Open
 
 
 def _assignments(campaign_id: int) -> Any:
+    """Select all assignments of a campaign with query and document, in the order in which they are given out."""
     a, p, u = assignment, place, unit
     of_place = (a.c.campaign_id == p.c.campaign_id) & (a.c.unit == p.c.unit) & (a.c.position == p.c.position)
     of_unit = (u.c.campaign_id == p.c.campaign_id) & (u.c.number == p.c.unit)
@@ -145,5 +147,6 @@ def _assignments(campaign_id: int) -> Any:
 
 
 def _event(kind: str, held: OpenPlace, judge: str, at: int, reason: str = "", **beside: Any) -> Event:
+    """Build an event on an assignment."""
     of_item: dict[str, Any] = {"query_id": held.query_id, "doc_id": held.doc_id, "unit": held.unit, "k": held.k}
     return Event(seq=0, kind=kind, at=at, judge=judge, reason=reason, **of_item, **beside)

@@ -14,6 +14,7 @@ from activeeval.core.errors import InputError, did_you_mean, shown
 
 
 def campaign_names(connection: Connection) -> list[str]:
+    """List the names of all campaigns, sorted."""
     # sorted here, because databases sort text differently
     return sorted(connection.execute(select(tables.campaign.c.name)).scalars())
 
@@ -37,6 +38,7 @@ def campaign_of(connection: Connection, name: str) -> tuple[int, CampaignRow]:
 
 
 def samples_of(connection: Connection, campaign_id: int) -> list[SampleRow]:
+    """Read the versions of a campaign's sample, the oldest first."""
     table = tables.sample
     columns = (table.c.version, table.c.digest, table.c.payload, table.c.seq, table.c.reason)
     chosen = select(*columns).where(table.c.campaign_id == campaign_id).order_by(table.c.version)
@@ -44,6 +46,7 @@ def samples_of(connection: Connection, campaign_id: int) -> list[SampleRow]:
 
 
 def units_of(connection: Connection, campaign_id: int) -> list[UnitRow]:
+    """Read a campaign's units with their places and texts, by number."""
     unit, query = tables.unit, tables.query
     places = _places(connection, campaign_id)
     texts = select(query.c.query_id, query.c.text).where(query.c.campaign_id == campaign_id)
@@ -68,6 +71,7 @@ def waiting_of(connection: Connection, campaign_id: int, now: int) -> dict[str, 
 
 
 def _places(connection: Connection, campaign_id: int) -> dict[int, list[PlaceRow]]:
+    """Read the places of all units of a campaign, by unit number."""
     place, document = tables.place, tables.document
     chosen = select(place.c.unit, place.c.doc_id, place.c.probability, document.c.content).where(
         place.c.campaign_id == campaign_id, place.c.document == document.c.digest

@@ -167,6 +167,7 @@ def guidelines_of(connection: Connection, campaign_id: int, served: str) -> list
 
 
 def _rows(connection: Connection, conditions: ColumnElement[bool]) -> list[TextRow]:
+    """Read the items that meet conditions, with their texts."""
     joined = _in_queries().join(document, place.c.document == document.c.digest)
     columns = (place.c.unit, place.c.position, unit.c.query_id, query.c.text, place.c.doc_id, document.c.content)
     chosen: Select[Any] = select(*columns, _is_ahead().label("is_ahead")).select_from(joined).where(conditions)
@@ -184,22 +185,26 @@ def _rows(connection: Connection, conditions: ColumnElement[bool]) -> list[TextR
 
 
 def _in_queries() -> Join:
+    """Join places with their units and queries."""
     joined = place.join(unit, tables.matches(place, unit, "campaign_id", ("unit", "number")))
     return joined.join(query, tables.matches(unit, query, "campaign_id", "query_id"))
 
 
 def _of(campaign_id: int, places: list[ItemPosition]) -> ColumnElement[bool]:
+    """Build the condition that a place is one of those given."""
     is_any = or_(*(and_(place.c.unit == at.unit, place.c.position == at.position) for at in places))
     return and_(place.c.campaign_id == campaign_id, is_any)
 
 
 def _is_ahead() -> Exists:
+    """Build the condition that a judgment of a place is still to come."""
     assignment = tables.assignment
     is_its = tables.matches(assignment, place, "campaign_id", "unit", "position")
     return exists().where(is_its, assignment.c.state != "done").correlate(place)
 
 
 def _lacks_text() -> ColumnElement[bool]:
+    """Build the condition that a place's document has no text."""
     return _is_among(~document.c.content.contains('"text":'))
 
 
@@ -214,6 +219,7 @@ def _holds(connection: Connection, words: str) -> ColumnElement[bool]:
 
 
 def _says(connection: Connection, column: ColumnElement[Any], words: str) -> ColumnElement[bool]:
+    """Build the condition that a column contains words; ASCII letters match in either case."""
     # LIKE of SQLite ignores case already, and lowering the text would double the time
     says = column.contains if connection.dialect.name == "sqlite" else column.icontains
     return says(words, autoescape=True)

@@ -171,6 +171,7 @@ def _names(connection: Connection) -> list[str]:
 
 
 def _watch(connection: Connection, name: str) -> tuple[int, WatchRow]:
+    """Read a watch's id and row; raise InputError if none of this name exists."""
     table = tables.watch
     row = connection.execute(select(table).where(table.c.name == name)).first()
     if row is None:
