@@ -102,7 +102,7 @@ def write_batches(store: Store, name: str, plan: SheetPlan, lease: Lease | None 
             raise InputError(f"campaign {name}: {_nothing_free(store, name, plan.judges, lease)}")
         try:
             sizes = [
-                _write_lent(store, name, path, files, judge, [place for place, who in lent if who == judge], plan)
+                _write_lent(store, name, path, files, judge, [place for place, holder in lent if holder == judge], plan)
                 for path, judge in zip(plan.paths, judges, strict=True)
             ]
         except BaseException:
@@ -134,21 +134,21 @@ def _write_lent(
     store: Store, name: str, path: str, files: AtomicFiles, judge: str, lent: Sequence[OpenPlace], plan: SheetPlan
 ) -> tuple[int, int | None]:
     """Write one judge's checked-out items to a sheet; return their number and lowest block (None if none exists)."""
-    held = {(unit.number, place.doc_id): (unit, place) for unit in store.units(name) for place in unit.places}
-    rows = [held[place.unit, place.doc_id] for place in lent]
+    rows_by_place = {(unit.number, place.doc_id): (unit, place) for unit in store.units(name) for place in unit.places}
+    rows = [rows_by_place[place.unit, place.doc_id] for place in lent]
     write_rows(_sheet(store.samples(name)[-1].digest, rows), path, files, judge, _texts(rows), plan.guide)
     return len(rows), min((unit.block for unit, _ in rows), default=None)
 
 
-def _chosen(there: Sequence[OpenPlace], judges: Sequence[str], lease: Lease) -> Chosen:
+def _chosen(opened: Sequence[OpenPlace], judges: Sequence[str], lease: Lease) -> Chosen:
     """Share out open assignments among judges.
 
     They come from the lowest block with work for any of these judges; with ``lease.ahead``, from all blocks.
     """
-    waits = [place for place in there if any(judge not in place.judges for judge in judges)]
-    lowest = min((place.block for place in waits), default=0)
+    waiting = [place for place in opened if any(judge not in place.judges for judge in judges)]
+    lowest = min((place.block for place in waiting), default=0)
     free: dict[tuple[int, int, str], list[OpenPlace]] = {}
-    for place in waits:
+    for place in waiting:
         if place.is_free and (lease.ahead or place.block == lowest):
             free.setdefault((place.block, place.unit, place.doc_id), []).append(place)
     first: dict[tuple[int, str], int] = {}
@@ -156,29 +156,29 @@ def _chosen(there: Sequence[OpenPlace], judges: Sequence[str], lease: Lease) -> 
         first.setdefault((block, places[0].query_id), unit)
     items = sorted(free.values(), key=lambda places: (places[0].block, first[places[0].block, places[0].query_id]))
     wanted = [Item(places[0].block, places[0].query_id, len(places), places[0].judges) for places in items]
-    taken = [
+    assigned = [
         (place, judge)
-        for places, whose in zip(items, shared_out(wanted, judges), strict=True)
-        for place, judge in zip(places, whose, strict=False)
+        for places, judges_of_item in zip(items, shared_out(wanted, judges), strict=True)
+        for place, judge in zip(places, judges_of_item, strict=False)
     ]
-    return [pair for judge in judges for pair in [each for each in taken if each[1] == judge][: lease.most]]
+    return [pair for judge in judges for pair in [each for each in assigned if each[1] == judge][: lease.most]]
 
 
 def _nothing_free(store: Store, name: str, judges: Sequence[str], lease: Lease) -> str:
     """Explain in a sentence why no item is free for a sheet."""
     state = state_of(store, name)
-    waits = state.waiting - {place for place, by in state.state.judgments.items() if judges and {*judges} <= {*by}}
-    if not waits:
+    waiting = state.waiting - {place for place, by in state.state.judgments.items() if judges and {*judges} <= {*by}}
+    if not waiting:
         return "nothing waits, all is judged" + (f", or waits for others than {', '.join(judges)}" if judges else "")
-    hands = [held for held in state.state.assigned if held.state in ("leased", "checked_out")]
-    lowest = min(state.state.blocks[unit] for unit, _ in waits)
-    there = [held for held in hands if lease.ahead or held.block == lowest]
-    who = ", ".join(sorted({held.judge or "nobody by name" for held in there}))
-    until = max((held.lease_until or 0 for held in there), default=0)
+    out = [item for item in state.state.assigned if item.state in ("leased", "checked_out")]
+    lowest = min(state.state.blocks[unit] for unit, _ in waiting)
+    in_hand = [item for item in out if lease.ahead or item.block == lowest]
+    names = ", ".join(sorted({item.judge or "nobody by name" for item in in_hand}))
+    until = max((item.lease_until or 0 for item in in_hand), default=0)
     where = "of all that waits" if lease.ahead else f"of what waits in block {lowest}"
     beyond = "" if lease.ahead or lowest == state.n_blocks else "; `ahead` goes beyond it"
     return (
-        f"nothing is free {where}: {counted(len(there), 'item')} {agreeing(len(there), 'is', 'are')} with {who} "
+        f"nothing is free {where}: {counted(len(in_hand), 'item')} {agreeing(len(in_hand), 'is', 'are')} with {names} "
         f"until {date_of(until)[:16]}Z{beyond}"
     )
 

@@ -82,10 +82,10 @@ class CampaignWork(StoreHandle):
             True to accept a grader's grades as judgments.
         """
         named = enumerate(sources_of(judged), 1)
-        sources = {str(each) if is_path(each) else f"judged {k}": columns_of(each, f"judged {k}") for k, each in named}
-        who = None if judge is None else judge_of(judge)
-        how = {"keep_foreign": keep_foreign, "machine_is_truth": machine_is_truth}
-        return ImportResult(files=tuple(take_files(self.store, self.name, sources, who, **how)))
+        sources = {str(item) if is_path(item) else f"judged {k}": columns_of(item, f"judged {k}") for k, item in named}
+        named_by = None if judge is None else judge_of(judge)
+        options = {"keep_foreign": keep_foreign, "machine_is_truth": machine_is_truth}
+        return ImportResult(files=tuple(take_files(self.store, self.name, sources, named_by, **options)))
 
     @checked
     def judge(
@@ -111,8 +111,8 @@ class CampaignWork(StoreHandle):
             True to accept a grader's grades as judgments.
         """
         script = script_of(columns_of(judgments, "the judgments"), machine_is_truth=machine_is_truth)
-        how: dict[str, Any] = {"limit": limit, "unjudged": unjudged, "machine": script.machine}
-        return sum(1 for _ in judge_all(self.store, self.name, judge_of(judge), script.grades, **how))
+        options: dict[str, Any] = {"limit": limit, "unjudged": unjudged, "machine": script.machine}
+        return sum(1 for _ in judge_all(self.store, self.name, judge_of(judge), script.grades, **options))
 
     @checked
     def retract(self, seq: int, judge: str, reason: str = "") -> Event:
@@ -246,10 +246,10 @@ def judge_of(name: str) -> str:
 
     Raises InputError if the name is empty.
     """
-    held = judge_name(name)
-    if not held:
+    normalized = judge_name(name)
+    if not normalized:
         raise InputError("a judge must have a name, got an empty one", field="judge")
-    return held
+    return normalized
 
 
 @checked

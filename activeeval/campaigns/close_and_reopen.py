@@ -39,27 +39,27 @@ def reopen(store: Store, name: str) -> int:
     StateError
         If the campaign is not closed.
     """
-    held: list[OpenPlace] = []
+    closed: list[OpenPlace] = []
     now = store.now(name)
 
-    def look(there: Sequence[OpenPlace]) -> Chosen:
+    def look(open_places: Sequence[OpenPlace]) -> Chosen:
         """Remember the assignments that closing has checked out; choose none."""
-        held[:] = [place for place in there if not place.judge and (place.lease_until or 0) > now + _FAR_US]
+        closed[:] = [place for place in open_places if not place.judge and (place.lease_until or 0) > now + _FAR_US]
         return []
 
     store.lend(name, [], look, 1)
-    if not held:
+    if not closed:
         raise StateError(f"campaign {name}: it is not closed")
-    store.take_back(name, [(place, "") for place in held], OPENED)
-    return len(held)
+    store.take_back(name, [(place, "") for place in closed], OPENED)
+    return len(closed)
 
 
 def is_closed(state: State, now: int) -> bool:
     """Check whether a campaign is closed at the time ``now`` (UTC, microseconds)."""
-    lent = (held for held in state.assignments.values() if held.state == "checked_out" and not held.judge)
-    return any((held.lease_until or 0) > now + _FAR_US for held in lent)
+    out = (row for row in state.assignments.values() if row.state == "checked_out" and not row.judge)
+    return any((row.lease_until or 0) > now + _FAR_US for row in out)
 
 
-def _all_free(there: Sequence[OpenPlace]) -> Chosen:
+def _all_free(open_places: Sequence[OpenPlace]) -> Chosen:
     """Choose all free assignments, for no named judge."""
-    return [(place, "") for place in there if place.is_free]
+    return [(place, "") for place in open_places if place.is_free]

@@ -57,8 +57,8 @@ class Controls:
         views = [known.item for known in self.known]
         bare = [view.query or view.title for view in views if not (view.query_id and view.doc_id)]
         if bare:
-            says = f"a control needs query_id and doc_id, or judges could tell it from others: {bare[0]!r} has none"
-            raise InputError(says, field="controls")
+            problem = f"a control needs query_id and doc_id, or judges could tell it from others: {bare[0]!r} has none"
+            raise InputError(problem, field="controls")
 
     def n_until(self, judge: str, n_said: int) -> int:
         """Count the controls among the first ``n_said`` items of a judge."""
@@ -115,7 +115,7 @@ class Controls:
         fresh = self._known_to(judge, checks)
         if not fresh:
             return None
-        item = min(fresh, key=lambda each: self._thrown(judge, each.key))
+        item = min(fresh, key=lambda known_item: self._thrown(judge, known_item.key))
         view = item.item
         texts = {"need": view.need, "title": view.title, "text": view.text, "url": view.url}
         return Control(
@@ -143,7 +143,7 @@ class Controls:
         fresh = self._fresh(judge, self._graded_by(judge, checks), checks)
         if not fresh:
             return None
-        event = min(fresh, key=lambda each: self._thrown(judge, _key(each)))
+        event = min(fresh, key=lambda grade_event: self._thrown(judge, _key(grade_event)))
         return Control(
             judge=judge,
             item=_key(event),
@@ -165,7 +165,7 @@ class Controls:
         fresh = swappable(judge, events, checks)
         if not fresh:
             return None
-        event = min(fresh, key=lambda each: self._thrown(judge, _pair_key(each)))
+        event = min(fresh, key=lambda comparison: self._thrown(judge, _pair_key(comparison)))
         return Control(
             judge=judge,
             item=_pair_key(event),
@@ -197,9 +197,9 @@ class Controls:
         """Choose the position of the control within the judge's span with this number, from 0."""
         return self._thrown(judge, str(number)) % span
 
-    def _thrown(self, judge: str, what: str) -> int:
+    def _thrown(self, judge: str, text: str) -> int:
         """Compute a pseudorandom integer from the secret, the judge and a text."""
-        return int(hashlib.sha256("\0".join((self.secret, judge, what)).encode()).hexdigest()[:12], 16)
+        return int(hashlib.sha256("\0".join((self.secret, judge, text)).encode()).hexdigest()[:12], 16)
 
 
 def checked(state: State, events: Sequence[Event]) -> JudgeChecks:
@@ -265,7 +265,7 @@ def returned(judge: str, state: State, now: int) -> Event | None:
     if not put_off:
         return None
     first = put_off[0]
-    free = [place for place, held in state.assignments.items() if _can_have(judge, place[:2], held, state, now)]
+    free = [place for place, slot in state.assignments.items() if _can_have(judge, place[:2], slot, state, now)]
     block = min((state.blocks[unit] for unit, *_ in free), default=None)
     if block != _block_of(first):
         return first if block is None or block > _block_of(first) else None
@@ -284,8 +284,8 @@ def swappable(judge: str, events: Sequence[Event], checks: Checks) -> list[Event
         return []
     discarded = discarded_of(events)
     compared = [event for event in events if event.body.get("what") == "compared"][:-SWAP_APART]
-    stands = [event for event in compared if discarded.isdisjoint((event.body["first"], event.body["second"]))]
-    return [event for event in stands if (judge, _pair_key(event)) not in checks.answers]
+    valid = [event for event in compared if discarded.isdisjoint((event.body["first"], event.body["second"]))]
+    return [event for event in valid if (judge, _pair_key(event)) not in checks.answers]
 
 
 def discarded_of(events: Sequence[Event]) -> set[str]:
@@ -295,9 +295,9 @@ def discarded_of(events: Sequence[Event]) -> set[str]:
 
 def _controlled(judge: str, what: str, events: Sequence[Event]) -> ControlScore:
     """Score a judge's answers to one kind of control; controls without a grade or preference count as skipped."""
-    said = [event for event in events if event.grade is not None or "preferred" in event.body]
-    right = sum(_said_in(event) == event.body["expected"] for event in said)
-    return ControlScore(judge=judge, what=what, share=share_of(right, len(said)), n_skipped=len(events) - len(said))
+    graded = [event for event in events if event.grade is not None or "preferred" in event.body]
+    right = sum(_said_in(event) == event.body["expected"] for event in graded)
+    return ControlScore(judge=judge, what=what, share=share_of(right, len(graded)), n_skipped=len(events) - len(graded))
 
 
 def _said_in(event: Event) -> object:
@@ -311,9 +311,9 @@ def _pair_key(event: Event) -> str:
     return f"{event.unit} {hashlib.sha256(names.encode()).hexdigest()[:32]}"
 
 
-def _can_have(judge: str, place: Place, held: Assignment, state: State, now: int) -> bool:
+def _can_have(judge: str, place: Place, slot: Assignment, state: State, now: int) -> bool:
     """Check whether an assignment is free (or its lease has expired) and the judge has not judged its document."""
-    is_free = held.state == "free" or (held.state != "done" and (held.lease_until or 0) < now)
+    is_free = slot.state == "free" or (slot.state != "done" and (slot.lease_until or 0) < now)
     return is_free and judge not in state.judgments.get(place, ())
 
 

@@ -247,7 +247,7 @@ def _units(sample: DrawnSample, version: int, texts: Texts, n_units: int = 0, n_
     for unit in campaign.planned[sample.n_before :]:
         items, query_text = [], ""
         for item, doc in zip(unit.items, unit.item_ids, strict=True):
-            words_of_item = {what: words[at] for what, words in texts.items() if words[at]}
+            words_of_item = {name: words[at] for name, words in texts.items() if words[at]}
             query_text = words_of_item.pop("query", "")
             items.append(DocumentToJudge(doc, float(probabilities[item]), words_of_item))
             at += 1
@@ -258,7 +258,7 @@ def _units(sample: DrawnSample, version: int, texts: Texts, n_units: int = 0, n_
                 query_id=unit.query_id,
                 level=None if np.isnan(unit.level) else unit.level,
                 cost=unit.cost,
-                places=tuple(PlaceRow(**shown._asdict()) for shown in campaign.judging.shown(unit.query_id, items)),
+                places=tuple(PlaceRow(**row._asdict()) for row in campaign.judging.shown(unit.query_id, items)),
                 query_text=query_text,
                 version=version,
             )

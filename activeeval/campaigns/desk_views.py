@@ -42,9 +42,9 @@ class ItemView:
     @classmethod
     def of(cls, query_id: str, doc_id: str, texts: ItemTexts) -> ItemView:
         """Build the view of an item from its ids and stored texts."""
-        said = {name: str(texts.text.get(name) or "") for name in ("need", "title", "text", "url")}
-        is_html = _HTML.match(said["text"]) is not None
-        return cls(query_id=query_id, doc_id=doc_id, query=texts.query_text, is_html=is_html, **said)
+        parts = {name: str(texts.text.get(name) or "") for name in ("need", "title", "text", "url")}
+        is_html = _HTML.match(parts["text"]) is not None
+        return cls(query_id=query_id, doc_id=doc_id, query=texts.query_text, is_html=is_html, **parts)
 
     @property
     def has_texts(self) -> bool:
@@ -153,8 +153,8 @@ class Reply:
         Its times are omitted if a clock is negative or their sum exceeds ``elapsed_ms``, the time since the item was
         shown.
         """
-        beside: dict[str, str | int] = {"note": self.note, "guidelines": self.guidelines, "input": self.input}
-        body = {name: value for name, value in beside.items() if value}
+        details: dict[str, str | int] = {"note": self.note, "guidelines": self.guidelines, "input": self.input}
+        body = {name: value for name, value in details.items() if value}
         clocks = self.clocks
         if clocks is None or min(clocks.active, clocks.idle, clocks.hidden) < 0:
             return replace(self.judgment, body={**self.judgment.body, **body})

@@ -82,14 +82,14 @@ def _influence(state: CampaignState, differing: Mapping[Pair, Mapping[str, Event
     spans: dict[Pair, LabelEffect] = {}
     for sample in state.read if state.block else []:
         campaign = sample.campaign
-        read = set(campaign.design.order.items[campaign.selection.places].tolist())
+        used = set(campaign.design.order.items[campaign.selection.places].tolist())
         grades: dict[int, list[int]] = {}
         pairs: dict[int, Pair] = {}
         for unit in campaign.units:
             for item, doc in zip(unit.items, unit.item_ids, strict=True):
                 by_judge = differing.get((unit.query_id, doc), {})
                 named = [event.grade for event in by_judge.values() if event.grade is not None]
-                if item in read and len(set(named)) > 1:
+                if item in used and len(set(named)) > 1:
                     grades[item], pairs[item] = named, (unit.query_id, doc)
         target = sample.made_for[0].target
         of_items = moved(campaign.design, campaign.selection, campaign.labels, grades, target)

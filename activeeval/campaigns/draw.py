@@ -48,7 +48,7 @@ def known_of(store: Store, name: str, source: str) -> KnownGrades:
 
 def kept_texts(config: Mapping[str, Any]) -> TextFiles:
     """Read from a campaign's configuration which files its texts came from."""
-    return {what: TextFile(**file) for what, file in config.get("texts", {}).items()}
+    return {name: TextFile(**file) for name, file in config.get("texts", {}).items()}
 
 
 def rules_for(
@@ -95,10 +95,10 @@ def topped_up(
     documents, queries : str, optional
         Tables of texts, by default those given when the campaign was created.
     """
-    kept = kept_texts(store.campaign(name).config)
+    text_files = kept_texts(store.campaign(name).config)
 
     def texts_for(grown: DrawnSample) -> SheetTexts:
-        return with_texts(replace(grown, text_files=kept), name, documents, queries, say)[1]
+        return with_texts(replace(grown, text_files=text_files), name, documents, queries, say)[1]
 
     return top_up(store, name, budget, texts_for)
 
@@ -170,10 +170,10 @@ class CampaignDrawing:
         sample = drawn.sample
         check_rules(sample, rules)
         files, texts = self._texts(sample, self.kept)
-        beside: dict[str, Any] = {"seed": sample.seed, "half_width": request.whole_half_width}
-        beside |= {"texts": {what: asdict(file) for what, file in files.items()}} if files else {}
+        settings: dict[str, Any] = {"seed": sample.seed, "half_width": request.whole_half_width}
+        settings |= {"texts": {name: asdict(file) for name, file in files.items()}} if files else {}
         with self.opened() as store:
-            seq = create(store, self.name, sample, rules, texts=texts, beside=beside)
+            seq = create(store, self.name, sample, rules, texts=texts, beside=settings)
             return sample, NewCampaign.of(store, self.name, self.place, sample, seq)
 
     def further_round(
@@ -207,18 +207,18 @@ class CampaignDrawing:
                     problem = f"`max_grade`: the scale of campaign {self.name} goes up to {row.max_grade}"
                     raise InputError(f"{problem}, got {choices.max_grade}", field="max_grade")
                 choices = replace(choices, max_grade=row.max_grade)
-            kept = {**self.kept, **kept_texts(config)}
+            text_files = {**self.kept, **kept_texts(config)}
             if by_clock and is_timed(store.events(self.name)):
-                taken = clocked(store, self.name, self.documents)
-                self.say(taken.note)
-                choices = replace(choices, cost=taken.costs, overhead=taken.overhead)
+                measured = clocked(store, self.name, self.documents)
+                self.say(measured.note)
+                choices = replace(choices, cost=measured.costs, overhead=measured.overhead)
             known = known_of(store, self.name, f"campaign {self.name}")
-        if choices.queries is None and choices.traffic is None and "queries" in kept:
-            choices = replace(choices, queries=drawn_among(kept["queries"].path))
+        if choices.queries is None and choices.traffic is None and "queries" in text_files:
+            choices = replace(choices, queries=drawn_among(text_files["queries"].path))
         choices = replace(choices, judged=(*choices.judged, known))
         request = replace(request, surely=True, adaptive_depth=request.adaptive_depth or _looks_before(request, config))
         sample = draw_for(choices, request, progress=self.progress, say=self.say).sample
-        _, texts = self._texts(sample, kept)
+        _, texts = self._texts(sample, text_files)
         with self.opened() as store:
             check_next_round(state_of(store, self.name), sample)
             seq = redraw(store, self.name, sample, texts)
@@ -233,8 +233,8 @@ class CampaignDrawing:
 
 def _asked_before(request: SampleRequest, sample: DrawnSample) -> SampleRequest:
     """Set a request's measures and questions to those of an earlier sample."""
-    measures = dict.fromkeys(str(each.target.measure) for each in sample.made_for)
-    questions = dict.fromkeys(each.question for each in sample.made_for)
+    measures = dict.fromkeys(str(question.target.measure) for question in sample.made_for)
+    questions = dict.fromkeys(question.question for question in sample.made_for)
     return replace(request, measures=tuple(measures), questions=tuple(questions))
 
 
@@ -330,9 +330,9 @@ def next_of(state: CampaignState) -> DrawnSample | None:
 def _texts_of_new(state: CampaignState, sample: DrawnSample) -> SheetTexts:
     """Read the texts of a batch's items from the tables with which the campaign was created."""
     files = kept_texts(state.campaign.config)
-    for what, file in files.items():
+    for name, file in files.items():
         if not os.path.isfile(file.path):
-            problem = f"the texts of the {what} are no longer in {file.path}, and more are needed: put the file back"
+            problem = f"the texts of the {name} are no longer in {file.path}, and more are needed: put the file back"
             raise InputError(f"campaign {state.campaign.name}: {problem}")
-    paths = {what: file.path for what, file in files.items()}
+    paths = {name: file.path for name, file in files.items()}
     return texts_of(sample.pairs, "", **paths)[0]

@@ -71,17 +71,17 @@ def _moment(state: CampaignState, scope: str, confidence: float) -> CampaignRead
         rounds=len(state.read),
         spent=sum(spent_by_block(state).values()),
         answers=[answer_of(answer) for answer in answers],
-        every_look=[answer_of(answers[k], each.interval) for k, each in enumerate(always)],
+        every_look=[answer_of(answers[k], sequential.interval) for k, sequential in enumerate(always)],
     )
 
 
 def answer_of(answer: SampleAnswer, interval: Interval | None = None) -> Answer:
     """Convert a sample's answer to one with a given interval; the value is kept even if it lies outside."""
     estimate, names = answer.estimate, {"system": answer.system, "versus": answer.versus, "segment": answer.segment}
-    made = Answer.of(
+    converted = Answer.of(
         estimate, interval or answer.interval, measure=answer.target.name, n_items=estimate.n_items, **names
     )
-    return replace(made, value=estimate.value)
+    return replace(converted, value=estimate.value)
 
 
 def queries_that_matter(state: CampaignState, texts: dict[str, str]) -> list[Largest]:
@@ -95,10 +95,10 @@ def queries_that_matter(state: CampaignState, texts: dict[str, str]) -> list[Lar
     n_judged: dict[str, int] = {}
     for (query, _), grade in grades_of(state).items():
         n_judged[query] = n_judged.get(query, 0) + (grade >= 0)
-    asked = [sample.made_for for sample in state.read]
+    by_round = [sample.made_for for sample in state.read]
     return [
-        Largest(question=k, queries=_largest(state, [of_round[k].target for of_round in asked], n_judged, texts))
-        for k in range(len(asked[0]))
+        Largest(question=k, queries=_largest(state, [of_round[k].target for of_round in by_round], n_judged, texts))
+        for k in range(len(by_round[0]))
     ]
 
 
@@ -131,7 +131,7 @@ def _of_queries(state: CampaignState, targets: Sequence[Target]) -> tuple[NDArra
     """Sum each query's part of the variance, and of the estimate's change from its expectation, over all rounds."""
     campaigns = [sample.campaign for sample in state.read]
     weights = round_weights(campaigns, targets[0]) if len(campaigns) > 1 else np.ones(1)
-    shares = [carried(each.design, each.selection, each.labels, t) for each, t in zip(campaigns, targets, strict=True)]
-    variances = sum(w**2 * each.variances for w, each in zip(weights, shares, strict=True))
-    shifts = sum(w * each.shifts for w, each in zip(weights, shares, strict=True))
+    shares = [carried(part.design, part.selection, part.labels, t) for part, t in zip(campaigns, targets, strict=True)]
+    variances = sum(w**2 * part.variances for w, part in zip(weights, shares, strict=True))
+    shifts = sum(w * part.shifts for w, part in zip(weights, shares, strict=True))
     return np.asarray(variances), np.asarray(shifts)

@@ -147,13 +147,13 @@ class JudgesDesk(PageDesk):
         StateError
             If another answer was stored under the token.
         """
-        said = self.said(event, reply)
+        judgment = self.said(event, reply)
         if not goes_on or self._is_control_near(event.judge):
-            done = as_seen(self._told_elsewhere(event, said, self.desk.submit(token, said)))
+            done = as_seen(self._told_elsewhere(event, judgment, self.desk.submit(token, judgment)))
             return done, self.page(event.judge) if goes_on else None
-        done, following = self.desk.submit_and_claim(token, said)
+        done, following = self.desk.submit_and_claim(token, judgment)
         if _is_reclaimed(done) and following is not None and _is_of(following, event):
-            done, following = self.desk.submit_and_claim(following.token, said)
+            done, following = self.desk.submit_and_claim(following.token, judgment)
         return as_seen(done), self._view(event.judge, following)
 
     def correcting(self, judge: str, seq: int) -> CorrectingView:
@@ -167,12 +167,12 @@ class JudgesDesk(PageDesk):
 
     def correct(self, judge: str, seq: int, reply: Reply) -> Acknowledged:
         """Store a judge's answer in place of an earlier one."""
-        said = reply.said(0)
+        judgment = reply.said(0)
         same = self.store.answers_of(self.name, judge, 1, before=seq + 1)
-        says = [(event.seq, event.grade, event.reason, event.note) for event in same]
-        if says == [(seq, said.grade, said.reason, reply.note)]:
+        contents = [(event.seq, event.grade, event.reason, event.note) for event in same]
+        if contents == [(seq, judgment.grade, judgment.reason, reply.note)]:
             return as_seen(Acknowledged(event=same[0], is_repeated=True))
-        return as_seen(self.store.correct(self.name, seq, judge, said, f"instead of {seq}"))
+        return as_seen(self.store.correct(self.name, seq, judge, judgment, f"instead of {seq}"))
 
     def texts(self, event: Event) -> ItemView:
         """Build the view of an event's item with its texts."""
@@ -200,8 +200,8 @@ class JudgesDesk(PageDesk):
         """Choose the control to show: the open one, a new one if due, or a deferred one; else None."""
         if (posed := state.checks.posed.get(judge)) is not None:
             return again(posed, self.store.texts_of(self.name, posed))
-        held, put_off = state.in_hand.get(judge), state.checks.put_off.get(judge)
-        has_item = held is not None and (held.state, held.judge) == ("leased", judge)
+        assignment, put_off = state.in_hand.get(judge), state.checks.put_off.get(judge)
+        has_item = assignment is not None and (assignment.state, assignment.judge) == ("leased", judge)
         is_due = controls.is_due(judge, state.checks.n_said.get(judge, 0)) and any((put_off, *state.n_waiting.values()))
         now = self.store.now(self.name)
         if has_item or not (is_due or put_off) or is_closed(state, now):
@@ -223,12 +223,12 @@ class JudgesDesk(PageDesk):
         )
         return is_near or self.controls.is_due(judge, n_said + 1)
 
-    def _told_elsewhere(self, event: Event, said: JudgeAnswer, done: Acknowledged) -> Acknowledged:
+    def _told_elsewhere(self, event: Event, judgment: JudgeAnswer, done: Acknowledged) -> Acknowledged:
         """Submit a late answer again under the judge's newer claim of the same item."""
         if not _is_reclaimed(done):
             return done
-        held = self.desk.claim(event.judge)
-        return self.desk.submit(held.token, said) if held is not None and _is_of(held, event) else done
+        claimed = self.desk.claim(event.judge)
+        return self.desk.submit(claimed.token, judgment) if claimed is not None and _is_of(claimed, event) else done
 
     def _answer_of(self, judge: str, seq: int) -> Event:
         """Look up a judge's valid answer by event number; raise InputError if none exists."""

@@ -143,8 +143,8 @@ def take_files(
         If a file cannot be read, is the sheet of another sample, names no judge and none is given, or grades an item
         twice.
     """
-    read = read_files(store, name, paths, judge, keep_foreign=keep_foreign, machine_is_truth=machine_is_truth)
-    return read.stored()
+    parsed = read_files(store, name, paths, judge, keep_foreign=keep_foreign, machine_is_truth=machine_is_truth)
+    return parsed.stored()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +172,7 @@ class ParsedFiles:
 
     def stored(self) -> list[ImportedFile]:
         """Store all answers or none; return a summary for each file."""
-        stored = self.store.record_all(self.campaign, [(who, answers) for _, who, answers in self.parts], self.unjudged)
+        stored = self.store.record_all(self.campaign, [(by, answers) for _, by, answers in self.parts], self.unjudged)
         done: dict[str, list[Acknowledged]] = {path: [] for path in self.n_read}
         for (path, *_), events in zip(self.parts, stored, strict=True):
             done[path] += events
@@ -199,11 +199,11 @@ def read_files(
     # parse all files first: nothing is stored if one of them cannot be read
     unjudged: list[Unjudged] = []
     by_file = {path: _answers(campaign.judging, path, drawn, judge, unjudged) for path in paths}
-    kept = by_file if keep_foreign else {path: _of_units(by_judge, units) for path, by_judge in by_file.items()}
+    retained = by_file if keep_foreign else {path: _of_units(by_judge, units) for path, by_judge in by_file.items()}
     return ParsedFiles(
         store=store,
         campaign=name,
-        parts=[(path, who, answers) for path, by_judge in kept.items() for who, answers in by_judge.items()],
+        parts=[(path, who, answers) for path, by_judge in retained.items() for who, answers in by_judge.items()],
         unjudged=unjudged,
         n_read={path: sum(map(len, by_judge.values())) for path, by_judge in by_file.items()},
         of_machines=drawn.of_machines,
@@ -213,8 +213,8 @@ def read_files(
 def _of_units(by_judge: Mapping[str, list[Answer]], units: Sequence[UnitRow]) -> dict[str, list[Answer]]:
     """Keep the answers to items that were drawn, and the judges with such answers."""
     drawn = {(unit.query_id, place.doc_id) for unit in units for place in unit.places}
-    kept = {who: [answer for answer in answers if answer[:2] in drawn] for who, answers in by_judge.items()}
-    return {who: answers for who, answers in kept.items() if answers}
+    in_sample = {who: [answer for answer in answers if answer[:2] in drawn] for who, answers in by_judge.items()}
+    return {who: answers for who, answers in in_sample.items() if answers}
 
 
 class _CampaignUnits:

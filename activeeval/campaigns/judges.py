@@ -54,13 +54,13 @@ def work_of(state: State, events: Sequence[Event]) -> list[JudgeActivity]:
             spent[event.judge] += event.active_ms or 0
             if event.kind in ANSWERS and event.active_ms is not None:
                 seconds[event.judge].append(event.active_ms / 1000)
-    stands = Counter((e.judge, e.kind) for e in state.standing)
+    n_valid = Counter((e.judge, e.kind) for e in state.standing)
     return [
         JudgeActivity(
             judge=judge,
-            judged=stands[judge, "judged"],
-            cannot=stands[judge, "cannot"],
-            changed=by_kind["said"] - stands[judge, "judged"] - stands[judge, "cannot"],
+            judged=n_valid[judge, "judged"],
+            cannot=n_valid[judge, "cannot"],
+            changed=by_kind["said"] - n_valid[judge, "judged"] - n_valid[judge, "cannot"],
             later=by_kind["deferred"],
             late=by_kind["late"],
             **asdict(seconds_of(seconds[judge])),
@@ -70,9 +70,9 @@ def work_of(state: State, events: Sequence[Event]) -> list[JudgeActivity]:
     ]
 
 
-def seconds_of(taken: Sequence[float]) -> Seconds:
+def seconds_of(times: Sequence[float]) -> Seconds:
     """Compute number, median and mean of the times of judgments, in seconds."""
-    seconds = SecondsTaken.of(taken)
+    seconds = SecondsTaken.of(times)
     return Seconds(timed=seconds.n, seconds_median=seconds.median, seconds_mean=seconds.mean)
 
 
@@ -105,8 +105,8 @@ def cost_model_of(units: Sequence[UnitRow], events: Sequence[Event]) -> FittedSe
 
 def seconds_an_item(store: Store, name: str) -> float | None:
     """Compute the mean seconds of a judgment in a campaign; None if no judgment was timed."""
-    taken = [e.active_ms / 1000 for e in store.events(name) if e.kind == "judged" and e.active_ms is not None]
-    return SecondsTaken.of(taken).mean
+    times = [e.active_ms / 1000 for e in store.events(name) if e.kind == "judged" and e.active_ms is not None]
+    return SecondsTaken.of(times).mean
 
 
 def judgments_of(state: CampaignState) -> Judgments:

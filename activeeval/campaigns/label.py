@@ -50,7 +50,7 @@ def labelling(sheet: str, k: int, path: str) -> Iterator[Comparing]:
             query_id=query,
             level=None,
             cost=1.0,
-            places=tuple(PlaceRow(**shown._asdict()) for shown in judging.shown(query, items)),
+            places=tuple(PlaceRow(**item._asdict()) for item in judging.shown(query, items)),
             query_text=texts[query],
         )
         for number, (query, items) in enumerate(documents.items(), start=1)
@@ -109,8 +109,8 @@ def _is_of(store: Store, names: list[str], units: list[UnitRow], judging: Judgin
     """Check that a store holds exactly the comparisons of these queries, in any order."""
     if len(names) > 1 or store.campaign(names[0]).judging != judging:
         return False
-    asked, held = ({unit.query_id: unit.places[0].members for unit in some} for some in (units, store.units(names[0])))
-    return asked == held
+    new, old = ({unit.query_id: unit.places[0].members for unit in rows} for rows in (units, store.units(names[0])))
+    return new == old
 
 
 def _read(path: str) -> tuple[Documents, Mapping[str, str]]:

@@ -29,8 +29,8 @@ def losses_of(state: CampaignState, answers: Sequence[SampleAnswer], units: Sequ
     if len(state.read) > 1 or not listed:
         return []
     queries, titles = {unit.query_id: unit.query_text for unit in units}, _titles(units)
-    made = [_losses(state.read[0].campaign, k, answers[k].target, queries, titles) for k in listed]
-    return [losses for losses in made if losses.queries]
+    lists = [_losses(state.read[0].campaign, k, answers[k].target, queries, titles) for k in listed]
+    return [losses for losses in lists if losses.queries]
 
 
 def _losses(
@@ -44,8 +44,11 @@ def _losses(
     for query in values.losing:
         lists = [_counted(ranking, places[query.query_id], target.depth) for ranking in (target.ranking, target.other)]
         new, old = (
-            [_item(target, item, int(labels.grades[item]), titles, item not in other) for item in mine[:MOST_SHOWN]]
-            for mine, other in (lists, lists[::-1])
+            [
+                _item(target, item, int(labels.grades[item]), titles, item not in other_items)
+                for item in own_items[:MOST_SHOWN]
+            ]
+            for own_items, other_items in (lists, lists[::-1])
         )
         queries.append(replace(query, text=texts.get(query.query_id, ""), items=new, versus_items=old))
     return Losses(

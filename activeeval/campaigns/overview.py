@@ -91,24 +91,24 @@ def overview(state: CampaignState, store: Store, *, interval: str = "t", confide
     interval : {"t", "group-sequential"}
         "t" is valid for one analysis, "group-sequential" for interim analyses at the end of each block.
     """
-    far = status(state, store)
-    read = estimates_of(state, kind=interval, confidence=confidence) if state.block else None
-    answers = read.answers if read else []
+    now = status(state, store)
+    estimates = estimates_of(state, kind=interval, confidence=confidence) if state.block else None
+    answers = estimates.answers if estimates else []
     goal, findings = reached(state) if answers else None, [answer.finding for answer in answers]
-    progress = far.progress
-    counts = {"late": progress.late, "put_off": progress.put_off, "cannot": progress.cannot, "in_hand": far.in_hand}
-    about = [reached_sentence(far.reached), aside_sentence(**counts)]
+    progress = now.progress
+    counts = {"late": progress.late, "put_off": progress.put_off, "cannot": progress.cannot, "in_hand": now.in_hand}
+    about = [reached_sentence(now.reached), aside_sentence(**counts)]
     about += [expected_sentence(findings) if progress.waiting and findings else ""]
     about += ["" if goal is None else text_of(goal)]
     return Overview(
         campaign=state.campaign.name,
         as_of=state.as_of,
         date=date_of(state.log[-1].at),
-        headline=read.headline if read else [],
+        headline=estimates.headline if estimates else [],
         about=[sentence for sentence in about if sentence],
-        next=next_sentence(step_of(state, answers, far.free), ""),
-        footnotes=read.footnotes if read else [],
-        cautions=[text_of(note) for note in (read.notes if read else far.cautions)],
+        next=next_sentence(step_of(state, answers, now.free), ""),
+        footnotes=estimates.footnotes if estimates else [],
+        cautions=[text_of(note) for note in (estimates.notes if estimates else now.cautions)],
         interval=interval,
         has_course=bool(answers),
         waiting=progress.waiting,

@@ -79,23 +79,23 @@ class PairsDesk(PageDesk):
 
     def answer(self, event: Event, token: str, reply: Reply) -> Acknowledged:
         """Store a judge's answer to the pair of an event, with the top k that it determines; see `Desk.submit`."""
-        said = self.said(event, reply)
+        judgment = self.said(event, reply)
         if event.kind != "control_shown":
-            return self.desk.submit(token, said)
+            return self.desk.submit(token, judgment)
         sides = event.body["sides"]
-        if said.kind != "preferred" or said.body.get("what") == "discarded":
-            return self._answer_query(event, token, said)
-        if said.body.get("preferred") not in (None, *sides):
+        if judgment.kind != "preferred" or judgment.body.get("what") == "discarded":
+            return self._answer_query(event, token, judgment)
+        if judgment.body.get("preferred") not in (None, *sides):
             raise InputError(f"documents {' and '.join(sides)} were asked, expected one of them")
-        return as_seen(self.store.submit(self.name, token, said))
+        return as_seen(self.store.submit(self.name, token, judgment))
 
-    def _answer_query(self, event: Event, token: str, said: JudgeAnswer) -> Acknowledged:
+    def _answer_query(self, event: Event, token: str, judgment: JudgeAnswer) -> Acknowledged:
         """Store an answer to a control that concerns its query: deferred, cannot be judged, or a document discarded."""
         if not self.store.is_answered(self.name, token):
-            held = self.desk.claim(event.judge)
-            if held is not None and held.unit == event.unit:
-                return self.desk.submit(held.token, said, f"token:{hashed(token)}")
-        return as_seen(self.store.submit(self.name, token, said))
+            claimed = self.desk.claim(event.judge)
+            if claimed is not None and claimed.unit == event.unit:
+                return self.desk.submit(claimed.token, judgment, f"token:{hashed(token)}")
+        return as_seen(self.store.submit(self.name, token, judgment))
 
     def undo(self, judge: str) -> Acknowledged | None:
         """Undo a judge's last comparison, of the current query or the one completed last; None if none exists."""
@@ -134,13 +134,13 @@ class PairsDesk(PageDesk):
         view = self._view(question)
         token, posed = self.store.pose(self.name, control)
         documents = self.store.texts_of(self.name, posed).text["documents"]
-        number = {each["doc_id"]: k for k, each in enumerate(documents)}
+        number = {document["doc_id"]: k for k, document in enumerate(documents)}
         sides = tuple(Side(item=_item("", "", documents[number[doc]]), number=number[doc]) for doc in control.sides)
         return replace(view, token=token, sides=sides)
 
     def _n_again(self, judge: str, unit: int) -> int:
         """Count the pairs of a query that its judge has compared again; the judge sees them counted as any others."""
-        answers = self.log.look(lambda state: [e for (who, _), e in state.checks.answers.items() if who == judge])
+        answers = self.log.look(lambda state: [e for (name, _), e in state.checks.answers.items() if name == judge])
         return sum(event.unit == unit for event in answers)
 
     def _view(self, question: DocumentPair | None) -> PairView:
@@ -150,10 +150,10 @@ class PairsDesk(PageDesk):
             return PairView(left=left, lease_s=lease_s, precision=self.reading.precision(left))
         claimed, remaining = question.claimed, question.remaining
         event = self.store.shown(self.name, claimed.token)
-        members = [each["doc_id"] for each in self.store.texts_of(self.name, event).text["documents"]]
+        members = [text["doc_id"] for text in self.store.texts_of(self.name, event).text["documents"]]
         sides = tuple(
-            Side(item=_item(claimed.query_id, claimed.query_text, each), number=members.index(each["doc_id"]))
-            for each in question.documents
+            Side(item=_item(claimed.query_id, claimed.query_text, text), number=members.index(text["doc_id"]))
+            for text in question.documents
         )
         low, high = remaining.low, remaining.high
         if (controls := self.controls) is not None:
@@ -184,7 +184,7 @@ def _last_control(state: State, judge: str) -> Event | None:
     last = next(reversed(state.checks.standing.get(judge, {}).values()), None)
     if last is None or last.kind != "checked":
         return None
-    others = [event for (_, who), events in state.preferences.items() if who == judge for event in events[-1:]]
+    others = [event for (_, name), events in state.preferences.items() if name == judge for event in events[-1:]]
     others += [event for event in state.put_off if event.judge == judge]
     return last if all(event.seq < last.seq for event in others) else None
 
@@ -205,8 +205,10 @@ def page_desk(
     if names:
         raise InputError(f"campaign {name}: its documents are compared, there are no grades to name", field="grade")
     if controls is not None and controls.known:
-        says = f"campaign {name}: its documents are compared, and controls are pairs that come again: expected no file"
-        raise InputError(says, field="controls")
+        problem = (
+            f"campaign {name}: its documents are compared, and controls are pairs that come again: expected no file"
+        )
+        raise InputError(problem, field="controls")
     return PairsDesk(store, name, controls)
 
 

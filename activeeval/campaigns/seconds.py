@@ -184,8 +184,8 @@ def clocked(store: Store, name: str, documents: str | None = None) -> MeasuredCo
     ids = items.tolist()
     texts_by_id = read_texts(documents, DOCUMENTS, set(ids)).by_id if documents is not None else {}
     letters = {doc: sum(map(len, texts.values())) for doc, texts in texts_by_id.items() if texts} | _letters(units)
-    there = [letters[doc] for doc in ids if doc in letters]
-    mean = float(np.mean(there)) if there else 0.0
+    known_lengths = [letters[doc] for doc in ids if doc in letters]
+    mean = float(np.mean(known_lengths)) if known_lengths else 0.0
     lengths = np.array([letters.get(doc, mean) for doc in ids], dtype=np.float64)
     grades = np.zeros(pool.n_items) if design.beliefs is None else design.beliefs.expected_grades()[0]
     seconds = model.item_seconds(lengths, grades)

@@ -159,8 +159,8 @@ class CampaignState:
     @property
     def n_corrected(self) -> int:
         """Number of grades that a later round treated as known and that have changed since."""
-        taken = (self._samples[versions[-1].version] for versions in rounds_of(self._drawn_versions))
-        pairs = zip(taken, self.rounds, strict=True)
+        as_drawn = (self._samples[versions[-1].version] for versions in rounds_of(self._drawn_versions))
+        pairs = zip(as_drawn, self.rounds, strict=True)
         known = ((then.campaign.drawn_design.known, now.campaign.drawn_design.known) for then, now in pairs)
         return sum(int((then != now).sum()) for then, now in known)
 
@@ -214,19 +214,19 @@ class CampaignState:
     def closed(self) -> list[DrawnSample]:
         """Rounds that are completely judged, up to the first that is not."""
         is_open = (sample.campaign.is_open or sample.campaign.goes_on for sample in self.rounds)
-        return self.rounds[: next((k for k, waits in enumerate(is_open) if waits), len(self.rounds))]
+        return self.rounds[: next((k for k, is_waiting in enumerate(is_open) if is_waiting), len(self.rounds))]
 
     @property
     def read(self) -> list[DrawnSample]:
         """Samples used in estimates: the completely judged rounds, or else the first round as far as it is judged."""
-        read, taken = self.closed or self.rounds[:1], self.state.machine_judgments
-        return [sample.judged_by_machines(taken) for sample in read] if taken else read
+        used, by_file = self.closed or self.rounds[:1], self.state.machine_judgments
+        return [sample.judged_by_machines(by_file) for sample in used] if by_file else used
 
     @property
     def machine_cautions(self) -> list[Caution]:
         """Warnings about graders' judgments used as labels, imported or known when the sample was drawn."""
         drawn = {source: n for sample in self.rounds for source, n in sample.truth_of_machines}
-        return [truth_of_machines(*taken) for taken in {**drawn, **self.state.machine_judgments}.items()]
+        return [truth_of_machines(*pair) for pair in {**drawn, **self.state.machine_judgments}.items()]
 
     @property
     def block(self) -> int:
@@ -289,13 +289,13 @@ class CampaignState:
         return waiting
 
 
-def _unpacked(versions: Sequence[SampleRow], kept: SampleRow, name: str) -> DrawnSample:
+def _unpacked(versions: Sequence[SampleRow], row: SampleRow, name: str) -> DrawnSample:
     """Unpack a version of the sample; raise StateError if its digest differs from the stored one."""
-    sample, digest = unpacked_version(versions, kept, f"campaign {name}")
-    if digest != kept.digest:
+    sample, digest = unpacked_version(versions, row, f"campaign {name}")
+    if digest != row.digest:
         raise StateError(
-            f"campaign {name}: version {kept.version} of the sample is not what was drawn: its id is {digest}, the "
-            f"store says {kept.digest}; campaign verify says all that is wrong"
+            f"campaign {name}: version {row.version} of the sample is not what was drawn: its id is {digest}, the "
+            f"store says {row.digest}; campaign verify says all that is wrong"
         )
     return sample
 
@@ -335,18 +335,18 @@ def answered(
     InputError
         If the sample does not support a question, or another interval than t is requested for several rounds.
     """
-    read = state.read
-    if len(read) > 1:
+    used = state.read
+    if len(used) > 1:
         if kind != "t":
             raise InputError("several rounds are read with t intervals")
-        check_known(read)
+        check_known(used)
         together, notes = round_answers(
-            read, measures, questions, contrasts, scope=scope, confidence=confidence, is_campaign=True
+            used, measures, questions, contrasts, scope=scope, confidence=confidence, is_campaign=True
         )
         n = state.n_corrected
         return together, notes + ([Note("corrected grades", {"n": n})] if n else [])
     together, notes = answers(
-        read[0], read[0].asked(measures, questions, contrasts), scope=scope, kind=kind, confidence=confidence
+        used[0], used[0].asked(measures, questions, contrasts), scope=scope, kind=kind, confidence=confidence
     )
     n_later = len(state.rounds) - 1
     return together, notes + ([Note("first round alone", {"n": n_later})] if n_later else [])
@@ -362,8 +362,8 @@ def check_next_round(state: CampaignState, sample: DrawnSample) -> None:
     StateError
         If an item that it treats as known no longer has a grade.
     """
-    asked = [[(each.title, str(each.target.measure)) for each in of.made_for] for of in (state.rounds[0], sample)]
-    if asked[0] != asked[1]:
+    goals = [[(each.title, str(each.target.measure)) for each in of.made_for] for of in (state.rounds[0], sample)]
+    if goals[0] != goals[1]:
         raise InputError("a further round answers the questions that the campaign was made for, expected the same ones")
     campaigns = [*(each.campaign for each in state.rounds), sample.campaign]
     check_rounds(campaigns, [None] * len(campaigns))

@@ -90,11 +90,11 @@ class CampaignStatus(PrintableResult):
     def sentences(self) -> list[str]:
         """Number of items judged and waiting."""
         progress = self.status.progress
-        far = (
+        summary = (
             f"{counted(progress.judged, 'item')} judged, {progress.waiting:,} "
             f"{agreeing(progress.waiting, 'waits', 'wait')}, block {progress.block} of {progress.blocks}"
         )
-        return [f"Campaign {progress.campaign}: {far} complete.", *([f"{self.goal}."] if self.goal else [])]
+        return [f"Campaign {progress.campaign}: {summary} complete.", *([f"{self.goal}."] if self.goal else [])]
 
     @property
     def table(self) -> Sequence[Mapping[str, Cell]]:
@@ -126,7 +126,7 @@ def last_change(state: State, events: Sequence[Event]) -> int:
 def status_as_of(state: CampaignState, seq: int) -> Status:
     """Compute a campaign's progress as of an event, with the assignments free and in hand then."""
     past = state.before().follow(state.log[:seq])
-    states = Counter(held.state for held in past.state.assigned)
+    states = Counter(assignment.state for assignment in past.state.assigned)
     return _status(past, states["free"], states["leased"] + states["checked_out"])
 
 
@@ -156,13 +156,13 @@ def reached_of(state: CampaignState) -> JudgingProgress:
         missing=waiting_by_block(state).get(state.block + 1, 0),
         batch=state.batch,
         goes_on=state.goes_on or state.progress.waiting > 0,
-        judges=[name for name, _ in sorted(judges.items(), key=lambda each: (-each[1], each[0]))],
+        judges=[name for name, _ in sorted(judges.items(), key=lambda row: (-row[1], row[0]))],
     )
 
 
 def progress_of(state: CampaignState) -> CampaignProgress:
     """Compute a campaign's progress as of its last applied event."""
-    campaigns = [each.campaign for each in state.rounds]
+    campaigns = [sample.campaign for sample in state.rounds]
     costs = [unit.cost for unit in state.units]
     spent = sum(spent_by_block(state).values())
     clock, progress = state.state.active_ms, state.progress
@@ -170,7 +170,7 @@ def progress_of(state: CampaignState) -> CampaignProgress:
         campaign=state.campaign.name,
         as_of=state.as_of,
         version=state.version,
-        budget=sum(each.design.budget or 0.0 for each in campaigns),
+        budget=sum(sample.design.budget or 0.0 for sample in campaigns),
         spent=spent,
         left=sum(costs) - spent,
         block=state.block,

@@ -165,11 +165,11 @@ class StoredCampaign(CampaignWork):
             If no block is complete.
         """
         measures = [] if measure is None else measures_of(measure)[0]
-        state, asked = self._at(as_of), tuple(questions or ())
-        how: dict[str, Any] = {"scope": check_scope(scope), "kind": interval, "confidence": confidence}
-        estimates = estimates_of(state, measures, asked, contrasts, **how)
+        state, question_names = self._at(as_of), tuple(questions or ())
+        options: dict[str, Any] = {"scope": check_scope(scope), "kind": interval, "confidence": confidence}
+        estimates = estimates_of(state, measures, question_names, contrasts, **options)
         warn_of([(answer.title, answer.estimate.cautions) for answer in estimates.answers])
-        is_as_made = not measures and not asked and contrasts is None
+        is_as_made = not measures and not question_names and contrasts is None
         return results_of(estimates, partial(_moments, state, scope, confidence) if is_as_made else None)
 
     @checked
@@ -191,8 +191,8 @@ class StoredCampaign(CampaignWork):
             If no block is complete.
         """
         measures = [] if measure is None else measures_of(measure)[0]
-        how: dict[str, Any] = {"scope": check_scope(scope), "confidence": confidence}
-        return audited_of(audit_of(self._at(as_of), graders_of(graders), measures, tuple(questions or ()), **how))
+        options: dict[str, Any] = {"scope": check_scope(scope), "confidence": confidence}
+        return audited_of(audit_of(self._at(as_of), graders_of(graders), measures, tuple(questions or ()), **options))
 
     @checked
     def report(
@@ -271,19 +271,19 @@ def open_campaign(url: Any, name: str) -> StoredCampaign:
 def _judgment(grade: int | None, answer: AnswerOptions) -> JudgeAnswer:
     """Build an answer from its options; raise InputError unless exactly one kind of answer is given."""
     check_names(answer, AnswerOptions)
-    said: dict[str, Any] = {"grade": grade} | {name: value for name, value in answer.items() if name != "key"}
-    n_values = sum(said.get(name) is not None for name in ("grade", "preferred", "discard", "cannot"))
-    if n_values + said.get("tie", False) + said.get("later", False) != 1:
+    values: dict[str, Any] = {"grade": grade} | {name: value for name, value in answer.items() if name != "key"}
+    n_values = sum(values.get(name) is not None for name in ("grade", "preferred", "discard", "cannot"))
+    if n_values + values.get("tie", False) + values.get("later", False) != 1:
         raise InputError("give one of `grade`, `cannot` and `later`, or of two documents `preferred`, `tie`, `discard`")
-    if "cannot" in said and not said["cannot"].strip():
+    if "cannot" in values and not values["cannot"].strip():
         raise InputError("`cannot` says why it cannot be judged, got nothing", field="cannot")
-    return JudgeAnswer.of(**said)
+    return JudgeAnswer.of(**values)
 
 
 def _moments(state: CampaignState, scope: str, confidence: float, answer: SampleAnswer) -> list[EarlyReading]:
     """List the campaign's estimates over time for one of its original questions."""
-    asked = [(each.title, str(each.target.measure)) for each in state.sample.made_for]
-    place = asked.index((direction(answer.system, answer.versus), str(answer.target.measure)))
+    questions = [(question.title, str(question.target.measure)) for question in state.sample.made_for]
+    place = questions.index((direction(answer.system, answer.versus), str(answer.target.measure)))
     moments = []
     for moment in readings_of(state, scope, confidence):
         ends = moment.answers[place]
@@ -334,13 +334,13 @@ def create_campaign(
     """
     check_sample(sample)
     check_names(rules, RuleOptions)
-    how: dict[str, Any] = {"judges_per_item": None, "adjudicate": False, "strict_order": False, **rules}
+    rule_options: dict[str, Any] = {"judges_per_item": None, "adjudicate": False, "strict_order": False, **rules}
     measures = [str(target.measure) for target in sample.drawn.campaign.design.targets]
-    held = rules_for(measures, policy=policy, lease_s=lease_s, **how)
-    check_rules(sample.drawn, held)
+    judging_rules = rules_for(measures, policy=policy, lease_s=lease_s, **rule_options)
+    check_rules(sample.drawn, judging_rules)
     words, _ = words_of(sample.drawn.pairs, name, documents, file_of(queries))
     beside = {"seed": sample.seed, "half_width": None}
-    made = opened_with(
-        url, lambda store: create(store, name, sample.drawn, held, texts=words, beside=beside), create=True
+    opened_store = opened_with(
+        url, lambda store: create(store, name, sample.drawn, judging_rules, texts=words, beside=beside), create=True
     )
-    return StoredCampaign(made, name)
+    return StoredCampaign(opened_store, name)

@@ -220,9 +220,9 @@ def settling(store: Store, name: str, token: str, judgment: JudgeAnswer, k: int)
     events = store.events(name, claimed.seq, unit=claimed.unit)
     labelling, docs = _labelling(events, claimed.judge, k)
     body = dict(judgment.body)
-    asked = labelling.ask()
-    if body.get("what") == "compared" and asked is not None:
-        first, second = sided(claimed.query_id, docs[asked[0]], docs[asked[1]])
+    pair_asked = labelling.ask()
+    if body.get("what") == "compared" and pair_asked is not None:
+        first, second = sided(claimed.query_id, docs[pair_asked[0]], docs[pair_asked[1]])
         preferred = body.get("preferred")
         if preferred not in (None, first, second):
             pair = f"documents {shown(first)} and {shown(second)} of query {shown(claimed.query_id)}"
@@ -232,7 +232,7 @@ def settling(store: Store, name: str, token: str, judgment: JudgeAnswer, k: int)
     if labelling.ask() is not None:
         return replace(judgment, body=body)
     settled = JudgeAnswer(kind="judged", body=truth_of(labelling, docs).parts)
-    machines = (str(each.get(OF_MACHINE, "")) for each in (body, *(event.body for event in events)))
+    machines = (str(event_body.get(OF_MACHINE, "")) for event_body in (body, *(event.body for event in events)))
     return replace(judgment, body=body, settles=settled.of_machine(next(filter(None, machines), "")).body)
 
 

@@ -90,11 +90,11 @@ def training_of(store: Store, name: str, judge: str, known: Sequence[KnownItem])
 
 def trained_on(store: Store, name: str, judge: str, known: Sequence[KnownItem], number: int) -> TrainingView:
     """Build the page of an answered training item; raise InputError if the judge has not answered it."""
-    said = {str(event.body["item"]): event.grade for event in store.trainings(name, judge)}
-    if not 1 <= number <= len(known) or known[number - 1].key not in said:
+    grades = {str(event.body["item"]): event.grade for event in store.trainings(name, judge)}
+    if not 1 <= number <= len(known) or known[number - 1].key not in grades:
         raise InputError(f"item {number} of the training is not answered yet")
     item = known[number - 1]
-    return TrainingView(known=item, number=number, n=len(known), said=said[item.key])
+    return TrainingView(known=item, number=number, n=len(known), said=grades[item.key])
 
 
 def trained(events: Sequence[Event]) -> list[TrainingScore]:
@@ -116,8 +116,8 @@ def _item(sheet: Sheet, row: int, max_grade: int) -> KnownItem:
         sheet.fail(row, "grade", f"{shown(texts['grade'])} is no grade, expected one from 0 to {max_grade}")
     query_id, doc_id = (_text(sheet, row, name) for name in _IDS)
     key = hashlib.sha256("\0".join((*texts.values(), *filter(None, (query_id, doc_id)))).encode()).hexdigest()[:32]
-    held = ItemTexts(query_text=texts["query"], text={name: texts[name] for name in _TEXTS})
-    return KnownItem(key=key, item=ItemView.of(query_id, doc_id, held), grade=int(grade), why=texts["why"])
+    item_texts = ItemTexts(query_text=texts["query"], text={name: texts[name] for name in _TEXTS})
+    return KnownItem(key=key, item=ItemView.of(query_id, doc_id, item_texts), grade=int(grade), why=texts["why"])
 
 
 def _text(sheet: Sheet, row: int, name: str) -> str:

@@ -96,28 +96,28 @@ def create(
     from activeeval.campaigns.draw import rules_for
     from activeeval.campaigns.store import checked_name
 
-    how = {rule: options.pop(rule) for rule in _RULES}
+    rule_options = {rule: options.pop(rule) for rule in _RULES}
     if redraw:
         _further_round(name, db, form, options, documents=documents, queries=queries)
         return
     check_free(checked_name(name), db)
     with worded():
-        rules = rules_for(options["measures"], lease_s=max(1, math.ceil(lease * _MINUTES)), **how)
-    kept: dict[str, TextFile] = {}
+        rules = rules_for(options["measures"], lease_s=max(1, math.ceil(lease * _MINUTES)), **rule_options)
+    text_files: dict[str, TextFile] = {}
     for other in dict.fromkeys(judged_from):
         labels, texts = _labels(other, db)
-        options["judged"], kept = (*options["judged"], labels), {**texts, **kept}
+        options["judged"], text_files = (*options["judged"], labels), {**texts, **text_files}
     choices, request = sampling_options.requested(options, queries)
     with worded():
-        draws = _drawing(name, db, create=True, documents=documents, queries=queries, kept=kept)
-        sample, made = draws.new(choices, request, rules)
-    say(f"seed {made.seed}: campaign {name} is in {made.db}, {counted(made.as_of, 'event')}")
+        draws = _drawing(name, db, create=True, documents=documents, queries=queries, kept=text_files)
+        sample, row = draws.new(choices, request, rules)
+    say(f"seed {row.seed}: campaign {name} is in {row.db}, {counted(row.as_of, 'event')}")
     if rules.judges_per_item > 1:
         third = ", a third where they differ" if rules.adjudicate else ""
         say(f"each item has {rules.judges_per_item} judges{third}; their grades count by policy: {rules.policy}")
     warn_of_weights(sample.campaign.design.name, sample.campaign.design)
     _say_next(name, db)
-    emit_done([asdict(made)], form)
+    emit_done([asdict(row)], form)
 
 
 def _further_round(name: str, db: str | None, form: str, options: dict[str, Any], **texts: Any) -> None:
@@ -131,10 +131,10 @@ def _further_round(name: str, db: str | None, form: str, options: dict[str, Any]
     choices, request = sampling_options.requested(options, texts["queries"])
     with worded():
         by_clock = typed not in (source("cost"), source("overhead"))
-        _, made = _drawing(name, db, **texts).further_round(choices, request, by_clock=by_clock)
-    say(f"seed {made.seed}: a further round of campaign {name}, as of event {made.as_of}")
+        _, row = _drawing(name, db, **texts).further_round(choices, request, by_clock=by_clock)
+    say(f"seed {row.seed}: a further round of campaign {name}, as of event {row.as_of}")
     _say_next(name, db)
-    emit_done([asdict(made)], form)
+    emit_done([asdict(row)], form)
 
 
 def _drawing(name: str, db: str | None, *, create: bool = False, **texts: Any) -> CampaignDrawing:
@@ -153,9 +153,9 @@ def _say_next(name: str, db: str | None) -> None:
 
     with opened(name, db) as store:
         campaign = store.campaign(name)
-        waits = bool(store.waiting(name)["free"])
+        has_free = bool(store.waiting(name)["free"])
     by_query = campaign.judging.is_whole
-    step = Step(kind="judge" if waits else "done")
+    step = Step(kind="judge" if has_free else "done")
     command = next_command(step, name, db, judges_per_item=campaign.judges_per_item, by_query=by_query)
     say(next_sentence(step, command))
 
@@ -191,10 +191,10 @@ def top_up(name: str, db: str | None, budget: Budget, documents: str | None, que
     tell("topping up")
     with opened(name, db) as store:
         sample, seq = topped_up(store, name, budget, documents=documents, queries=queries, say=say_note)
-        made = NewCampaign.of(store, name, place_of(name, db), sample, seq)
+        row = NewCampaign.of(store, name, place_of(name, db), sample, seq)
     say(f"campaign {name} is topped up as of event {seq}")
     _say_next(name, db)
-    emit_done([asdict(made)], form)
+    emit_done([asdict(row)], form)
 
 
 @command("list")

@@ -49,7 +49,7 @@ def status(name: str, db: str | None, as_of: int | None, confidence: float, pric
     tell("reading the log")
     with opened(name, db) as store:
         state = state_of(store, name, as_of)
-        far = status_of(state, store)
+        progress = status_of(state, store)
         price = None if price is None else price.timed(seconds_an_item(store, name))
     estimates, problem = None, ""
     try:
@@ -57,27 +57,27 @@ def status(name: str, db: str | None, as_of: int | None, confidence: float, pric
     except ActiveEvalError as refusal:  # the progress is known even without estimates
         problem = complaint(refusal, click.get_current_context().command)
     if form == "text" and not output.is_asked("wide"):
-        _show_status(state, far, estimates, db)
+        _show_status(state, progress, estimates, db)
     else:
-        now = interim_rows(estimates.answers) if estimates else []
+        estimate_rows = interim_rows(estimates.answers) if estimates else []
         controls = controls_of(state)
-        row = far.row() | ({"controls": "; ".join(controls)} if controls else {})
-        output.emit([row | line for line in now] or [row], form)
+        row = progress.row() | ({"controls": "; ".join(controls)} if controls else {})
+        output.emit([row | line for line in estimate_rows] or [row], form)
         if state.block == 0:
             output.say("no block is complete yet: there is nothing that may be read")
-    output.say_notes(far.cautions)
-    say_campaign_costs(price, far)
+    output.say_notes(progress.cautions)
+    say_campaign_costs(price, progress)
     if problem:
         output.say(problem)
 
 
-def say_campaign_costs(price: Price | None, far: Status) -> None:
+def say_campaign_costs(price: Price | None, status: Status) -> None:
     """Print the cost of the answers to come and of those so far; nothing if the price is unknown."""
-    say_costs(price, far.free + far.in_hand, "answers to come")
-    say_costs(price, far.progress.judged, "items judged so far")
+    say_costs(price, status.free + status.in_hand, "answers to come")
+    say_costs(price, status.progress.judged, "items judged so far")
 
 
-def _show_status(state: CampaignState, far: Status, estimates: Estimates | None, db: str | None) -> None:
+def _show_status(state: CampaignState, current: Status, estimates: Estimates | None, db: str | None) -> None:
     """Print for a reader: estimates, progress, a table if there are several questions, and the next step."""
     from activeeval.campaigns.report.next_steps import (
         aside_sentence,
@@ -89,14 +89,14 @@ def _show_status(state: CampaignState, far: Status, estimates: Estimates | None,
     from activeeval.report.message_lookup import text_of
     from activeeval.sampling.estimate import beyond
 
-    progress, answers = far.progress, estimates.answers if estimates else []
+    progress, answers = current.progress, estimates.answers if estimates else []
     goal, findings = reached(state) if answers else None, [answer.finding for answer in answers]
-    counts = {"late": progress.late, "put_off": progress.put_off, "cannot": progress.cannot, "in_hand": far.in_hand}
-    about = [reached_sentence(far.reached), aside_sentence(**counts)]
+    counts = {"late": progress.late, "put_off": progress.put_off, "cannot": progress.cannot, "in_hand": current.in_hand}
+    about = [reached_sentence(current.reached), aside_sentence(**counts)]
     about += [
         expected_sentence(findings) if progress.waiting and findings else "",
         "" if goal is None else f"The goal: {text_of(goal)}.",
-        *(f"{text_of(note)}." for note in beyond(far.n_unread)),
+        *(f"{text_of(note)}." for note in beyond(current.n_unread)),
     ]
     if click.get_current_context().params["as_of"] is not None:
         about.append(f"This is as of event {progress.as_of}.")
@@ -108,7 +108,7 @@ def _show_status(state: CampaignState, far: Status, estimates: Estimates | None,
         click.echo()
         show_findings(estimates, "text")
         click.echo()
-    step = step_of(state, answers, far.free)
+    step = step_of(state, answers, current.free)
     output.show_text(visible(next_sentence(step, _command(step, state, db))))
 
 
@@ -170,12 +170,12 @@ def estimate(name: str, db: str | None, as_of: int | None, strict_order: bool, f
     state = state.in_strict_order() if strict_order else state
     tell("estimating")
     where = f"up to level {state.level:.4g}" if strict_order else f"block {state.block} of {state.n_blocks}"
-    beside: dict[str, Cell] = {"as_of": state.as_of, "block": state.block, "threshold": state.level}
-    beside |= {"policy": state.policy} if state.campaign.judges_per_item > 1 else {}
+    columns: dict[str, Cell] = {"as_of": state.as_of, "block": state.block, "threshold": state.level}
+    columns |= {"policy": state.policy} if state.campaign.judges_per_item > 1 else {}
     grow = campaign_command(name, db, "top-up")
-    shown = estimates_of(state, **asked)
+    estimates = estimates_of(state, **asked)
     grow = f"{grow} --budget {{budget}}"
-    show_estimates(shown, form, f"as of event {state.as_of}, {where}", beside, NextSteps(grow, batch))
+    show_estimates(estimates, form, f"as of event {state.as_of}, {where}", columns, NextSteps(grow, batch))
 
 
 @command()
@@ -234,16 +234,16 @@ def verify(name: str, db: str | None, head: str | None, form: str) -> None:
 
     tell("verifying")
     with opened(name, db) as store:
-        made = verified(store, name, head)
+        result = verified(store, name, head)
     settle()
-    output.emit_done(made.rows(), form)
-    for problem in made.problems[1:]:
+    output.emit_done(result.rows(), form)
+    for problem in result.problems[1:]:
         output.say(problem)
-    if made.problems:
-        raise StateError(made.problems[0])
+    if result.problems:
+        raise StateError(result.problems[0])
     if form == "text":
-        click.echo(made.head)
-    output.say(f"{made.sentences[0]}; its head is on standard output")
+        click.echo(result.head)
+    output.say(f"{result.sentences[0]}; its head is on standard output")
 
 
 @command()
@@ -271,9 +271,9 @@ def cost(name: str, db: str | None, out: str | None, documents: str | None, forc
         output.check_new(out, SUFFIXES, force)
     tell("reading the log")
     with opened(name, db) as store:
-        taken = clocked(store, name, documents)
-    output.emit(taken.rows(), form)
+        costs = clocked(store, name, documents)
+    output.emit(costs.rows(), form)
     if out is not None:
-        write_columns(taken.columns, out)
-        output.say(f"wrote {out}: seconds for each of {counted(taken.costs.values.size, 'item')} of the pool")
-    output.say(f"--overhead {taken.of_a_query}")
+        write_columns(costs.columns, out)
+        output.say(f"wrote {out}: seconds for each of {counted(costs.costs.values.size, 'item')} of the pool")
+    output.say(f"--overhead {costs.of_a_query}")

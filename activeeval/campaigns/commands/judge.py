@@ -113,8 +113,8 @@ def _judgment(answer: Mapping[str, Any]) -> JudgeAnswer:
     """Build an answer from the options of ``submit``; raise UsageError unless exactly one answer is given."""
     from activeeval.campaigns.store import JudgeAnswer
 
-    said = sum(answer[name] is not None for name in ("grade", "preferred", "discard", "cannot"))
-    if said + answer["tie"] + answer["later"] != 1:
+    n_answers = sum(answer[name] is not None for name in ("grade", "preferred", "discard", "cannot"))
+    if n_answers + answer["tie"] + answer["later"] != 1:
         both = "of two documents --preferred, --tie, --discard"
         raise click.UsageError(f"give one of --grade, --cannot and --later, {both}")
     if answer["cannot"] is not None and not answer["cannot"].strip():
@@ -150,8 +150,8 @@ def judge(
     script = script_of(oracle, machine_is_truth=machine_is_truth)
     say_notes(script.notes)
     with opened(name, db) as store:
-        how: dict[str, Any] = {"limit": limit, "unjudged": unjudged, "machine": script.machine}
-        for done, token in judge_all(store, name, judge_of(judge), script.grades, **how):
+        options: dict[str, Any] = {"limit": limit, "unjudged": unjudged, "machine": script.machine}
+        for done, token in judge_all(store, name, judge_of(judge), script.grades, **options):
             _print(acknowledged_line(done, token))
 
 
@@ -200,11 +200,11 @@ def next_(
         sheets = write_batches(store, name, plan, Lease(seconds=lease_s, most=items, ahead=ahead))
         follows = store.campaign(name).follows_labels
     for sheet in sheets:
-        whose = f"{sheet.judge}'s" if sheet.judge else "theirs who bring it back"
+        owner = f"{sheet.judge}'s" if sheet.judge else "theirs who bring it back"
         part = f"{'batch' if follows else 'block'} {sheet.block}"
         where = f"items from {part} on" if ahead or follows else f"items of {part}"
         where = f"{where}, as of event {sheet.as_of}"
-        say(f"wrote {sheet.sheet}: {sheet.items} {where}; {whose} for {lasting(lease_s)}")
+        say(f"wrote {sheet.sheet}: {sheet.items} {where}; {owner} for {lasting(lease_s)}")
     emit_done(list(map(asdict, sheets)), form)
 
 
@@ -246,12 +246,12 @@ def import_(
     from activeeval.report.cautions import marked
 
     with opened(name, db) as store:
-        who = None if judge is None else judge_of(judge)
-        taken = take_files(store, name, files, who, keep_foreign=keep_foreign, machine_is_truth=machine_is_truth)
-    for file in taken:
+        by = None if judge is None else judge_of(judge)
+        imported = take_files(store, name, files, by, keep_foreign=keep_foreign, machine_is_truth=machine_is_truth)
+    for file in imported:
         say(file.sentence("--keep-foreign"))
         say_notes(file.notes)
-    rows = [marked([asdict(file) | {"late": sum(file.late.values())}], file.notes)[0] for file in taken]
+    rows = [marked([asdict(file) | {"late": sum(file.late.values())}], file.notes)[0] for file in imported]
     emit_done(rows, form)
 
 

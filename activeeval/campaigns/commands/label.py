@@ -67,9 +67,9 @@ def label(sheet: str, k: int, log: str, out: str, preferences: str | None, force
         try:
             converse(work)
         finally:
-            now = work.compared
-            write_labels(now, out, preferences)
-            say(f"{summed_up(now)}: wrote {out}")
+            outcome = work.compared
+            write_labels(outcome, out, preferences)
+            say(f"{summed_up(outcome)}: wrote {out}")
 
 
 def summed_up(compared: ComparisonOutcome) -> str:
@@ -86,7 +86,7 @@ def summed_up(compared: ComparisonOutcome) -> str:
 
 def converse(work: Comparing) -> None:
     """Ask for comparisons and store the answers until all queries are complete or the judge stops."""
-    query, shown, began = None, None, 0.0
+    query, current, began = None, None, 0.0
     while True:
         question = work.ask()
         if question is None:
@@ -96,8 +96,8 @@ def converse(work: Comparing) -> None:
         if question.query != query:
             query = question.query
             _show_query(question, work.n_queries)
-        if question is not shown:
-            shown, began = question, time.monotonic()
+        if question is not current:
+            current, began = question, time.monotonic()
         _show(question)
         answer = _typed("better", prompt_suffix=" [1/2/=/x1/x2/u/q]: ")
         if answer in (None, "q"):
@@ -156,5 +156,5 @@ def _show(question: DocumentPair) -> None:
 def _cut(text: str, margin: str) -> str:
     """Wrap a text and keep its first lines."""
     lines = [line for part in text.splitlines() for line in textwrap.wrap(part, _WIDTH)]
-    shown = lines[:_LINES] + (["…"] if len(lines) > _LINES else [])
-    return "\n".join(margin + visible(line) for line in shown)
+    kept_lines = lines[:_LINES] + (["…"] if len(lines) > _LINES else [])
+    return "\n".join(margin + visible(line) for line in kept_lines)

@@ -37,14 +37,14 @@ def next_command(
     by_query : bool
         True for top-k judging, which has no sheets.
     """
-    who = judges[0] if judges else "NAME"
+    judge = judges[0] if judges else "NAME"
     if step.kind == "judge" and by_query:
-        return campaign_command(name, db, "label", *option_words(judge=who))
+        return campaign_command(name, db, "label", *option_words(judge=judge))
     if step.kind == "judge":
-        of_judge = who if judges_per_item > 1 else ""
+        of_judge = judge if judges_per_item > 1 else ""
         return campaign_command(name, db, "next", *option_words(judge=of_judge, out="batch.csv"))
     if step.kind == "wait":
-        return "" if by_query else campaign_command(name, db, "import", "batch.csv", *option_words(judge=who))
+        return "" if by_query else campaign_command(name, db, "import", "batch.csv", *option_words(judge=judge))
     if step.kind == "top up":
         return campaign_command(name, db, "top-up", *option_words(budget=f"{step.budget:.0f}"))
     return campaign_command(name, db, "report")

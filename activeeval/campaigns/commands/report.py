@@ -67,8 +67,8 @@ def report(
         by_query = store.campaign(name).judging.is_whole
         costs = None if price is None else _costs(store, name, as_of, price)
     judges = [work.judge for work in summed.cost.judges]
-    how: dict[str, Any] = {"judges": judges, "judges_per_item": summed.head.judges_per_item, "by_query": by_query}
-    command = next_command(summed.next, name, db, **how)
+    options: dict[str, Any] = {"judges": judges, "judges_per_item": summed.head.judges_per_item, "by_query": by_query}
+    command = next_command(summed.next, name, db, **options)
     text = campaign_text(summed, Path(path.lower().removesuffix(".gz")).suffix, command)
     with write_atomically(path) as handle:
         handle.write(text)

@@ -40,16 +40,16 @@ def reading_chart(name: str, readings: Sequence[CampaignReading], answer: int, u
     """
     with styled(_LOOK):
         figure, axis = _figure()
-        read = [row for row in readings if math.isfinite(row.answers[answer].value)]
-        points = [(row.spent, row.answers[answer]) for row in read]
-        always = [(row.spent, row.every_look[answer]) for row in read if row.every_look]
-        if always := [(x, each) for x, each in always if math.isfinite(each.high - each.low)]:
-            ends = ([each.low for _, each in always], [each.high for _, each in always])
-            axis.vlines([x for x, _ in always], *ends, color=_GREY, lw=1, ls=(0, (2, 2)), label="holds at every look")
-        bounded = [(x, each.low, each.high) for x, each in points if math.isfinite(each.high - each.low)]
+        finite_readings = [row for row in readings if math.isfinite(row.answers[answer].value)]
+        points = [(row.spent, row.answers[answer]) for row in finite_readings]
+        wide = [(row.spent, row.every_look[answer]) for row in finite_readings if row.every_look]
+        if wide := [(x, bounds) for x, bounds in wide if math.isfinite(bounds.high - bounds.low)]:
+            ends = ([bounds.low for _, bounds in wide], [bounds.high for _, bounds in wide])
+            axis.vlines([x for x, _ in wide], *ends, color=_GREY, lw=1, ls=(0, (2, 2)), label="holds at every look")
+        bounded = [(x, bounds.low, bounds.high) for x, bounds in points if math.isfinite(bounds.high - bounds.low)]
         ends = ([low for _, low, _ in bounded], [high for *_, high in bounded])
         axis.vlines([x for x, *_ in bounded], *ends, color=_BLUE, lw=2.5, label="holds at one look")
-        axis.plot([x for x, _ in points], [each.value for _, each in points], "o-", color=_BLUE, ms=5, lw=0.8)
+        axis.plot([x for x, _ in points], [bounds.value for _, bounds in points], "o-", color=_BLUE, ms=5, lw=0.8)
         _focus(axis, bounded)
         axis.set(xlabel=f"spent ({unit})", ylabel="estimate")
         axis.set_xlim(left=0, right=1.06 * max(budget, *(x for x, _ in points)))

@@ -80,13 +80,13 @@ def summary(
     state, units = state_of(store, name, as_of), store.units(name)
     events = state.log
     texts = {unit.query_id: unit.query_text for unit in units}
-    read = estimates_of(state, scope=scope, confidence=confidence) if state.block else None
-    answers, notes = (read.answers, read.notes) if read else ([], [])
+    estimates = estimates_of(state, scope=scope, confidence=confidence) if state.block else None
+    answers, notes = (estimates.answers, estimates.notes) if estimates else ([], [])
     readings = readings_of(state, scope, confidence) if answers else []
     return CampaignReport(
         format=FORMAT,
-        headline=read.headline if read else [],
-        footnotes=read.footnotes if read else [],
+        headline=estimates.headline if estimates else [],
+        footnotes=estimates.footnotes if estimates else [],
         next=step_of(state, answers),
         head=_head(state),
         scope=scope,

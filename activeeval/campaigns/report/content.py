@@ -152,8 +152,8 @@ class CampaignReading:
 
     def says_the_same(self, other: CampaignReading) -> bool:
         """Check whether another reading has the same estimates and intervals."""
-        mine, others = self.row()["answers"], other.row()["answers"]
-        return [(each["value"], each["low"]) for each in mine] == [(each["value"], each["low"]) for each in others]
+        own_row, theirs = self.row()["answers"], other.row()["answers"]
+        return [(row["value"], row["low"]) for row in own_row] == [(row["value"], row["low"]) for row in theirs]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

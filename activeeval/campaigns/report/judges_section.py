@@ -100,13 +100,13 @@ def agreement(summary: CampaignReport) -> list[Block]:
         return [*blocks, Paragraph("No item was graded by two judges: there is no agreement to tell.")]
     alpha, confidence = figures.alpha, f"{figures.confidence:.0%}"
     ends = interval_of(alpha.low, alpha.high)
-    how = ""
+    late = ""
     if summary.head.judges_per_item == 1:
-        how = " One judge an item was asked for: these have a second answer that came late."
+        late = " One judge an item was asked for: these have a second answer that came late."
     sentence = f"Krippendorff's alpha (ordinal) is {number(alpha.value, 3)}, {confidence} interval {ends}"
     ac1 = f"Gwet's AC1 is {number(figures.ac1.value, 3)}, {interval_of(figures.ac1.low, figures.ac1.high)}"
     blocks += [
-        Paragraph(f"{sentence}, of {counted(figures.n_items, 'item')} of {counted(figures.n_queries, 'query')}.{how}"),
+        Paragraph(f"{sentence}, of {counted(figures.n_items, 'item')} of {counted(figures.n_queries, 'query')}.{late}"),
         Paragraph(f"{ac1}. 1 is full agreement, 0 what chance would give; n/a is where it is not defined."),
         *map(Paragraph, sentences_beside(figures)),
         Table(
@@ -126,8 +126,8 @@ def _kappa(pair: JudgePair) -> list[str]:
     judges = " and ".join(pair.judges)
     if kappa is None:
         return [judges, *["n/a"] * 4, count(pair.n)]
-    beside = percent(kappa.raw_agreement), percent(kappa.base_rate)
-    return [judges, number(kappa.value, 3), interval_of(kappa.low, kappa.high), *beside, count(pair.n)]
+    shares = percent(kappa.raw_agreement), percent(kappa.base_rate)
+    return [judges, number(kappa.value, 3), interval_of(kappa.low, kappa.high), *shares, count(pair.n)]
 
 
 def _confusion(pair: JudgePair, grades: Sequence[int]) -> Table:

@@ -82,14 +82,14 @@ def _first_screen(summary: CampaignReport, command: str) -> list[Block]:
     """Build the part above the sections: headline, progress, next step, warnings and chart."""
     headline = [Paragraph(text, is_headline=True) for text in summary.headline]
     head, step = summary.head, summary.next
-    beside = [
+    sentences = [
         reached_sentence(summary.reached),
         aside_sentence(late=head.late, put_off=head.put_off, cannot=head.cannot),
         _expected(summary),
         head.goal and f"The goal: {head.goal}.",
     ]
     following = NextStep(before_command(step), command, (after_command if command else without_command)(step) + ".")
-    paragraphs: list[Block] = [Paragraph(text) for text in beside if text]
+    paragraphs: list[Block] = [Paragraph(text) for text in sentences if text]
     paragraphs += [following, *_cautions(summary)]
     paragraphs.append(Paragraph(f"True as of event {count(head.as_of)} of the log ({head.date} UTC)."))
     return [*headline, SideBySide(paragraphs, _picture(summary))] if summary.readings else [*headline, *paragraphs]
@@ -116,11 +116,11 @@ def _cautions(summary: CampaignReport) -> list[Block]:
     # a judge who skips relevant items biases the estimate, which the estimate's own warnings cannot detect
     lines += [f"warning: {people.warning(row)}" for row in summary.skipped.judges if row.is_named]
     of_all = [*(caution for _, cautions in named for caution in cautions), *design]
-    taken = [caution.text for caution in of_all if caution.code == MACHINE_IS_TRUTH]
-    lines.sort(key=lambda line: (not any(text in line for text in taken), not line.startswith("severe warning")))
-    shown: list[Block] = [Paragraph(line, is_warning=True) for line in lines[:_MOST_CAUTIONS]]
+    machines = [caution.text for caution in of_all if caution.code == MACHINE_IS_TRUTH]
+    lines.sort(key=lambda line: (not any(text in line for text in machines), not line.startswith("severe warning")))
+    paragraphs: list[Block] = [Paragraph(line, is_warning=True) for line in lines[:_MOST_CAUTIONS]]
     rest = len(lines) - _MOST_CAUTIONS
-    return [*shown, Paragraph(f"{rest} more below.")] if rest > 0 else shown
+    return [*paragraphs, Paragraph(f"{rest} more below.")] if rest > 0 else paragraphs
 
 
 def _picture(summary: CampaignReport) -> Charts:

@@ -116,8 +116,8 @@ class Access:
             raise InputError(f"expected one of {', '.join(_SECRET)} for a judge or a lead, got {kind!r} for {role!r}")
         if scope not in SCOPES:
             raise InputError(f"scope must be one of {', '.join(SCOPES)}, got {shown(scope)}", field="scope")
-        whose = Person(checked_judge(person), role, scope)
-        return self._write(lambda connection, number, _: self._add(connection, number, kind, whose))
+        person_of_credential = Person(checked_judge(person), role, scope)
+        return self._write(lambda connection, number, _: self._add(connection, number, kind, person_of_credential))
 
     def come_in(self, invite: str, instead_of: str | None = None) -> tuple[str, Person] | None:
         """Exchange an invite for a session, once; None if it is unknown, used, revoked or expired.
@@ -135,8 +135,8 @@ class Access:
 
         def work(connection: Connection, number: int, _: CampaignRow) -> tuple[str, Person] | None:
             now = self._now(connection)
-            taken = update(credential).where(*_good("invite", number, invite, now)).values(ended_at=now)
-            row = connection.execute(taken.returning(credential.c.person, credential.c.role)).first()
+            used = update(credential).where(*_good("invite", number, invite, now)).values(ended_at=now)
+            row = connection.execute(used.returning(credential.c.person, credential.c.role)).first()
             if row is None:
                 return None
             person = Person(row.person, row.role)
@@ -276,8 +276,8 @@ class Access:
             row = connection.execute(select(credential).where(*of_row)).first()
             _end(connection, now, *of_row)
             if row is not None and row.kind == "member":
-                whose = (credential.c.person == row.person, credential.c.role == row.role)
-                _end(connection, now, *is_open, *whose, credential.c.kind == "session")
+                of_person = (credential.c.person == row.person, credential.c.role == row.role)
+                _end(connection, now, *is_open, *of_person, credential.c.kind == "session")
 
         self._write(work)
 

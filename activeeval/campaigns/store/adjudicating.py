@@ -49,20 +49,22 @@ def ask_third(connection: Connection, campaign_id: int, campaign: CampaignRow, n
                 _add(connection, campaign_id, unit, doc_id, campaign.judges_per_item + 1)
 
 
-def decide(connection: Connection, campaign_id: int, said: Adjudication, at: int) -> Acknowledged:
+def decide(connection: Connection, campaign_id: int, ruling: Adjudication, at: int) -> Acknowledged:
     """Store a lead's grade for an item whose judges differ; their judgments stay in the log."""
     lock_log(connection, campaign_id)
-    answers = events(connection, campaign_id, event.c.seq == said.seq, event.c.kind.in_(ANSWERS))
+    answers = events(connection, campaign_id, event.c.seq == ruling.seq, event.c.kind.in_(ANSWERS))
     if not answers:
-        raise InputError(f"event {said.seq} is no judgment")
+        raise InputError(f"event {ruling.seq} is no judgment")
     item = answers[0]
     standing = _standing(connection, campaign_id, item.unit or 0, item.doc_id)
     if len({answer.grade for answer in standing}) < 2:
         raise StateError(f"judges do not differ on document {shown(item.doc_id)} of query {shown(item.query_id)}")
-    if len(standing) < said.judges or (said.has_third and needs_third([answer.grade for answer in standing])):
+    if len(standing) < ruling.judges or (ruling.has_third and needs_third([answer.grade for answer in standing])):
         raise StateError(f"document {shown(item.doc_id)} of query {shown(item.query_id)} waits for another judge")
     of_item = {name: getattr(item, name) for name in ("query_id", "doc_id", "unit", "k")}
-    new = Event(seq=0, kind="adjudicated", at=at, judge=said.lead, grade=said.grade, reason=said.reason, **of_item)
+    new = Event(
+        seq=0, kind="adjudicated", at=at, judge=ruling.lead, grade=ruling.grade, reason=ruling.reason, **of_item
+    )
     return Acknowledged(event=append(connection, campaign_id, [new])[0])
 
 

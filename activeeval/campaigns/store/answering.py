@@ -85,12 +85,12 @@ def submit(
 ) -> Acknowledged:
     """Store the answer to an item that was shown, as ``late`` if its claim has expired or was replaced."""
     # a concurrent submit with the same token waits here, and then finds that the token is gone
-    held = connection.execute(_HELD, {"of_hash": (claimed.key or "").removeprefix("shown:")}).scalar()
+    assignment_id = connection.execute(_HELD, {"of_hash": (claimed.key or "").removeprefix("shown:")}).scalar()
     lock_log(connection, campaign_id)
     stored = with_key(connection, campaign_id, answer.key)
     if stored is not None:
         return _repeated(stored, claimed, answer)
-    if held is None:
+    if assignment_id is None:
         why = _why_late(connection, campaign_id, claimed)
         late = late_event(claimed, answer.judgment, at, answer.key, why)
         return _acknowledged(connection, campaign_id, late)
@@ -101,7 +101,7 @@ def submit(
     goes_on = {"token_hash": None, "lease_until": at + lease_s * MICROSECONDS}
     becomes: dict[str, dict[str, Any]] = {"preferred": goes_on, "deferred": FREED}
     values = becomes.get(happened[-1].kind, {**FREED, "state": "done", "judge": claimed.judge})
-    connection.execute(update(assignment).where(assignment.c.id == held).values(values))
+    connection.execute(update(assignment).where(assignment.c.id == assignment_id).values(values))
     return _acknowledged(connection, campaign_id, *happened)
 
 
@@ -135,12 +135,12 @@ def late_event(item: Event, judgment: JudgeAnswer, at: int, key: str | None, why
 def says_the_same(stored: Event, judgment: JudgeAnswer) -> bool:
     """Check whether a stored event has the content of an answer."""
     body = stored.body
-    then = (stored.kind, stored.reason, dict(body))
+    stored_content = (stored.kind, stored.reason, dict(body))
     if stored.kind == "late":
-        then = (str(body.get("said")), str(body.get("reason")), dict(body.get("body", {})))
-    kind, reason, said = then
-    says = (kind, reason, _of_item(said), stored.grade)
-    return says == (judgment.kind, judgment.reason, _of_item(judgment.body), judgment.grade)
+        stored_content = (str(body.get("said")), str(body.get("reason")), dict(body.get("body", {})))
+    kind, reason, item_body = stored_content
+    content = (kind, reason, _of_item(item_body), stored.grade)
+    return content == (judgment.kind, judgment.reason, _of_item(judgment.body), judgment.grade)
 
 
 def _of_item(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -155,12 +155,12 @@ def retract(
     answer = _answer_of(connection, campaign_id, seq)
     if judge != answer.judge and not reason:
         raise InputError(f"event {seq} is what {shown(answer.judge)} says: whoever takes back another's says why")
-    held = _assignment_of(connection, campaign_id, answer)
+    assignment_id = _assignment_of(connection, campaign_id, answer)
     lock_log(connection, campaign_id)
     by = events(connection, campaign_id, event.c.supersedes == seq)
     if by:
         raise StateError(f"event {seq} does not stand any more: event {by[0].seq} took its place")
-    connection.execute(update(assignment).where(assignment.c.id == held).values(FREED))
+    connection.execute(update(assignment).where(assignment.c.id == assignment_id).values(FREED))
     names = ("query_id", "doc_id", "unit", "k")
     item = {name: getattr(answer, name) for name in names}
     body = {"what": what} if what else {}
@@ -168,24 +168,24 @@ def retract(
     return _acknowledged(connection, campaign_id, taken_back)
 
 
-def reopen(connection: Connection, asked: Claim, seq: int) -> ItemClaim:
+def reopen(connection: Connection, request: Claim, seq: int) -> ItemClaim:
     """Retract a query's completed comparisons; give the query to the same judge again, with the pairs compared so far.
 
     The judge and the judge's current item must be locked; the current item becomes free.
     """
-    retract(connection, asked.campaign_id, seq, asked.judge, "", asked.now, REOPENED)
-    held = _assignment_of(connection, asked.campaign_id, _answer_of(connection, asked.campaign_id, seq))
-    return hand_over(connection, asked, held)
+    retract(connection, request.campaign_id, seq, request.judge, "", request.now, REOPENED)
+    held = _assignment_of(connection, request.campaign_id, _answer_of(connection, request.campaign_id, seq))
+    return hand_over(connection, request, held)
 
 
 def _answer_of(connection: Connection, campaign_id: int, seq: int) -> Event:
     """Look up the answer with an event number; raise StateError if this event is not an answer."""
     check_whole("seq", seq, 2**62)
-    there = events(connection, campaign_id, event.c.seq == seq)
-    if not there or there[0].kind not in ANSWERS:
-        what = there[0].kind if there else "not there"
-        raise StateError(f"event {seq} is {what}: only judged and cannot can be retracted")
-    return there[0]
+    matching = events(connection, campaign_id, event.c.seq == seq)
+    if not matching or matching[0].kind not in ANSWERS:
+        kind = matching[0].kind if matching else "not there"
+        raise StateError(f"event {seq} is {kind}: only judged and cannot can be retracted")
+    return matching[0]
 
 
 def _repeated(stored: Event, item: Event, answer: KeyedAnswer) -> Acknowledged:
@@ -193,8 +193,8 @@ def _repeated(stored: Event, item: Event, answer: KeyedAnswer) -> Acknowledged:
     is_of_item = (stored.query_id, stored.doc_id, stored.judge) == (item.query_id, item.doc_id, item.judge)
     if not is_of_item or not says_the_same(stored, answer.judgment):
         has_key = not answer.key.startswith("token:")
-        what = f"the key {shown(answer.key)} is that of" if has_key else "the token was answered by"
-        raise StateError(f"{what} event {stored.seq}, which says something else")
+        place = f"the key {shown(answer.key)} is that of" if has_key else "the token was answered by"
+        raise StateError(f"{place} event {stored.seq}, which says something else")
     return Acknowledged(event=stored, is_repeated=True)
 
 

@@ -62,15 +62,15 @@ def _guards(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
     """Check that the triggers that make tables append-only exist."""
     is_sqlite = connection.dialect.name == "sqlite"
     verbs = ("no_update", "no_delete", "no_replace") if is_sqlite else ("no_change", "no_truncate")
-    asked = (
+    statement = (
         "SELECT name FROM sqlite_master WHERE type = 'trigger'"
         if is_sqlite
         else "SELECT tgname FROM pg_trigger WHERE tgenabled <> 'D' AND tgrelid = ANY(:tables ::regclass[])"
     )
     names = {"tables": [table.name for table in tables.APPEND_ONLY]}
-    there = set(connection.execute(text(asked), {} if is_sqlite else names).scalars())
+    triggers = set(connection.execute(text(statement), {} if is_sqlite else names).scalars())
     for table in tables.APPEND_ONLY:
-        if not there >= {f"{table.name}_{verb}" for verb in verbs}:
+        if not triggers >= {f"{table.name}_{verb}" for verb in verbs}:
             yield f"{table.name} may be changed: a trigger that refuses it is gone"
 
 
@@ -172,9 +172,11 @@ def _assignments(connection: Connection, campaign_id: int, campaign: CampaignRow
     table = tables.assignment
     columns = [table.c[name] for name in Assignment.__slots__]
     rows = connection.execute(select(*columns).where(table.c.campaign_id == campaign_id))
-    there = {(row.unit, row.position, row.k): Assignment(**row._mapping) for row in rows}
+    by_place = {(row.unit, row.position, row.k): Assignment(**row._mapping) for row in rows}
     for assignment in state.assigned:
         unit, position, k = assignment.unit, assignment.position, assignment.k
-        if there.pop((unit, position, k), None) != assignment:
+        if by_place.pop((unit, position, k), None) != assignment:
             yield f"assignment {k} of place {position} of unit {unit} is not what the log comes to"
-    yield from (f"assignment {k} of place {position} of unit {unit} is of nothing drawn" for unit, position, k in there)
+    yield from (
+        f"assignment {k} of place {position} of unit {unit} is of nothing drawn" for unit, position, k in by_place
+    )

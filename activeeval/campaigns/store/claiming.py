@@ -54,40 +54,40 @@ class Claim(NamedTuple):
     by_query: bool = False
 
 
-def claim(connection: Connection, asked: Claim) -> ItemClaim | None:
+def claim(connection: Connection, request: Claim) -> ItemClaim | None:
     """Give a judge the item already held, or else the next one; None if nothing is left for this judge.
 
     The judge and the held item must be locked (`lock_judge`, `lock_held`).
     """
     token = secrets.token_urlsafe(16)
     values = {
-        "of_campaign": asked.campaign_id,
-        "of_judge": asked.judge,
-        "as_of": asked.now,
+        "of_campaign": request.campaign_id,
+        "of_judge": request.judge,
+        "as_of": request.now,
         "new_hash": hashed(token),
-        "strict_order": asked.campaign.strict_order,
-        "new_lease": asked.now + asked.campaign.lease_s * MICROSECONDS,
+        "strict_order": request.campaign.strict_order,
+        "new_lease": request.now + request.campaign.lease_s * MICROSECONDS,
     }
-    by_query = asked.by_query and not asked.campaign.strict_order
-    thrown = hashed(token)
-    values |= {"spin": 1 + int(thrown[:8], 16) % _PRIME, "shift": int(thrown[8:16], 16) % _PRIME}
+    by_query = request.by_query and not request.campaign.strict_order
+    digest = hashed(token)
+    values |= {"spin": 1 + int(digest[:8], 16) % _PRIME, "shift": int(digest[8:16], 16) % _PRIME}
     taken = connection.execute(_taking("held"), values).scalar() or _next(connection, values, by_query=by_query)
-    return None if taken is None else _shown(connection, asked, taken, token)
+    return None if taken is None else _shown(connection, request, taken, token)
 
 
-def hand_over(connection: Connection, asked: Claim, chosen: int) -> ItemClaim:
+def hand_over(connection: Connection, request: Claim, chosen: int) -> ItemClaim:
     """Give a judge a free assignment and free the judge's current one; both must be locked."""
     token = secrets.token_urlsafe(16)
     is_held = (
-        assignment.c.campaign_id == asked.campaign_id,
-        assignment.c.judge == asked.judge,
+        assignment.c.campaign_id == request.campaign_id,
+        assignment.c.judge == request.judge,
         assignment.c.state == "leased",
     )
     connection.execute(update(assignment).where(*is_held).values(FREED))
-    lease_until = asked.now + asked.campaign.lease_s * MICROSECONDS
-    values = {"state": "leased", "judge": asked.judge, "token_hash": hashed(token), "lease_until": lease_until}
+    lease_until = request.now + request.campaign.lease_s * MICROSECONDS
+    values = {"state": "leased", "judge": request.judge, "token_hash": hashed(token), "lease_until": lease_until}
     connection.execute(update(assignment).where(assignment.c.id == chosen).values(values))
-    return _shown(connection, asked, chosen, token)
+    return _shown(connection, request, chosen, token)
 
 
 def hashed(token: str) -> str:
@@ -131,25 +131,25 @@ def _next(connection: Connection, values: Mapping[str, Any], *, by_query: bool =
     block = 0
     while (lowest := connection.execute(_lowest_block(), {**values, "above": block}).scalar()) is not None:
         block = lowest
-        there = {**values, "in_block": block, "in_unit": unit}
+        bound = {**values, "in_block": block, "in_unit": unit}
         prefix = "fresh " if has_put_off else ""
-        taken = _of_query(connection, {**there, "in_query": query}, prefix) if by_query else None
+        taken = _of_query(connection, {**bound, "in_query": query}, prefix) if by_query else None
         for where in [prefix + place for place in places] + (["put off"] if has_put_off else []):
-            taken = taken or connection.execute(_taking(where), there).scalar()
+            taken = taken or connection.execute(_taking(where), bound).scalar()
         if taken is not None:
             return int(taken)
     return None
 
 
-def _of_query(connection: Connection, there: dict[str, Any], prefix: str) -> int | None:
+def _of_query(connection: Connection, bound: dict[str, Any], prefix: str) -> int | None:
     """Take a random item of the judge's current query, else of a query that no other judge has open.
 
     The item is chosen at random by the token, because the order within a unit or query depends on ranks, which the
     judge must not see.
     """
-    taken: int | None = connection.execute(_taking(f"{prefix}query"), there).scalar()
-    if taken is None and (query := connection.execute(_free_query(prefix), there).scalar()) is not None:
-        taken = connection.execute(_taking(f"{prefix}query"), {**there, "in_query": query}).scalar()
+    taken: int | None = connection.execute(_taking(f"{prefix}query"), bound).scalar()
+    if taken is None and (query := connection.execute(_free_query(prefix), bound).scalar()) is not None:
+        taken = connection.execute(_taking(f"{prefix}query"), {**bound, "in_query": query}).scalar()
     return taken
 
 
@@ -173,19 +173,19 @@ def _places() -> dict[str, Select[Any]]:
     s = _CANDIDATE
     is_leased = literal_column("candidate.state") == literal_column("'leased'")
     held = select(s.c.id).where(s.c.campaign_id == _CAMPAIGN, s.c.judge == _JUDGE, is_leased)
-    there = select(s.c.id).where(_can_take(), s.c.block == bindparam("in_block"))
+    of_block = select(s.c.id).where(_can_take(), s.c.block == bindparam("in_block"))
     oldest = _put_off().with_only_columns(func.max(event.c.seq)).scalar_subquery()
-    put_off = there.where(exists(_put_off())).order_by(oldest, s.c.k)
-    fresh = there.where(_put_off().limit(1).scalar_subquery().is_(None))
+    put_off = of_block.where(exists(_put_off())).order_by(oldest, s.c.k)
+    fresh = of_block.where(_put_off().limit(1).scalar_subquery().is_(None))
     places = {"held": held, "put off": put_off}
-    for prefix, some in (("", there), ("fresh ", fresh)):
-        in_order = some.order_by(s.c.unit, s.c.position, s.c.k)
-        places[prefix + "unit"] = some.where(s.c.unit == bindparam("in_unit")).order_by(s.c.position, s.c.k)
+    for prefix, assignments in (("", of_block), ("fresh ", fresh)):
+        in_order = assignments.order_by(s.c.unit, s.c.position, s.c.k)
+        places[prefix + "unit"] = assignments.where(s.c.unit == bindparam("in_unit")).order_by(s.c.position, s.c.k)
         places[prefix + "alone"] = in_order.where(_is_in_no_hands())
         places[prefix + "any"] = in_order
         # a quadratic with random coefficients: with a linear function the first id would come first too often
         thrown = (((s.c.id * bindparam("spin")) % _PRIME) * ((s.c.id + bindparam("shift")) % _PRIME)) % _PRIME
-        places[prefix + "query"] = some.where(_query_of(s) == bindparam("in_query")).order_by(thrown, s.c.id)
+        places[prefix + "query"] = assignments.where(_query_of(s) == bindparam("in_query")).order_by(thrown, s.c.id)
     return places
 
 
@@ -217,16 +217,16 @@ def _lowest_block() -> Select[Any]:
 def _last_unit() -> Select[Any]:
     """Build the statement for the unit of the judge's last answer."""
     kinds = (*ANSWERS, "deferred")
-    mine = (event.c.campaign_id == _CAMPAIGN, event.c.judge == _JUDGE, event.c.kind.in_(kinds))
-    return select(event.c.unit).where(*mine).order_by(event.c.seq.desc()).limit(1)
+    of_judge = (event.c.campaign_id == _CAMPAIGN, event.c.judge == _JUDGE, event.c.kind.in_(kinds))
+    return select(event.c.unit).where(*of_judge).order_by(event.c.seq.desc()).limit(1)
 
 
 @cache
 def _last_query() -> Select[Any]:
     """Build the statement for the query of the judge's last answer."""
     kinds = (*ANSWERS, "deferred")
-    mine = (event.c.campaign_id == _CAMPAIGN, event.c.judge == _JUDGE, event.c.kind.in_(kinds))
-    return select(event.c.query_id).where(*mine).order_by(event.c.seq.desc()).limit(1)
+    of_judge = (event.c.campaign_id == _CAMPAIGN, event.c.judge == _JUDGE, event.c.kind.in_(kinds))
+    return select(event.c.query_id).where(*of_judge).order_by(event.c.seq.desc()).limit(1)
 
 
 @cache
@@ -305,22 +305,22 @@ def _laters_of_item() -> Select[Any]:
     return _laters().where(*of_item).limit(1)
 
 
-def _shown(connection: Connection, asked: Claim, taken: int, token: str) -> ItemClaim:
+def _shown(connection: Connection, request: Claim, taken: int, token: str) -> ItemClaim:
     """Append the ``shown`` event of a taken assignment and return its item as a claim."""
     row = connection.execute(_item(), {"of_assignment": taken}).one()
-    lock_log(connection, asked.campaign_id)
-    of_item = {"of_campaign": asked.campaign_id, "of_judge": asked.judge}
+    lock_log(connection, request.campaign_id)
+    of_item = {"of_campaign": request.campaign_id, "of_judge": request.judge}
     of_item |= {"of_unit": row.unit, "of_document": row.doc_id}
     was_put_off = connection.execute(_laters_of_item(), of_item).first() is not None
     item = {name: getattr(row, name) for name in ("query_id", "doc_id", "unit", "k")}
     about: dict[str, Any] = {
-        "at": asked.now,
-        "judge": asked.judge,
-        "shown_at": asked.now,
+        "at": request.now,
+        "judge": request.judge,
+        "shown_at": request.now,
         "key": "shown:" + hashed(token),
     }
     happened = Event(seq=0, kind="shown", **about, **item)
-    append(connection, asked.campaign_id, [happened])
+    append(connection, request.campaign_id, [happened])
     return ItemClaim(
         **item,
         token=token,

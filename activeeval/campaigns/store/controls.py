@@ -121,16 +121,21 @@ def _last_of(connection: Connection, campaign_id: int, posed: Event) -> Event:
     """Find the latest event in which a control was shown or answered."""
     event = tables.event
     since = (event.c.judge == posed.judge, event.c.kind.in_(CONTROLS), event.c.seq >= posed.seq)
-    there = events(connection, campaign_id, *since)
-    return [each for each in there if each.body["item"] == posed.body["item"]][-1]
+    later_events = events(connection, campaign_id, *since)
+    return [later for later in later_events if later.body["item"] == posed.body["item"]][-1]
 
 
 def says_the_same(stored: Event, judgment: JudgeAnswer) -> bool:
     """Check whether a stored event has the content of an answer to a control."""
     if stored.kind in ("late", "preferred"):
         return answering.says_the_same(stored, judgment)
-    then = (stored.grade, stored.reason, stored.kind in ("passed", "deferred"), *map(stored.body.get, _PAIR))
-    return then == (judgment.grade, judgment.reason, judgment.kind == "deferred", *map(judgment.body.get, _PAIR))
+    stored_content = (stored.grade, stored.reason, stored.kind in ("passed", "deferred"), *map(stored.body.get, _PAIR))
+    return stored_content == (
+        judgment.grade,
+        judgment.reason,
+        judgment.kind == "deferred",
+        *map(judgment.body.get, _PAIR),
+    )
 
 
 def answer_event(item: Event, judgment: JudgeAnswer, at: int, key: str | None, supersedes: int | None = None) -> Event:

@@ -147,8 +147,8 @@ class Database:
         """Convert an error to one of activeeval's, with the cause if the disk is full or the folder read-only."""
         refusal = refusal_of(error, self.place, self._wait_s, is_sqlite=self.is_sqlite)
         if self.path is not None and "could not be read or written" in str(refusal) and _is_full(self.path):
-            says = "the disk is full, and SQLite keeps a file beside it: nothing of this was stored"
-            return StateError(f"{self.place}: {says}")
+            problem = "the disk is full, and SQLite keeps a file beside it: nothing of this was stored"
+            return StateError(f"{self.place}: {problem}")
         if self.path is None or self.is_archive or os.access(os.path.dirname(self.path), os.W_OK):
             return refusal
         if "may only be read" in str(refusal) or "cannot be opened" in str(refusal):
@@ -174,12 +174,12 @@ class Database:
             if self._lies_at is None:
                 return  # it is being created, or the driver reports it
             lies = None
-        there = None if lies is None else (lies.st_dev, lies.st_ino)
-        if self._lies_at is not None and there != self._lies_at:
+        file_id = None if lies is None else (lies.st_dev, lies.st_ino)
+        if self._lies_at is not None and file_id != self._lies_at:
             error = StateError(f"{self.place}: the file is gone or is another one; nothing of this was stored")
             error.is_passing = True
             raise error
-        self._lies_at = there
+        self._lies_at = file_id
 
     def _sqlite(self) -> Engine:
         """Create the engine for SQLite."""

@@ -106,8 +106,8 @@ def refusal_of(error: BaseException, place: str, wait_s: float, *, is_sqlite: bo
         Seconds for which locks were waited for.
     """
     text = _first_line(getattr(error, "orig", None) or error)
-    kind, says = _kind_of(error, text, is_sqlite)
-    return kind(f"{place}: {says.format(wait=wait_s, text=text)}")
+    kind, template = _kind_of(error, text, is_sqlite)
+    return kind(f"{place}: {template.format(wait=wait_s, text=text)}")
 
 
 def _kind_of(error: BaseException, text: str, is_sqlite: bool) -> tuple[type[ActiveEvalError], str]:

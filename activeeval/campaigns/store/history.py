@@ -38,15 +38,15 @@ class TrainingAnswer(NamedTuple):
     expected: int
 
 
-def train(connection: Connection, campaign_id: int, said: TrainingAnswer, at: int) -> Acknowledged:
+def train(connection: Connection, campaign_id: int, answer: TrainingAnswer, at: int) -> Acknowledged:
     """Store a judge's answer to a training item; only the first answer to each item is kept."""
     lock_log(connection, campaign_id)
-    key = "trained:" + hashed(f"{said.judge}\0{said.item}")
+    key = "trained:" + hashed(f"{answer.judge}\0{answer.item}")
     stored = with_key(connection, campaign_id, key)
     if stored is not None:
         return Acknowledged(event=stored, is_repeated=True)
-    body = {"item": said.item, "expected": said.expected}
-    new = Event(seq=0, kind="trained", at=at, judge=said.judge, grade=said.grade, body=body, key=key)
+    body = {"item": answer.item, "expected": answer.expected}
+    new = Event(seq=0, kind="trained", at=at, judge=answer.judge, grade=answer.grade, body=body, key=key)
     return Acknowledged(event=append(connection, campaign_id, [new])[0])
 
 
@@ -64,8 +64,8 @@ def answers_of(connection: Connection, campaign_id: int, judge: str, most: int, 
 
 def texts_of(connection: Connection, campaign_id: int, item: Event) -> ItemTexts:
     """Read the texts that judges see of an event's item; raise InputError if there is no such item."""
-    if (beside := controls.texts_in(connection, item.body)) is not None:
-        return beside
+    if (stored_with_it := controls.texts_in(connection, item.body)) is not None:
+        return stored_with_it
     unit_number, doc_id = item.unit or 0, item.doc_id
     unit, place, query, document = tables.unit, tables.place, tables.query, tables.document
     joined = place.join(unit, tables.matches(place, unit, "campaign_id", ("unit", "number")))
@@ -78,23 +78,23 @@ def texts_of(connection: Connection, campaign_id: int, item: Event) -> ItemTexts
     return ItemTexts(query_text=row.text, text=parsed(row.content, f"the text of document {doc_id!r}"))
 
 
-def correct(connection: Connection, campaign_id: int, said: Correction, at: int) -> Acknowledged:
+def correct(connection: Connection, campaign_id: int, correction: Correction, at: int) -> Acknowledged:
     """Store an answer that supersedes an earlier one of the same judge."""
     lock_log(connection, campaign_id)
-    stored = with_key(connection, campaign_id, said.key)
+    stored = with_key(connection, campaign_id, correction.key)
     if stored is not None:
         compare = controls.says_the_same if stored.kind == "checked" else says_the_same
-        if stored.judge == said.judge and compare(stored, said.judgment):
+        if stored.judge == correction.judge and compare(stored, correction.judgment):
             return Acknowledged(event=stored, is_repeated=True)
-        raise StateError(f"the key {shown(said.key)} is that of event {stored.seq}, which says something else")
-    there = events(connection, campaign_id, event.c.seq == said.seq, event.c.judge == said.judge)
-    if not there or there[0].kind not in _SAID:
-        raise InputError(f"event {said.seq} is no answer of {shown(said.judge)}")
-    by = events(connection, campaign_id, event.c.supersedes == said.seq)
+        raise StateError(f"the key {shown(correction.key)} is that of event {stored.seq}, which says something else")
+    earlier = events(connection, campaign_id, event.c.seq == correction.seq, event.c.judge == correction.judge)
+    if not earlier or earlier[0].kind not in _SAID:
+        raise InputError(f"event {correction.seq} is no answer of {shown(correction.judge)}")
+    by = events(connection, campaign_id, event.c.supersedes == correction.seq)
     if by:
-        raise StateError(f"event {said.seq} does not stand any more: event {by[0].seq} took its place")
-    made = controls.answer_event if there[0].kind == "checked" else judgment_event
-    new = made(there[0], said.judgment, at, said.key, supersedes=said.seq)
+        raise StateError(f"event {correction.seq} does not stand any more: event {by[0].seq} took its place")
+    build = controls.answer_event if earlier[0].kind == "checked" else judgment_event
+    new = build(earlier[0], correction.judgment, at, correction.key, supersedes=correction.seq)
     return Acknowledged(event=append(connection, campaign_id, [new])[0])
 
 
@@ -107,16 +107,16 @@ def renew(connection: Connection, campaign_id: int, token: str, at: int, lease_s
     if "sides" in claimed.body:  # a repeated pair has no assignment of its own: renew that of its query
         its = (assignment.c.campaign_id == campaign_id, assignment.c.unit == claimed.unit)
         of_claim = [*its, assignment.c.judge == claimed.judge, assignment.c.state == "leased"]
-    held = connection.execute(select(assignment.c.id, assignment.c.k).where(*of_claim).with_for_update()).first()
+    row = connection.execute(select(assignment.c.id, assignment.c.k).where(*of_claim).with_for_update()).first()
     lock_log(connection, campaign_id)
     until = at + lease_s * MICROSECONDS
     if claimed.kind == "control_shown" and "sides" not in claimed.body:
         return until if controls.renew(connection, campaign_id, claimed, at) else None
-    if held is None:
+    if row is None:
         return None
     item: dict[str, Any] = {name: getattr(claimed, name) for name in ("judge", "query_id", "doc_id", "unit")}
-    append(connection, campaign_id, [Event(seq=0, kind="renewed", at=at, k=held.k, **item)])
-    connection.execute(update(assignment).where(assignment.c.id == held.id).values(lease_until=until))
+    append(connection, campaign_id, [Event(seq=0, kind="renewed", at=at, k=row.k, **item)])
+    connection.execute(update(assignment).where(assignment.c.id == row.id).values(lease_until=until))
     return until
 
 

@@ -167,7 +167,7 @@ class _Before:
         self.lent = {(e.unit, e.doc_id) for e in events_of_judge if e.kind == "checked_out"}
         self.answers = {(e.unit, e.doc_id, e.k): e for e in events_of_judge if e.kind in ANSWERS}
         self.late = {(e.query_id, e.doc_id): e for e in events_of_judge if e.kind == "late" and not is_of_control(e)}
-        self.keyed = {e.key: e for some in chunks(keys) for e in events(connection, campaign_id, event.c.key.in_(some))}
+        self.keyed = {e.key: e for part in chunks(keys) for e in events(connection, campaign_id, event.c.key.in_(part))}
 
     def add(self, new: Event) -> None:
         """Add a new event to the lookups."""
@@ -199,16 +199,16 @@ class _Desk:
         item = Event(seq=0, kind="", at=self.at, judge=self.judge, query_id=query_id, doc_id=doc_id)
         drawn = self.assignments.get((query_id, doc_id), [])
         if unit_number is None:
-            stands = (self.before.answers[p.unit, doc_id, p.k] for p in drawn if self._is_answered(p))
-            if (same := next((answer for answer in stands if says_the_same(answer, judgment)), None)) is not None:
+            earlier = (self.before.answers[p.unit, doc_id, p.k] for p in drawn if self._is_answered(p))
+            if (same := next((answer for answer in earlier if says_the_same(answer, judgment)), None)) is not None:
                 return Acknowledged(event=same, is_repeated=True)
             unit_number = drawn[-1].unit if drawn else None
         places = [p for p in drawn if p.unit == unit_number]
-        held = next((p for p in places if p.judge == self.judge), None)
-        if held is not None and self._is_answered(held):
-            return self._again(self.before.answers[held.unit, doc_id, held.k], judgment, key)
+        own = next((p for p in places if p.judge == self.judge), None)
+        if own is not None and self._is_answered(own):
+            return self._again(self.before.answers[own.unit, doc_id, own.k], judgment, key)
         was_lent = (unit_number, doc_id) in self.before.lent
-        ranked = [(-1 if p is held else p.rank(self.at, was_lent=was_lent), n, p) for n, p in enumerate(places)]
+        ranked = [(-1 if p is own else p.rank(self.at, was_lent=was_lent), n, p) for n, p in enumerate(places)]
         rank, _, chosen = min(ranked, default=(_NEVER, 0, None))
         if chosen is None or rank == _NEVER:
             is_gone = any(p.state != "done" for p in places)
@@ -228,11 +228,11 @@ class _Desk:
             raise StateError(f"the key {shown(key or '')} is that of event {stored.seq}, which says something else")
         return Acknowledged(event=stored, is_repeated=True)
 
-    def _again(self, stands: Event, judgment: JudgeAnswer, key: str | None) -> Acknowledged:
+    def _again(self, old: Event, judgment: JudgeAnswer, key: str | None) -> Acknowledged:
         """Repeat the judge's earlier answer if equal, else supersede it."""
-        if says_the_same(stands, judgment):
-            return Acknowledged(event=stands, is_repeated=True)
-        return self._add(judgment_event(replace(stands, shown_at=None), judgment, self.at, key, supersedes=stands.seq))
+        if says_the_same(old, judgment):
+            return Acknowledged(event=old, is_repeated=True)
+        return self._add(judgment_event(replace(old, shown_at=None), judgment, self.at, key, supersedes=old.seq))
 
     def _late(self, item: Event, judgment: JudgeAnswer, key: str | None, why: str) -> Acknowledged:
         """Repeat the judge's earlier late answer if equal, else add a late event."""
@@ -257,8 +257,8 @@ def _locked_assignments(connection: Connection, campaign_id: int, wanted: set[tu
     items = _items(connection, campaign_id, wanted)
     assignments: _Assignments = {}
     columns = [assignment.c[name] for name in ("id", "unit", "k", "state", "judge", "lease_until")]
-    for some in chunks(sorted(items)):  # one global order, so that concurrent imports cannot deadlock
-        chosen = select(*columns).where(assignment.c.id.in_(some)).order_by(assignment.c.id).with_for_update()
+    for chunk in chunks(sorted(items)):  # one global order, so that concurrent imports cannot deadlock
+        chosen = select(*columns).where(assignment.c.id.in_(chunk)).order_by(assignment.c.id).with_for_update()
         for row in connection.execute(chosen):
             assignments.setdefault(items[row.id], []).append(_Place(*row))
     for places in assignments.values():
@@ -269,8 +269,8 @@ def _locked_assignments(connection: Connection, campaign_id: int, wanted: set[tu
 def _items(connection: Connection, campaign_id: int, wanted: set[tuple[str, str]]) -> dict[int, tuple[str, str]]:
     """Map the id of each assignment of the wanted items to its query and document."""
     assignments: dict[int, tuple[str, str]] = {}
-    for some in chunks(sorted({doc_id for _, doc_id in wanted})):
-        for row in connection.execute(_assignment_of_documents(campaign_id, some)):
+    for chunk in chunks(sorted({doc_id for _, doc_id in wanted})):
+        for row in connection.execute(_assignment_of_documents(campaign_id, chunk)):
             if (row.query_id, row.doc_id) in wanted:
                 assignments[row.id] = (row.query_id, row.doc_id)
     return assignments

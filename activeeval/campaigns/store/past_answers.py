@@ -69,8 +69,8 @@ class PastAnswers:
 
         def work(connection: Connection, number: int, campaign: CampaignRow) -> Acknowledged:
             answering.check_judgment(judgment, campaign, ANSWERS)
-            said = history.Correction(seq, judge, judgment, key)
-            stored = history.correct(connection, number, said, self._now(connection))
+            correction = history.Correction(seq, judge, judgment, key)
+            stored = history.correct(connection, number, correction, self._now(connection))
             ask_third(connection, number, campaign, [stored.event])
             return stored
 
@@ -97,8 +97,8 @@ class PastAnswers:
         def work(connection: Connection, number: int, campaign: CampaignRow) -> Acknowledged:
             answering.check_judgment(JudgeAnswer(kind="judged", grade=grade), campaign)
             rules = (campaign.judges_per_item, campaign.adjudicate)
-            said = Adjudication(seq, lead, grade, reason, *rules)
-            return decide(connection, number, said, self._now(connection))
+            adjudication = Adjudication(seq, lead, grade, reason, *rules)
+            return decide(connection, number, adjudication, self._now(connection))
 
         return self._write(name, work)
 
@@ -109,8 +109,8 @@ class PastAnswers:
 
         def work(connection: Connection, number: int, campaign: CampaignRow) -> Acknowledged:
             answering.check_judgment(JudgeAnswer(kind="judged", grade=grade), campaign)
-            said = history.TrainingAnswer(judge, item, grade, expected)
-            return history.train(connection, number, said, self._now(connection))
+            answer = history.TrainingAnswer(judge, item, grade, expected)
+            return history.train(connection, number, answer, self._now(connection))
 
         return self._write(name, work, is_repeatable=True)
 

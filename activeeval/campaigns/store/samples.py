@@ -30,10 +30,10 @@ def create(
     }
     values |= {"config": canonical(dict(campaign.config)), "created_at": campaign.created_at}
     # two processes may both have found the name free
-    made = connection.execute(
+    inserted = connection.execute(
         insertion(connection, table).values(values).on_conflict_do_nothing().returning(table.c.id)
     )
-    campaign_id = made.scalar()
+    campaign_id = inserted.scalar()
     if campaign_id is None:
         raise InputError(f"there is a campaign {shown(campaign.name)} already")
     return _add(connection, campaign_id, campaign, sample, units, ended)
@@ -54,9 +54,9 @@ def grow(
     if sample.version != following:
         raise StateError(f"the next version of this sample is {following}, got {sample.version}")
     numbers = select(tables.unit.c.number).where(tables.unit.c.campaign_id == campaign_id)
-    there = {unit.number for unit in units} & set(connection.execute(numbers).scalars())
-    if there:
-        raise StateError(f"unit {min(there)} is there already and never changes")
+    existing = {unit.number for unit in units} & set(connection.execute(numbers).scalars())
+    if existing:
+        raise StateError(f"unit {min(existing)} is there already and never changes")
     return _add(connection, campaign_id, campaign, sample, units, ended)
 
 
@@ -68,8 +68,8 @@ def insert_missing(connection: Connection, table: Table, rows: Iterable[dict[str
         chosen = select(table.c[column]).where(table.c[column].in_(keys))
         if "campaign_id" in table.c:
             chosen = chosen.where(table.c.campaign_id == by_key[keys[0]]["campaign_id"])
-        there = set(connection.execute(chosen).scalars())
-        missing = [by_key[key] for key in keys if key not in there]
+        existing = set(connection.execute(chosen).scalars())
+        missing = [by_key[key] for key in keys if key not in existing]
         if missing:
             connection.execute(insertion(connection, table).on_conflict_do_nothing(), missing)
 

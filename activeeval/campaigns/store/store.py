@@ -338,7 +338,7 @@ class Store(PastAnswers):
             else:
                 stored = answering.submit(connection, number, shown, answer, now, campaign.lease_s)
             ask_third(connection, number, campaign, [stored.event])
-            asked = Claim(number, campaign, shown.judge, now, by_query)
-            return stored, claim(connection, asked) if goes_on else None
+            request = Claim(number, campaign, shown.judge, now, by_query)
+            return stored, claim(connection, request) if goes_on else None
 
         return self._write(name, work, is_repeatable=True)

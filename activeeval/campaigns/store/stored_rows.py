@@ -21,8 +21,8 @@ def campaign_names(connection: Connection) -> list[str]:
 
 def not_there(what: str, name: str, there: Sequence[str], none: str = "") -> InputError:
     """Build the error for an unknown name, with suggestions; ``none`` is added if nothing exists yet."""
-    says = f"there are {', '.join(map(shown, there[:20]))}" if there else f"there are none{none}"
-    return InputError(f"there is no {what} {shown(str(name))}: {did_you_mean(str(name), there)}{says}")
+    hint = f"there are {', '.join(map(shown, there[:20]))}" if there else f"there are none{none}"
+    return InputError(f"there is no {what} {shown(str(name))}: {did_you_mean(str(name), there)}{hint}")
 
 
 def campaign_of(connection: Connection, name: str) -> tuple[int, CampaignRow]:

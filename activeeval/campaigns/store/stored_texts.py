@@ -126,8 +126,8 @@ def item_at(connection: Connection, campaign_id: int, at: ItemPosition) -> TextR
 def counts_of(connection: Connection, campaign_id: int) -> TextCounts:
     """Count items and queries, and those without text."""
     lacks, is_ahead = _as_number(_lacks_text()), _as_number(_is_ahead())
-    each = select(lacks.label("lacks"), is_ahead.label("ahead")).where(place.c.campaign_id == campaign_id)
-    of_item = each.subquery()
+    items = select(lacks.label("lacks"), is_ahead.label("ahead")).where(place.c.campaign_id == campaign_id)
+    of_item = items.subquery()
     grouped = select(of_item.c.lacks, of_item.c.ahead, func.count()).group_by(of_item.c.lacks, of_item.c.ahead)
     n = {(bool(row[0]), bool(row[1])): int(row[2]) for row in connection.execute(grouped)}
     of_query = select(func.count(), func.sum(_as_number(query.c.text == ""))).where(query.c.campaign_id == campaign_id)
@@ -154,9 +154,9 @@ def guidelines_of(connection: Connection, campaign_id: int, served: str) -> list
         Digest of the version displayed now; empty if none exists.
     """
     event = tables.event
-    kept = select(document.c.digest, document.c.content).where(document.c.content.startswith(_GUIDELINES))
+    versions = select(document.c.digest, document.c.content).where(document.c.content.startswith(_GUIDELINES))
     rows = []
-    for digest, content in connection.execute(kept):
+    for digest, content in connection.execute(versions):
         says_it = event.c.body.contains(f'"guidelines":"{digest}"', autoescape=True)
         counted = select(func.count(), func.max(event.c.at)).where(event.c.campaign_id == campaign_id, says_it)
         n_answers, last_at = connection.execute(counted).one()
@@ -210,19 +210,19 @@ def _lacks_text() -> ColumnElement[bool]:
 
 def _holds(connection: Connection, words: str) -> ColumnElement[bool]:
     """Build the condition that an item contains words; ASCII letters match in either case."""
-    said: Any = document.c.content
+    content: Any = document.c.content
     for name in _NAMES:
         if words.lower() in name:  # only then could the words match a JSON key
-            said = func.replace(said, f'"{name}":', "")
+            content = func.replace(content, f'"{name}":', "")
     ids = [_says(connection, column, words) for column in (unit.c.query_id, place.c.doc_id, query.c.text)]
-    return or_(*ids, _is_among(_says(connection, said, canonical(words)[1:-1])))
+    return or_(*ids, _is_among(_says(connection, content, canonical(words)[1:-1])))
 
 
 def _says(connection: Connection, column: ColumnElement[Any], words: str) -> ColumnElement[bool]:
     """Build the condition that a column contains words; ASCII letters match in either case."""
     # LIKE of SQLite ignores case already, and lowering the text would double the time
-    says = column.contains if connection.dialect.name == "sqlite" else column.icontains
-    return says(words, autoescape=True)
+    contains = column.contains if connection.dialect.name == "sqlite" else column.icontains
+    return contains(words, autoescape=True)
 
 
 def _is_among(condition: ColumnElement[bool]) -> ColumnElement[bool]:

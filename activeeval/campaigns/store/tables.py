@@ -243,5 +243,5 @@ def metadata_with_partial_indexes() -> MetaData:
 def _index_of_some(name: str, table: Table, columns: Sequence[str], where: str, *, is_unique: bool = False) -> None:
     """Add a partial index: one over the rows that meet a condition."""
     condition: Any = literal_column(where)
-    held = [table.c[column] for column in columns]
-    Index(name, *held, unique=is_unique, sqlite_where=condition, postgresql_where=condition)
+    columns_of_table = [table.c[column] for column in columns]
+    Index(name, *columns_of_table, unique=is_unique, sqlite_where=condition, postgresql_where=condition)

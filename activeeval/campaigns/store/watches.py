@@ -90,8 +90,8 @@ class Watches:
             values = {"name": watch.name, "config": canonical(dict(watch.config)), "payload": watch.payload}
             # two processes may both have found the name free
             adding = samples.insertion(connection, tables.watch).values(**values, created_at=self._now(connection))
-            made = connection.execute(adding.on_conflict_do_nothing().returning(tables.watch.c.id))
-            if made.scalar() is None:
+            inserted = connection.execute(adding.on_conflict_do_nothing().returning(tables.watch.c.id))
+            if inserted.scalar() is None:
                 raise InputError(f"there is a watch {shown(watch.name)} already")
 
         self._database.write(work)
@@ -106,8 +106,8 @@ class Watches:
         def work(connection: Connection) -> list[NightRow]:
             night, campaign = tables.night, tables.campaign
             chosen = select(night.c.date, campaign.c.name).where(night.c.campaign_id == campaign.c.id)
-            mine = chosen.where(night.c.watch_id == _watch(connection, name)[0]).order_by(night.c.date)
-            return [NightRow(date=row[0], campaign=row[1], payload=b"") for row in connection.execute(mine)]
+            of_watch = chosen.where(night.c.watch_id == _watch(connection, name)[0]).order_by(night.c.date)
+            return [NightRow(date=row[0], campaign=row[1], payload=b"") for row in connection.execute(of_watch)]
 
         return self._database.read(work)
 
