@@ -169,16 +169,18 @@ def _nothing_free(store: Store, name: str, judges: Sequence[str], lease: Lease) 
     state = state_of(store, name)
     waiting = state.waiting - {place for place, by in state.state.judgments.items() if judges and {*judges} <= {*by}}
     if not waiting:
-        return "nothing waits, all is judged" + (f", or waits for others than {', '.join(judges)}" if judges else "")
+        return "no item waits, all are judged" + (
+            f", or the rest waits for other judges than {', '.join(judges)}" if judges else ""
+        )
     out = [item for item in state.state.assigned if item.state in ("leased", "checked_out")]
     lowest = min(state.state.blocks[unit] for unit, _ in waiting)
     in_hand = [item for item in out if lease.ahead or item.block == lowest]
-    names = ", ".join(sorted({item.judge or "nobody by name" for item in in_hand}))
+    names = ", ".join(sorted({item.judge or "no named judge" for item in in_hand}))
     until = max((item.lease_until or 0 for item in in_hand), default=0)
-    where = "of all that waits" if lease.ahead else f"of what waits in block {lowest}"
-    beyond = "" if lease.ahead or lowest == state.n_blocks else "; `ahead` goes beyond it"
+    where = "of all waiting items" if lease.ahead else f"of the waiting items in block {lowest}"
+    beyond = "" if lease.ahead or lowest == state.n_blocks else "; `ahead` takes items of later blocks"
     return (
-        f"nothing is free {where}: {counted(len(in_hand), 'item')} {agreeing(len(in_hand), 'is', 'are')} with {names} "
+        f"no item is free {where}: {counted(len(in_hand), 'item')} {agreeing(len(in_hand), 'is', 'are')} with {names} "
         f"until {date_of(until)[:16]}Z{beyond}"
     )
 
@@ -188,10 +190,10 @@ def _check_takes_sheets(state: CampaignState, judges: Sequence[str]) -> None:
     row = state.campaign
     row.judging.check_sheets(row.name)
     if row.strict_order:
-        raise InputError(f"campaign {row.name}: goes strictly by level: items are claimed one at a time, not by sheets")
+        raise InputError(f"campaign {row.name}: it has strict order: items are claimed one at a time, not by sheets")
     if not judges and row.judges_per_item > 1:
         raise InputError(
-            f"campaign {row.name}: each item has {row.judges_per_item} judges: say with `judge` whose sheet it is",
+            f"campaign {row.name}: each item has {row.judges_per_item} judges: name the sheet's judge with `judge`",
             field="judge",
         )
 

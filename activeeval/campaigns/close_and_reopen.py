@@ -27,7 +27,7 @@ def close(store: Store, name: str) -> int:
     """
     chosen, _ = store.lend(name, [], _all_free, _FOREVER_S)
     if not chosen:
-        raise StateError(f"campaign {name}: nothing is open that could be closed")
+        raise StateError(f"campaign {name}: no item is open, so there is nothing to close")
     return len(chosen)
 
 

@@ -34,9 +34,9 @@ def check_known(rounds: Sequence[DrawnSample]) -> None:
         gone = np.flatnonzero(settled & (design.known >= 0) & (grades != design.known))
         if gone.size:
             raise StateError(
-                f"{counted(gone.size, 'item')} that round {k} takes for known {agreeing(gone.size, 'has', 'have')} "
-                f"no one grade any more, the first is "
-                f"{design.pool.place(int(gone[0]))}: judge them again, or read as of an event before that"
+                f"{counted(gone.size, 'item')} that round {k} treats as known {agreeing(gone.size, 'has', 'have')} "
+                f"no single grade any more, the first is "
+                f"{design.pool.place(int(gone[0]))}: judge them again, or use an event before that (as of)"
             )
 
 

@@ -117,17 +117,19 @@ def check_rules(sample: DrawnSample, rules: Rules) -> None:
     """Raise InputError if a sample cannot be judged by these rules."""
     design = sample.campaign.design
     if rules.policy == "refuse":
-        raise InputError("several judges of a campaign may differ: the policy must say what counts, got 'refuse'")
+        raise InputError("several judges of a campaign may differ: the policy must combine their grades, got 'refuse'")
     if rules.policy == "mean-gain" and rules.judges_per_item > 1:
         check_mean_gain([target.measure for target in design.targets])
     sample.campaign.judging.check_rules(rules.judges_per_item)
     if rules.strict_order and not design.scheme.can_be_topped_up:
-        raise InputError(f"method {design.name!r} draws with replacement: it has no levels to go by")
+        raise InputError(
+            f"method {design.name!r} draws with replacement, so that items have no order: use another method"
+        )
     if sample.campaign.paths is None:
         return
     if rules.strict_order:
-        problem = "`strict_order` reads below the lowest item that waits: with `adaptive_depth` a lower "
-        raise InputError(problem + "one may still come; what is complete is read block by block", field="strict_order")
+        problem = "`strict_order` uses items below the lowest waiting one, but `adaptive_depth` may still draw a "
+        raise InputError(problem + "lower one; estimates are possible at the ends of blocks", field="strict_order")
     if sample.campaign.judging.is_whole:
         problem = "`adaptive_depth` is for graded items: in top-k judging a query is judged as a whole"
         raise InputError(problem, field="adaptive_depth")
@@ -150,7 +152,7 @@ def top_up(
     """
     state = state_of(store, name)
     if len(state.rounds) > 1:
-        raise StateError(f"campaign {name}: what was drawn in rounds is not topped up: draw a further round")
+        raise StateError(f"campaign {name}: several rounds cannot be topped up: draw a further round")
     topped_up = state.as_drawn.topped_up(budget, state.sample_id)
     texts = {} if texts_of is None else texts_of(topped_up)
     return topped_up, grow(store, name, topped_up, "topped up", texts, version=state.version + 1)
@@ -183,11 +185,11 @@ def check_judged(store: Store, name: str) -> None:
     if n:
         raise StateError(
             f"campaign {name}: {counted(n, 'item')} {agreeing(n, 'waits', 'wait')}: a round is drawn "
-            "once those before are judged to their end"
+            "once the previous rounds are completely judged"
         )
     if store.campaign(name).follows_labels and state_of(store, name).sample.campaign.goes_on:
-        problem = "what comes next follows from what is judged: a round is drawn once those before are judged to their"
-        raise StateError(f"campaign {name}: {problem} end")
+        problem = "labels may still lead to further items: a round is drawn once the previous ones are completely"
+        raise StateError(f"campaign {name}: {problem} judged")
 
 
 def check_same_depths(campaign: CampaignRow, sample: DrawnSample) -> None:

@@ -261,7 +261,7 @@ def drawn_again(store: Store, name: str, budget: Budget, seed: int | None = None
         If the budget does not cover the minimum of the design.
     """
     if budget.is_share:
-        raise InputError("a further round takes a number of judgments, as 100", field="budget")
+        raise InputError("the budget of a further round is a number of judgments, as 100, not a share", field="budget")
     check_judged(store, name)
     state = state_of(store, name)
     before, number = state.sample, fresh_seed() if seed is None else seed
@@ -318,7 +318,10 @@ def draw_next(store: Store, name: str) -> bool:
 
 
 def next_of(state: CampaignState) -> DrawnSample | None:
-    """Extend a campaign's sample by its next batch; None if none exists, or if it depends on items that wait."""
+    """Extend a campaign's sample by its next batch, or mark its end.
+
+    Returns None without adaptive depth, if the next batch depends on waiting items, or if the end is stored already.
+    """
     sample = state.as_drawn
     if sample.campaign.paths is None:
         return None
@@ -332,7 +335,9 @@ def _texts_of_new(state: CampaignState, sample: DrawnSample) -> SheetTexts:
     files = kept_texts(state.campaign.config)
     for name, file in files.items():
         if not os.path.isfile(file.path):
-            problem = f"the texts of the {name} are no longer in {file.path}, and more are needed: put the file back"
+            problem = (
+                f"the texts of the {name} are no longer in {file.path} but needed for the next items: put the file back"
+            )
             raise InputError(f"campaign {state.campaign.name}: {problem}")
     paths = {name: file.path for name, file in files.items()}
     return texts_of(sample.pairs, "", **paths)[0]

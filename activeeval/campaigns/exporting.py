@@ -39,7 +39,7 @@ from activeeval.report.printable import PrintableResult
 from activeeval.report.rendering import Cell
 
 _TEXTS = ("query_id", "doc_id", "query", "docid", "judge", "judge_kind", "note")
-_NOTHING_COMPLETE = "no block is complete: with which probability the items so far came is not known yet"
+_NOTHING_COMPLETE = "no block is complete: the inclusion probabilities are not known yet; judge block 1 first"
 _Weighted = tuple[int, Unit, int, str]
 """Round (from 0), unit of the round, item and item id."""
 _METRICS = {"P": "precision", "DCG": "dcg", "nDCG": "dcg", "RR": "mean_reciprocal_rank", "R": "recall"}
@@ -63,7 +63,9 @@ def _prels(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
     if state.block == 0:
         raise StateError(_NOTHING_COMPLETE)
     if len(state.rounds) > 1:
-        raise StateError("a campaign of several rounds has no one probability for each item: write its weights out")
+        raise StateError(
+            "a campaign of several rounds has no single probability for each item: export `weights` instead"
+        )
     campaign = state.sample.campaign
     known, probs, pool = campaign.design.known, item_probabilities(campaign, state.level), campaign.design.pool
     block = np.full(pool.n_items, state.n_blocks + 1)

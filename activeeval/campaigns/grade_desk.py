@@ -117,7 +117,7 @@ class JudgesDesk(PageDesk):
         PageDesk.__post_init__(self)  # not super(): a dataclass with slots replaces the class
         campaign = self.store.campaign(self.name)
         if campaign.max_grade is None or campaign.judging.is_whole:
-            raise InputError(f"campaign {self.name}: its documents are compared, and the page is for grades")
+            raise InputError(f"campaign {self.name}: its documents are compared, but this page is for grades")
         for grade in sorted(self.names):
             if not 0 <= grade <= campaign.max_grade:
                 scale = f"0 to {campaign.max_grade}"
@@ -234,7 +234,7 @@ class JudgesDesk(PageDesk):
         """Look up a judge's valid answer by event number; raise InputError if none exists."""
         answers = self.store.answers_of(self.name, judge, 1, before=seq + 1)
         if not answers or answers[0].seq != seq:
-            raise InputError(f"event {seq} is no answer of {shown(judge)} that stands")
+            raise InputError(f"event {seq} is not a valid answer of {shown(judge)}")
         return answers[0]
 
     def _view(self, judge: str, claimed: ItemClaim | None) -> JudgingView:

@@ -71,9 +71,9 @@ class ImportedFile:
         parts += [f"{counted(self.cannot, 'item')} cannot be judged"] if self.cannot else []
         parts += [f"{self.replaced} of them in place of earlier ones"] if self.replaced else []
         parts += [f"{self.repeated} were there already"] if self.repeated else []
-        parts += [f"{n} kept that do not count ({why})" for why, n in self.late.items()]
+        parts += [f"{n} kept without counting ({why})" for why, n in self.late.items()]
         parts += [f"{self.foreign} of items never drawn left out ({keep})"] if self.foreign else []
-        parts += [f"{self.of_machines} of machines left out, which are no labels"] if self.of_machines else []
+        parts += [f"{self.of_machines} of graders left out, which are not labels"] if self.of_machines else []
         return f"{self.file}: {', '.join(parts)}"
 
     @classmethod
@@ -243,7 +243,9 @@ class _CampaignUnits:
         meant = (self._by_text.get(named, set()) | (self.ids & {named})) if named else set()
         if len(meant) > 1:
             ids = ", ".join(sorted(meant))
-            raise InputError(f"{place}: the query {named!r} is the text of several ({ids}), expected their ids")
+            raise InputError(
+                f"{place}: the query {named!r} is the text of several queries ({ids}), expected one of these ids"
+            )
         return meant.pop() if meant else named
 
     def placed(self, judgments: Judgments) -> Iterator[tuple[int, Judgment, int | None]]:
@@ -306,7 +308,7 @@ def _answers(
             unjudged.append(Unjudged(name or "", judgment.query, judgment.item, unit))
             continue
         if name is None:
-            raise InputError(f"{place}: names no judge: say with `judge` whose judgments they are", field="judge")
+            raise InputError(f"{place}: names no judge: give one with `judge`", field="judge")
         if drawn.max_grade is not None and grade > drawn.max_grade:
             line = judgments.places[row] if judgments.has_lines and judgments.places is not None else None
             above = f"the grade {grade} is above the largest of the scale, expected {allowed(drawn.max_grade)}"
@@ -342,7 +344,7 @@ def _(
     for (who, query), truth in judgments.truths_by_judge().items():
         name = who.name or judge
         if name is None:
-            raise InputError(f"{path}: names no judge: say with `judge` whose judgments they are", field="judge")
+            raise InputError(f"{path}: names no judge: give one with `judge`", field="judge")
         check_held(path, query, truth, drawn.docs, judging.k)
         body = {part: list(names) for part, names in truth._asdict().items()}
         answer = JudgeAnswer(kind="judged", body=body).of_machine(path if who.is_machine else "")

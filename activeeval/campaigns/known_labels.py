@@ -39,7 +39,9 @@ def labels_of(state: CampaignState) -> dict[Pair, int]:
     name = state.campaign.name
     state.campaign.judging.check_known(name)
     if any(sample.campaign.labels.is_soft for sample in state.rounds):
-        raise InputError(f"campaign {name}: items count the mean gain of grades that differ, which is no known grade")
+        raise InputError(
+            f"campaign {name}: items with differing grades count as their mean gain, which is no single known grade"
+        )
     design = state.rounds[0].campaign.design
     queries = design.pool.query_texts[design.pool.item_queries]
     known = {(queries[z], design.pool.item_texts[z]): int(design.known[z]) for z in np.flatnonzero(design.known >= 0)}

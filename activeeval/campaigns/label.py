@@ -62,7 +62,9 @@ def labelling(sheet: str, k: int, path: str) -> Iterator[Comparing]:
             sample = SampleRow(version=1, digest="", payload=b"", reason="a sheet")
             store.create(CampaignRow(name=names[0], config=judging.config), sample, units)
         elif not _is_of(store, names, units, judging):
-            raise InputError(f"{path}: is not the log of these documents: is it that of {sheet}, for the top {k}?")
+            raise InputError(
+                f"{path}: is not the log of the documents of {sheet} for the top {k}: check both names and `k`"
+            )
         yield Comparing(store, names[0], names[0])
 
 
@@ -70,7 +72,7 @@ def check_apart(log: str, *others: str | None) -> None:
     """Raise InputError if two of the paths are the same file."""
     files = [os.path.realpath(path) for path in (log, *others) if path]
     if len(set(files)) < len(files):
-        raise InputError(f"{log}: sheet, log and what is written are files of their own, got one name twice")
+        raise InputError(f"{log}: sheet, log and outputs must be different files, got one name twice")
 
 
 def write_labels(compared: ComparisonOutcome, out: str, preferences: str | None) -> None:
@@ -102,7 +104,7 @@ def _check_log(path: str) -> None:
                     return
     except OSError as problem:
         raise InputError(f"{path}: cannot read: {problem.strerror}") from None
-    raise InputError(f"{path}: is no log of comparisons, expected a new file or one that `activeeval label` made")
+    raise InputError(f"{path}: is not a log of comparisons, expected a new file or one made by `activeeval label`")
 
 
 def _is_of(store: Store, names: list[str], units: list[UnitRow], judging: Judging) -> bool:

@@ -44,11 +44,8 @@ def _losses(
     for query in values.losing:
         lists = [_counted(ranking, places[query.query_id], target.depth) for ranking in (target.ranking, target.other)]
         new, old = (
-            [
-                _item(target, item, int(labels.grades[item]), titles, item not in other_items)
-                for item in own_items[:MOST_SHOWN]
-            ]
-            for own_items, other_items in (lists, lists[::-1])
+            [_item(target, item, int(labels.grades[item]), titles, item not in other) for item in ids[:MOST_SHOWN]]
+            for ids, other in (lists, lists[::-1])
         )
         queries.append(replace(query, text=texts.get(query.query_id, ""), items=new, versus_items=old))
     return Losses(

@@ -86,7 +86,7 @@ class PairsDesk(PageDesk):
         if judgment.kind != "preferred" or judgment.body.get("what") == "discarded":
             return self._answer_query(event, token, judgment)
         if judgment.body.get("preferred") not in (None, *sides):
-            raise InputError(f"documents {' and '.join(sides)} were asked, expected one of them")
+            raise InputError(f"documents {' and '.join(sides)} are compared, expected one of them")
         return as_seen(self.store.submit(self.name, token, judgment))
 
     def _answer_query(self, event: Event, token: str, judgment: JudgeAnswer) -> Acknowledged:
@@ -205,9 +205,7 @@ def page_desk(
     if names:
         raise InputError(f"campaign {name}: its documents are compared, there are no grades to name", field="grade")
     if controls is not None and controls.known:
-        problem = (
-            f"campaign {name}: its documents are compared, and controls are pairs that come again: expected no file"
-        )
+        problem = f"campaign {name}: its documents are compared and its controls are repeated pairs: expected no file"
         raise InputError(problem, field="controls")
     return PairsDesk(store, name, controls)
 

@@ -101,7 +101,7 @@ def judge_all(
             pairs = [(u.query_id, doc) for u in store.units(name) for p in u.places for doc in p.members or [p.doc_id]]
             n_missing = sum(truth.get(pair, -1) < 0 for pair in pairs)
             first = f"document {docs[grades.index(min(grades))]!r} of query {item.query_id!r}"
-            raise InputError(f"{first} is asked for and has no grade ({counted(n_missing, 'such item')}): expected one")
+            raise InputError(f"{first} has no grade ({counted(n_missing, 'such item')} in the campaign): expected one")
         n_done += 1
         judgment = desk.answer(docs, [max(grade, 0) for grade in grades]).of_machine(machine)
         if limit is not None and n_done == limit:

@@ -62,7 +62,7 @@ class CostModel:
     def words(self) -> str:
         """Coefficients as a line of text."""
         parts = [f"{self.item:.3g} s an item", f"{self.length:.3g} s each 1,000 letters"]
-        parts += [f"{self.grade:.3g} s each grade", f"{self.query:.3g} s a new query"]
+        parts += [f"{self.grade:.3g} s each grade", f"{self.query:.3g} s for opening a query"]
         return f"{', '.join(parts)}, of {counted(self.n_items, 'timed judgment')}"
 
 
@@ -94,7 +94,7 @@ class MeasuredCosts(PrintableResult):
     def of_a_query(self) -> str:
         """Overhead of opening a query, as text."""
         return (
-            f"{self.overhead:.3g} is what turning to a query costs, in mean items of {self.costs.values.mean():.3g} s"
+            f"{self.overhead:.3g} is the overhead of opening a query, in mean items of {self.costs.values.mean():.3g} s"
         )
 
     @property
@@ -138,7 +138,7 @@ def fitted(units: Iterable[UnitRow], events: Iterable[Event], prior: CostModel |
     """
     rows, seconds = _observations(units, events)
     if not seconds.size:
-        raise InputError("no judgment has a time: judges' clocks come with the answers (active_ms)")
+        raise InputError("no judgment has a time: pass the judges' times with the answers (active_ms)")
     if (usual := float(np.median(seconds))) > 0:
         seconds = np.minimum(seconds, LONGEST * usual)
     prior = prior or CostModel(item=float(seconds.mean()))

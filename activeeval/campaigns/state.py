@@ -256,12 +256,12 @@ class CampaignState:
         name = f"campaign {self.campaign.name}"
         if not self.campaign.strict_order:
             raise InputError(
-                f"{name}: judges may pass items over, so that it is read at the ends of blocks; one made with "
-                "`strict_order` may be read below the lowest item that waits",
+                f"{name}: judges may defer items, so that estimates are possible only at ends of blocks; create it "
+                "with `strict_order` to estimate up to the lowest waiting item",
                 field="strict_order",
             )
         if len(self.rounds) > 1:
-            raise InputError(f"{name}: rounds are read once they are judged to their ends")
+            raise InputError(f"{name}: several rounds are used once they are completely judged, without `strict_order`")
         strict = copy(self)
         strict.rounds = [replace(self.sample, campaign=self.sample.campaign.in_strict_order())]
         return strict
@@ -294,8 +294,8 @@ def _unpacked(versions: Sequence[SampleRow], row: SampleRow, name: str) -> Drawn
     sample, digest = unpacked_version(versions, row, f"campaign {name}")
     if digest != row.digest:
         raise StateError(
-            f"campaign {name}: version {row.version} of the sample is not what was drawn: its id is {digest}, the "
-            f"store says {row.digest}; campaign verify says all that is wrong"
+            f"campaign {name}: version {row.version} of the sample is not the one that was drawn: its id is {digest}, "
+            f"the store says {row.digest}; `campaign verify` lists all problems"
         )
     return sample
 
@@ -312,7 +312,7 @@ def state_of(store: Store, name: str, as_of: int | None = None) -> CampaignState
     """
     state = CampaignState.of(store, name).refresh(store, as_of)
     if not state.rounds:
-        raise StateError(f"campaign {name}: is a log of comparisons without a sample; its log and truths are exported")
+        raise StateError(f"campaign {name}: is a log of comparisons without a sample: export its log or truths")
     return state
 
 
@@ -364,7 +364,7 @@ def check_next_round(state: CampaignState, sample: DrawnSample) -> None:
     """
     goals = [[(each.title, str(each.target.measure)) for each in of.made_for] for of in (state.rounds[0], sample)]
     if goals[0] != goals[1]:
-        raise InputError("a further round answers the questions that the campaign was made for, expected the same ones")
+        raise InputError("a further round must have the campaign's own questions and measures")
     campaigns = [*(each.campaign for each in state.rounds), sample.campaign]
     check_rounds(campaigns, [None] * len(campaigns))
     check_known((*state.rounds, sample))

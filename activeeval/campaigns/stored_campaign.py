@@ -276,7 +276,7 @@ def _judgment(grade: int | None, answer: AnswerOptions) -> JudgeAnswer:
     if n_values + values.get("tie", False) + values.get("later", False) != 1:
         raise InputError("give one of `grade`, `cannot` and `later`, or of two documents `preferred`, `tie`, `discard`")
     if "cannot" in values and not values["cannot"].strip():
-        raise InputError("`cannot` says why it cannot be judged, got nothing", field="cannot")
+        raise InputError("`cannot` needs the reason why the item cannot be judged, got an empty one", field="cannot")
     return JudgeAnswer.of(**values)
 
 

@@ -226,7 +226,7 @@ def settling(store: Store, name: str, token: str, judgment: JudgeAnswer, k: int)
         preferred = body.get("preferred")
         if preferred not in (None, first, second):
             pair = f"documents {shown(first)} and {shown(second)} of query {shown(claimed.query_id)}"
-            raise InputError(f"{pair} were asked, got {shown(str(preferred))}, expected one of them")
+            raise InputError(f"{pair} are compared, got {shown(str(preferred))}, expected one of them")
         body |= {"first": first, "second": second}
     _take(labelling, docs, body)
     if labelling.ask() is not None:
@@ -296,13 +296,13 @@ def _take(labelling: TopKLabelling, docs: Sequence[str], body: Body) -> None:
     elif body.get("what") == "compared":
         labelling.tell(None if body["preferred"] is None else _place(docs, body["preferred"]))
     else:
-        raise InputError(f"of two documents somebody says compared, discarded or undone, got {body.get('what')!r}")
+        raise InputError(f"an answer to a pair is compared, discarded or undone, got {body.get('what')!r}")
 
 
 def _place(docs: Sequence[str], doc: object) -> int:
     """Find the index of a document; raise InputError if the query has no such document."""
     if not isinstance(doc, str) or doc not in docs:
-        raise InputError(f"document {doc!r} is none of the query")
+        raise InputError(f"document {doc!r} is not in the query")
     return docs.index(doc)
 
 

@@ -75,7 +75,7 @@ def read_known(path: str, max_grade: int, most: int | None = MOST) -> list[Known
             sheet.column(name, (name,))
         items += [_item(sheet, row, max_grade) for row in range(sheet.n_rows)]
     if not items:
-        raise InputError(f"{path}: holds no item whose grade is known")
+        raise InputError(f"{path}: has no item with a known grade")
     return items[:most]
 
 
@@ -113,7 +113,7 @@ def _item(sheet: Sheet, row: int, max_grade: int) -> KnownItem:
     texts = {name: _text(sheet, row, name) for name in ("query", "grade", "why", *_TEXTS)}
     grade = texts["grade"].removesuffix(".0")
     if not (grade.isascii() and grade.isdigit() and int(grade) <= max_grade):
-        sheet.fail(row, "grade", f"{shown(texts['grade'])} is no grade, expected one from 0 to {max_grade}")
+        sheet.fail(row, "grade", f"{shown(texts['grade'])} is not a grade, expected one from 0 to {max_grade}")
     query_id, doc_id = (_text(sheet, row, name) for name in _IDS)
     key = hashlib.sha256("\0".join((*texts.values(), *filter(None, (query_id, doc_id)))).encode()).hexdigest()[:32]
     item_texts = ItemTexts(query_text=texts["query"], text={name: texts[name] for name in _TEXTS})

@@ -78,7 +78,7 @@ def verify(store: Store, name: str, head: str | None = None) -> list[str]:
     problems = list(store.verify(name)) + ([] if head is None else _since(store, name, head))
     versions, units = store.samples(name), store.units(name)
     lost = sorted({unit.version for unit in units} - {row.version for row in versions})
-    problems += [f"version {version} of the sample is gone, units of it are there" for version in lost]
+    problems += [f"version {version} of the sample is missing, but units of it are stored" for version in lost]
     offset, stored = (0, 0), list[UnitRow]()
     for of_round in rounds_of([row for row in versions if row.digest]):
         for row in of_round:
@@ -102,9 +102,9 @@ def _since(store: Store, name: str, head: str) -> list[str]:
         raise InputError(f"the head of a log is SEQ:DIGEST, as `campaign verify` prints it, got {head!r}")
     last, seq = store.last_seq(name), int(number)
     if seq > last:
-        return [f"the log ends with event {last}: event {seq}, its head once, is gone"]
+        return [f"the log ends with event {last}: event {seq}, its head earlier, is missing"]
     if seq and store.digest_at(name, seq) != digest:
-        return [f"event {seq} is not the one that was the head of the log"]
+        return [f"event {seq} is not the earlier head of the log"]
     return []
 
 

@@ -38,31 +38,31 @@ _OF_NEW = (*_RULES, "lease", "judged_from")
     "--judged-from",
     multiple=True,
     metavar="NAME",
-    help="A campaign whose judgments are known, as --judged; URL#NAME where it is in another store. Repeatable.",
+    help="Use the judgments of this campaign as known, as --judged; URL#NAME if it is in another store. Repeatable.",
 )
 @click.option(
-    "--redraw", is_flag=True, help="Draw a further round of the campaign NAME, with all that was learned so far."
+    "--redraw", is_flag=True, help="Draw a further round of the campaign NAME, with all judgments so far known."
 )
 @sampling_options.texts_options
-@click.option("--judges-per-item", type=click.IntRange(1), help="How many judges each item waits for. Default: 1.")
+@click.option("--judges-per-item", type=click.IntRange(1), help="Number of judges for each item. Default: 1.")
 @any_policy_option(
     type=click.Choice(("majority", "median", "mean-gain")),
-    help="Where judges differ: the grade that most give (the lowest of several such), the lower median, or the mean "
-    "gain. Default: majority; of an even number of judges mean-gain, with --adjudicate median.",
+    help="What counts if judges differ: the most frequent grade (the lowest in a tie), the lower median, or the mean "
+    "gain. Default: majority; with an even number of judges mean-gain, with --adjudicate median.",
 )
-@click.option("--adjudicate", is_flag=True, help="An item has two judges, and a third one where they differ.")
+@click.option("--adjudicate", is_flag=True, help="Two judges for each item, and a third if they differ.")
 @click.option(
     "--lease",
     type=click.FloatRange(0, 525_600, min_open=True),
     default=15.0,
     metavar="MINUTES",
-    help="How long an item stays with the judge who has it.",
+    help="Time for which a claimed item is reserved for its judge.",
 )
 @click.option(
     "--strict-order",
     is_flag=True,
-    help="Items are claimed in their order and none is put off: `estimate --strict-order` reads at any time. Default: "
-    "any order within a block; read at the ends of blocks.",
+    help="Give items out in order, without deferring: `estimate --strict-order` works at any time. Default: "
+    "any order within a block; estimates at the ends of blocks.",
 )
 @output_option
 def create(
@@ -76,16 +76,16 @@ def create(
     form: str,
     **options: Any,
 ) -> None:
-    """Draw a sample and put it into the store, ready for judges; no label of the pool is looked at.
+    """Draw a sample and store it as a campaign, ready for judges; no label of the pool is read.
 
-    The options are those of `activeeval sample`. One campaign answers every measure and question that is named here.
+    The options are those of `activeeval sample`. One campaign answers all measures and questions named here.
 
-    With --redraw a further round is drawn for a campaign that is there, with a grade model that has learned from all it
-    has judged so far: on the same pool, for the same measures and questions, which need not be named again. All that is
-    judged is known: it costs nothing and is not asked for again. Every round must be judged to its end before the next
-    is drawn; `estimate` reads the rounds together, by weights that their budgets alone decide: set the budgets
-    beforehand, and as shares (10%) where rounds cost differently. Where answers came with the judges' times, items and
-    queries cost what these say, fitted again to all of them (`campaign cost`); --cost or --overhead say otherwise.
+    --redraw draws a further round for an existing campaign, with a grade model fitted to all judgments so far: on the
+    same pool, for the same measures and questions, which need not be named again. Judged items are known: they cost
+    nothing and are not drawn again. Each round must be completely judged before the next is drawn. `estimate` combines
+    the rounds with weights that depend only on their budgets: fix the budgets beforehand, as shares (10%) if rounds
+    differ in cost. If answers have judging times, the costs of items and queries are fitted to these (`campaign cost`);
+    --cost or --overhead override them.
 
     \b
     activeeval campaign create week1 --run new.run --versus-run old.run --max-grade 3 --budget 200
@@ -173,14 +173,14 @@ def _labels(other: str, db: str | None) -> tuple[KnownGrades, TextFiles]:
 
 @command("top-up")
 @of_campaign
-@budget_option(required=True, help=f"What is added. {BUDGET_HELP}.")
+@budget_option(required=True, help=f"Budget to add. {BUDGET_HELP}.")
 @sampling_options.texts_options
 @output_option
 def top_up(name: str, db: str | None, budget: Budget, documents: str | None, queries: str | None, form: str) -> None:
-    """Add to the budget of a campaign: the same sample, and one more block of it.
+    """Add to the budget of a campaign: extend the same sample by one block.
 
-    No label is paid twice. A top-up that was decided by looking at estimates is a look: a plain interval then misses
-    more often than it says.
+    No label is paid for twice. If you decide on a top-up from the estimates, that is an interim analysis: a plain
+    interval then covers the true value less often than stated.
 
     \b
     activeeval campaign top-up week1 --budget 100

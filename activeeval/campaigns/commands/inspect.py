@@ -36,7 +36,7 @@ _FORMS = ("qrels", "prels", "jsonl", "csv", "weights", "quepid", "rank-eval")
 @price_option
 @output.output_option
 def status(name: str, db: str | None, as_of: int | None, confidence: float, price: Price | None, form: str) -> None:
-    """Say what a campaign tells so far, how far it is, what to expect at the end, and what to do next.
+    """Show a campaign's estimates so far, its progress, the precision expected at the end, and the next step.
 
     \b
     activeeval campaign status week1
@@ -64,7 +64,7 @@ def status(name: str, db: str | None, as_of: int | None, confidence: float, pric
         row = progress.row() | ({"controls": "; ".join(controls)} if controls else {})
         output.emit([row | line for line in estimate_rows] or [row], form)
         if state.block == 0:
-            output.say("no block is complete yet: there is nothing that may be read")
+            output.say("no block is complete yet: no estimate is possible")
     output.say_notes(progress.cautions)
     say_campaign_costs(price, progress)
     if problem:
@@ -148,11 +148,11 @@ def _command(step: Step, state: CampaignState, db: str | None) -> str:
 @click.option(
     "--strict-order",
     is_flag=True,
-    help="Read up to the lowest item that waits, not at ends of blocks alone: of a campaign made with --strict-order.",
+    help="Estimate up to the lowest waiting item, not only at ends of blocks: for a campaign made with --strict-order.",
 )
 @output.tracked_option
 def estimate(name: str, db: str | None, as_of: int | None, strict_order: bool, form: str, **asked: Any) -> None:
-    """Estimate from the highest complete block; any measure and pair that the sample reaches.
+    """Estimate from the highest complete block; for any measure and pair of systems that the sample supports.
 
     \b
     activeeval campaign estimate week1
@@ -186,14 +186,14 @@ def estimate(name: str, db: str | None, as_of: int | None, strict_order: bool, f
     "kind",
     type=click.Choice(_FORMS),
     required=True,
-    help="qrels; prels, with probabilities, of complete blocks; jsonl: every event; csv: a row each judge; weights: "
+    help="qrels; prels, with probabilities, of complete blocks; jsonl: all events; csv: a row for each judge; weights: "
     "probability and weight of every item; quepid: ratings; rank-eval: a request for Elasticsearch and OpenSearch.",
 )
 @output.out_option(help="Default: standard output.")
 @output.force_option
 @output.output_option
 def export(name: str, db: str | None, as_of: int | None, kind: str, out: str | None, force: bool, form: str) -> None:
-    """Write a campaign out for other tools.
+    """Export a campaign for other tools.
 
     \b
     activeeval campaign export week1 --format qrels --out week1.qrels
@@ -218,14 +218,16 @@ def export(name: str, db: str | None, as_of: int | None, kind: str, out: str | N
 @command()
 @of_campaign
 @click.option(
-    "--head", metavar="SEQ:DIGEST", help="Of an earlier `verify`: the log of then must be where this one began."
+    "--head",
+    metavar="SEQ:DIGEST",
+    help="Head of an earlier `verify`: the log must still begin with the log of that time.",
 )
 @output.output_option
 def verify(name: str, db: str | None, head: str | None, form: str) -> None:
-    """Check that the log is whole, and that the sample, drawn again from its seed and ids, is the one that was judged.
+    """Check that the log is intact and that drawing the sample again from its seed and ids reproduces it.
 
-    Exit code 0 where all is well, 1 where not, each problem a line. Prints the head of the log: kept elsewhere, it
-    shows later that nothing was cut off or written anew.
+    Exit code 0 if there are no problems, else 1 with one line for each problem. Prints the head of the log: if kept
+    elsewhere, it shows later that the log was not cut off or rewritten.
 
     \b
     activeeval campaign verify week1
@@ -248,16 +250,16 @@ def verify(name: str, db: str | None, head: str | None, form: str) -> None:
 
 @command()
 @of_campaign
-@output.out_option(help="Write what each item of the pool should take, for --cost: .csv, .tsv …")
+@output.out_option(help="Write the expected seconds of each item of the pool, for --cost: .csv, .tsv …")
 @documents_option
 @output.force_option
 @output.output_option
 def cost(name: str, db: str | None, out: str | None, documents: str | None, force: bool, form: str) -> None:
-    """Say what judging takes by the judges' clocks: seconds for an item, its length, its grade, and for a new query.
+    """Fit judging time from the judges' clocks: seconds for an item, its length, its grade, and for opening a query.
 
-    Fitted to the judgments whose time was taken, held to a prior while they are few. `create --redraw` does it by
-    itself; another campaign takes the file as --cost, the overhead that is said as --overhead. How long documents are
-    that were not drawn is read from --documents, or else taken for the mean.
+    The model is fitted to timed judgments and shrunk to a prior while they are few. `create --redraw` uses it by
+    itself; for another campaign, pass the file as --cost and the printed overhead as --overhead. Lengths of documents
+    that were not drawn are read from --documents, or else assumed to be the mean.
 
     \b
     activeeval campaign cost week1 --out seconds.csv --documents documents.jsonl

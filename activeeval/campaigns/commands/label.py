@@ -17,30 +17,32 @@ from activeeval.report.numbers import counted
 if TYPE_CHECKING:
     from activeeval.campaigns.top_k_judging import Comparing, ComparisonOutcome, DocumentPair
 
-_KEYS = "1 or 2 is better, = alike, x1 or x2 throws one out, u takes the last answer back, q stops"
+_KEYS = "1 or 2: this one is better; =: equally good; x1 or x2: remove this one; u: undo the last answer; q: quit"
 _LINES = 6
 _WIDTH = 100
 
 
 @command()
 @click.argument("sheet", metavar="SHEET")
-@click.option("--k", type=click.IntRange(1), required=True, metavar="K", help="How many of the best of each query.")
+@click.option(
+    "--k", type=click.IntRange(1), required=True, metavar="K", help="Number of top documents to find for each query."
+)
 @click.option(
     "--log",
     required=True,
     metavar="FILE",
-    help="A store for the answers and their times, each on the disk before the next is asked; resumed.",
+    help="Store of the answers and their times; each is on disk before the next question. Resumed if it exists.",
 )
 @out_option(required=True, help="The truth so far: .csv, .tsv, .jsonl or .parquet.")
-@click.option("--preferences", metavar="FILE", help="The comparisons that stand, as JSON lines.")
+@click.option("--preferences", metavar="FILE", help="Also write the valid comparisons, as JSON lines.")
 @force_option
 def label(sheet: str, k: int, log: str, out: str, preferences: str | None, force: bool) -> None:
-    """Ask which of two documents is better until the K best of every query of a SHEET are known, in order.
+    """Ask which of two documents is better until the K best documents of each query of a SHEET are known, in order.
 
-    Some 150 comparisons for the ten best of fifty documents, which come in an order that belongs to their ids and
-    favours no run. Documents that are alike share a rank, also where there are more of them than ranks are left.
-    Stop with q or Ctrl-C at any time: the same call goes on with the next question. One log and one file a judge; the
-    log is that of a campaign called as the file, here `ann`, which `activeeval campaign export ann --db ann.log` reads.
+    The ten best of fifty documents take about 150 comparisons, in an order that depends only on ids and favours no
+    run. Tied documents share a rank, even if they exceed the ranks that are left. Stop with q or Ctrl-C at any time:
+    the same call continues with the next question. Use one log and one output file for each judge. The log is a
+    campaign named after the file, here `ann`, and can be exported by `activeeval campaign export ann --db ann.log`.
 
     \b
     activeeval sample --run new.run --max-grade 3 --measure "kNDCG(k=5)@10" \\
@@ -80,7 +82,7 @@ def summed_up(compared: ComparisonOutcome) -> str:
     )
     if not compared.n_ties:
         return done
-    split = f", but for {compared.n_overruled} that other answers set apart: there the order of asking has a say"
+    split = f", except {compared.n_overruled} that other answers separate: there the order of questions matters"
     return f"{done}; documents of {compared.n_ties} ties share a rank{split if compared.n_overruled else ''}"
 
 
@@ -133,7 +135,7 @@ def _is_taken(work: Comparing, question: DocumentPair, answer: str | None, activ
     else:
         return answer == "u" and work.undo() is not None
     if done.event.kind == "late":
-        say(f"the answer is kept and does not count: {done.event.reason}")
+        say(f"the answer is kept but does not count: {done.event.reason}")
     return True
 
 

@@ -26,9 +26,9 @@ name_argument = click.argument("name", metavar="NAME")
 any_db_option = partial(click.option, "--db", metavar="URL")
 db_option = any_db_option(help="The store: a file or postgresql://USER@HOST/DATABASE. Default: NAME.activeeval.")
 as_of_option = click.option(
-    "--as-of", type=click.IntRange(1), metavar="SEQ", help="As of this event of the log. Default: the last."
+    "--as-of", type=click.IntRange(1), metavar="SEQ", help="Use the log up to this event. Default: the last."
 )
-judge_option = any_judge_option(required=True, help="Whose: a name, or a number.")
+judge_option = any_judge_option(required=True, help="Name or number of the judge.")
 
 
 class _Duration(click.ParamType):  # type: ignore[type-arg]  # older releases are not generic
@@ -38,7 +38,7 @@ class _Duration(click.ParamType):  # type: ignore[type-arg]  # older releases ar
         match = _TIME.fullmatch(str(value))
         seconds = round(float(match[1]) * _SECONDS[match[2]]) if match else 0
         if not 1 <= seconds <= _LONGEST_LEASE:
-            self.fail(f"{value!r} is no time up to a year, expected as 45m, 12h or 3d", param, context)
+            self.fail(f"{value!r} is not a time of at most a year, expected one like 45m, 12h or 3d", param, context)
         return seconds
 
 
@@ -68,7 +68,7 @@ def url_of(name: str, db: str | None) -> str:
         raise InputError(f"{masked(db)}: a server is named as postgresql://USER@HOST/DATABASE")
     url = db if _URL.match(db) else file_url(db)
     if address_of(url).is_in_memory:
-        raise InputError(f"{db}: what is in memory is gone with the command, expected the name of a file")
+        raise InputError(f"{db}: a database in memory is lost when the command ends, expected the name of a file")
     return url
 
 

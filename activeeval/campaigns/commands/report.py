@@ -44,11 +44,11 @@ def report(
 ) -> None:
     """Write the report of a campaign: estimates now and over time, queries, cost, judges, design.
 
-    One HTML file that needs nothing else, for the screen and for print; or the same as markdown, without charts, or as
-    JSON, with all its numbers. It says as of which event of the log it is true, and the same log gives the same bytes.
-    Of two runs it lists the queries that lose most, with both lists side by side, where the verdict is worse or
-    undecided. It tells how far judges agree, whether the grade model is right, and who skips relevant items more than
-    others; with --grader what a machine's grades are worth.
+    The report is one self-contained HTML file, for screen and print; or markdown without charts, or JSON with all
+    numbers. It names the event of the log up to which it holds, and the same log gives the same bytes. For two runs
+    whose verdict is worse or undecided it lists the queries with the largest losses, with both result lists. It
+    reports the judges' agreement, the calibration of the grade model, and judges who skip relevant items more often
+    than others; with --grader also an audit of graders.
 
     \b
     activeeval campaign report week1

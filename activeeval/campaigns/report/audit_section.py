@@ -18,7 +18,7 @@ _WIDTH = 160
 
 def gist(summary: CampaignReport) -> str:
     """Summarize the section in a few words."""
-    return f"{counted(len(summary.audit), 'grader')}: what each alone would say, and by how much that is off"
+    return f"{counted(len(summary.audit), 'grader')}: estimates from each alone, and their bias"
 
 
 def audit(summary: CampaignReport) -> list[Block]:

@@ -34,7 +34,7 @@ def design(summary: CampaignReport) -> list[Block]:
         ["lease", f"{drawn.lease_s / 60:g} minutes"],
         ["ends", drawn.ends],
     ]
-    rows += [["rounds", f"{head.rounds}, of which {head.rounds_read} can be read"]] if head.rounds > 1 else []
+    rows += [["rounds", f"{head.rounds}, of which {head.rounds_read} are used"]] if head.rounds > 1 else []
     rounds = [
         [
             str(k),
@@ -57,8 +57,8 @@ def design(summary: CampaignReport) -> list[Block]:
 def _policy(design: DesignSummary) -> str:
     """Describe the number of judges for each item and the policy."""
     if design.judges_per_item == 1:
-        return "one judge an item"
-    return f"{design.judges_per_item} judges an item, whose grades count by policy: {design.policy}"
+        return "one judge for each item"
+    return f"{design.judges_per_item} judges for each item, whose grades are combined by policy {design.policy}"
 
 
 def _blocks(design: DesignSummary) -> list[Block]:
@@ -77,7 +77,7 @@ def _blocks(design: DesignSummary) -> list[Block]:
         ]
         for block in design.blocks
     ]
-    return [Paragraph("Blocks, each judged to its end before it is read:"), Table(header, rows)]
+    return [Paragraph("Blocks; each is used once it is completely judged:"), Table(header, rows)]
 
 
 def gist_of_log(summary: CampaignReport) -> str:
@@ -91,5 +91,5 @@ def log(summary: CampaignReport) -> list[Block]:
     blocks: list[Block] = [Table(["kind of event", "events"], [[row.kind, count(row.n)] for row in events.kinds])]
     if events.late:
         rows = [[row.judge, row.reason, count(row.n)] for row in events.late]
-        blocks += [Paragraph("Answers that are kept and do not count:"), Table(["judge", "why", "answers"], rows)]
+        blocks += [Paragraph("Answers that are kept but do not count:"), Table(["judge", "why", "answers"], rows)]
     return [*blocks, Paragraph(f"The digest of event {count(events.events)} is {events.digest}.")]

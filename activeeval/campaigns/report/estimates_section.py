@@ -19,14 +19,14 @@ MOST_QUESTIONS = 4
 def gist(summary: CampaignReport) -> str:
     """Summarize the estimates in a few words."""
     n = len(summary.estimates)
-    return f"{counted(n, 'question')}, with what measures and intervals mean" if n else "none yet"
+    return f"{counted(n, 'question')}, with explanations of measures and intervals" if n else "none yet"
 
 
 def now(summary: CampaignReport) -> list[Block]:
     """Build the section with all estimates, their intervals, explanations and warnings."""
     estimates = summary.estimates
     if not estimates:
-        return [Paragraph("No block is complete: there is nothing that may be read yet.", True)]
+        return [Paragraph("No block is complete: no estimate is possible yet.", True)]
     confidence = f"{summary.confidence:.0%}"
     rows = [
         [
@@ -68,12 +68,12 @@ def _at_once(estimates: Sequence[CampaignEstimate], confidence: str) -> list[Blo
 def _cautions(estimates: Sequence[CampaignEstimate]) -> list[Block]:
     """List warnings and notes of the estimates; those of several questions appear once."""
     lines = worded_lines([(name_of(estimate), estimate.cautions) for estimate in estimates], least="note")
-    return [Paragraph("What to be wary of (a note asks nothing of you):"), Lines(lines)] if lines else []
+    return [Paragraph("Warnings and notes (notes need no action):"), Lines(lines)] if lines else []
 
 
 def gist_over_time(summary: CampaignReport) -> str:
     """State the number of readings."""
-    return f"{counted(len(summary.readings), 'reading')}, one whenever a block was complete"
+    return f"{counted(len(summary.readings), 'reading')}, one for each completed block"
 
 
 def over_time(summary: CampaignReport) -> list[Block]:
@@ -83,10 +83,10 @@ def over_time(summary: CampaignReport) -> list[Block]:
         return []
     blocks: list[Block] = [
         Paragraph(
-            "An estimate is valid at the end of a block: here is each, as of the event at which the block became "
-            "complete, and the last. Each plain interval holds by itself. Whoever looks at all of them and stops at "
-            "one that looks good goes by the wider ones, which hold at every look (group-sequential); "
-            "beyond the planned budget, and with several rounds, there are none."
+            "An estimate is valid at the end of a block. The table has each, as of the event that completed the block, "
+            "and the latest. Each plain interval is valid by itself. If you look at all of them and stop at one that "
+            "looks good, use the wider ones, which are valid at every look (group-sequential); beyond the planned "
+            "budget, and with several rounds, there are none."
         )
     ]
     others = [
@@ -123,7 +123,7 @@ def gist_of_queries(summary: CampaignReport) -> str:
     """Name the queries with most influence on the first question."""
     largest = summary.queries[0].queries[:2] if summary.queries else []
     if not largest:
-        return "none stands out"
+        return "no query stands out"
     return f"{' and '.join(f'{row.query_id} ({percent(row.share)})' for row in largest)} weigh most"
 
 
@@ -133,9 +133,9 @@ def queries(summary: CampaignReport) -> list[Block]:
         return []
     blocks: list[Block] = [
         Paragraph(
-            "The judged queries with the largest shares of the estimate's variance. Their grades are worth a second "
-            "look: an error there moves the estimate most. The shift is what the judgments of a query have added to "
-            "the estimate beyond what was expected of it."
+            "The judged queries with the largest shares of the estimate's variance. Check their grades first: an error "
+            "there changes the estimate most. The shift is the change of the estimate by the judgments of a query, "
+            "relative to what was expected before judging."
         )
     ]
     header = ["query", "text", "items judged", "share of the variance", "shift"]
@@ -156,13 +156,13 @@ def queries(summary: CampaignReport) -> list[Block]:
         if rows:
             blocks.append(Table(header, rows))
         else:
-            blocks.append(Paragraph("No query: nothing was left to chance, or the spread is not known."))
+            blocks.append(Paragraph("No query: the sample has no random part, or the variance is unknown."))
     return [*blocks, *_left_out(summary.queries)]
 
 
 def gist_of_model(summary: CampaignReport) -> str:
     """State whether the grade model is well calibrated."""
-    words = {None: "too few queries to say", True: "it is off", False: "within chance of what came"}
+    words = {None: "too few queries to say", True: "it is off", False: "agrees within chance with the grades"}
     return "; ".join(words[table.is_off] for table in summary.calibration)
 
 
@@ -191,10 +191,9 @@ def calibration(summary: CampaignReport) -> list[Block]:
             Charts([Chart(chart, "Mean grades, expected and observed")]),
             Table(header, rows),
             Paragraph(
-                "Items of complete blocks, each counted by 1 / its inclusion probability, so that a row stands for all "
-                "items of the pool like these; ± is a standard error, with the items of a query together, and of the "
-                "difference not below what the model itself says of its grades. A model that is off costs "
-                "precision: the estimates do not rest on its being right."
+                "Items of complete blocks, each weighted by 1 / its inclusion probability, so that a row represents "
+                "all such items of the pool; ± is a standard error, clustered by query, for the difference at least "
+                "that by the model's own variance. A model that is off costs precision, but the estimates stay valid."
             ),
         ]
     return blocks
@@ -206,7 +205,7 @@ def _verdict(table: Calibration) -> str:
         return "Too few queries are judged to say whether the grade model is off."
     p_value = f"{p_of(table.p_value)} for all rows together"
     if not table.is_off:
-        return f"The grades that came are within chance of what the grade model expected ({p_value})."
+        return f"The grades agree within chance with those that the grade model expected ({p_value})."
     row, where = table.all, "over all items"
     if isinstance(table.worst, int):
         row = table.bins[table.worst]

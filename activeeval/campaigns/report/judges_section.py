@@ -23,7 +23,7 @@ _KINDS = {"deferred": "put off", "cannot": "cannot be judged"}
 def gist_of_cost(summary: CampaignReport) -> str:
     """Summarize the cost in a few words."""
     head, n = summary.head, len(summary.cost.judges)
-    hours = "" if head.hours is None else f", {head.hours:.1f} hours by their clocks"
+    hours = "" if head.hours is None else f", {head.hours:.1f} hours measured"
     return f"{amount_of(head.spent)} of {amount_of(head.budget)} {head.unit} spent, by {counted(n, 'judge')}{hours}"
 
 
@@ -31,7 +31,7 @@ def cost(summary: CampaignReport) -> list[Block]:
     """Build the section on the cost spent and the time taken."""
     costs, blocks = summary.cost, list[Block]()
     if not costs.judges:
-        return [Paragraph("Nobody has judged anything yet.")]
+        return [Paragraph("There are no judgments yet.")]
     rows = [[str(block.block), amount_of(block.cost), amount_of(block.spent)] for block in summary.design.blocks]
     blocks += [Table(["block", f"cost in {summary.head.unit}", "spent"], rows)]
     header = ["judge", "judged", "cannot", "changed", "put off", "late", "seconds: median", "mean", "timed", "hours"]
@@ -64,7 +64,9 @@ def _model(costs: Cost) -> list[Block]:
     """Build the table of the fitted cost model."""
     model, of_all = costs.model, costs.all
     if model is None:
-        return [Paragraph("No judgment has a time: judges' clocks come with the answers, so no cost model is fitted.")]
+        return [
+            Paragraph("No judgment has a time, so no cost model is fitted: times come with the answers (active_ms).")
+        ]
     parts = [
         ("an item", model.item, model.item_std_error),
         ("each thousand letters of its text", model.length, model.length_std_error),
@@ -74,10 +76,10 @@ def _model(costs: Cost) -> list[Block]:
     rows = [[text, number(seconds, 1), number(error, 1)] for text, seconds, error in parts]
     sentence = (
         f"An item took {number(of_all.seconds_median, 1)} s (median; mean {number(of_all.seconds_mean, 1)} s, "
-        f"{count(of_all.timed)} timed). What the clocks of {counted(model.items, 'judgment')} say, drawn towards "
-        "what is usual where they are few:"
+        f"{count(of_all.timed)} timed). Cost model fitted to the times of {counted(model.items, 'judgment')}, shrunk "
+        "towards their mean if they are few:"
     )
-    return [Paragraph(sentence), Table(["what takes time", "seconds", "std error"], rows)]
+    return [Paragraph(sentence), Table(["part", "seconds", "std error"], rows)]
 
 
 def gist_of_agreement(summary: CampaignReport) -> str:
@@ -97,17 +99,17 @@ def agreement(summary: CampaignReport) -> list[Block]:
     rows = [[row.judge, *map(count, row.counts), count(sum(row.counts))] for row in figures.histogram]
     blocks += [Table(["grades given by", *map(str, figures.grades), "all"], rows)]
     if not isinstance(figures, SharedAgreement):
-        return [*blocks, Paragraph("No item was graded by two judges: there is no agreement to tell.")]
+        return [*blocks, Paragraph("No item was graded by two judges: their agreement is unknown.")]
     alpha, confidence = figures.alpha, f"{figures.confidence:.0%}"
     ends = interval_of(alpha.low, alpha.high)
     late = ""
     if summary.head.judges_per_item == 1:
-        late = " One judge an item was asked for: these have a second answer that came late."
+        late = " Each item needs one judge: these items have a second answer that came late."
     sentence = f"Krippendorff's alpha (ordinal) is {number(alpha.value, 3)}, {confidence} interval {ends}"
     ac1 = f"Gwet's AC1 is {number(figures.ac1.value, 3)}, {interval_of(figures.ac1.low, figures.ac1.high)}"
     blocks += [
         Paragraph(f"{sentence}, of {counted(figures.n_items, 'item')} of {counted(figures.n_queries, 'query')}.{late}"),
-        Paragraph(f"{ac1}. 1 is full agreement, 0 what chance would give; n/a is where it is not defined."),
+        Paragraph(f"{ac1}. 1 is full agreement, 0 agreement by chance; n/a means undefined."),
         *map(Paragraph, sentences_beside(figures)),
         Table(
             ["two judges", "weighted kappa", f"{confidence} interval", "raw agreement", "base rate", "items"],
@@ -153,7 +155,7 @@ def checked(summary: CampaignReport) -> list[Block]:
         return []
     return [
         Table(["judge", "items", "as expected", "95 % interval", "not graded"], rows),
-        Paragraph("Nothing of this counts as a label. An interval is Wilson's, of the share."),
+        Paragraph("None of these answers counts as a label. Intervals are Wilson intervals of the share."),
     ]
 
 
@@ -173,7 +175,7 @@ def skipped(summary: CampaignReport) -> list[Block]:
     """Build the section on items that judges deferred or could not judge, with a test for each judge."""
     figures, blocks = summary.skipped, list[Block]()
     if not any(row.later or row.cannot for row in figures.judges):
-        return [Paragraph("Nobody has put an item off or could not judge one.")]
+        return [Paragraph("No judge has deferred an item or could not judge one.")]
     for row in figures.judges:
         if row.is_named:
             blocks += [Paragraph(warning(row), is_warning=True)]
@@ -198,10 +200,10 @@ def skipped(summary: CampaignReport) -> list[Block]:
         *blocks,
         Table(header, rows),
         Paragraph(
-            "Of the items that a judge was shown and that have a grade by now; relevant is a grade above 0. A judge is "
-            "named where relevant items are skipped more often than others, by a test of the items and one of the "
-            f"queries, each with p below 5 % / {n}: where nobody does, that names somebody in fewer than one report in "
-            "twenty. An item that was put off and then judged by anybody does no harm."
+            "Only items that the judge was shown and that have a grade now; relevant means a grade above 0. A judge "
+            "is named if relevant items are skipped more often than others, by a test of the items and one of the "
+            f"queries, each with p below 5 % / {n}: if no judge does so, fewer than one report in twenty names "
+            "one. An item that was put off and then judged by any judge does no harm."
         ),
         Lines(reasons),
     ]
@@ -212,8 +214,8 @@ def warning(skips: SkippedByJudge) -> str:
     relevant, other = (_share(skips.skipped_relevant, skips.n_relevant), _share(skips.skipped_other, skips.n_other))
     return (
         f"{skips.judge} skips relevant items more often than others: {relevant} of those with a grade above 0, "
-        f"{other} of the others. Where nobody else judges them the estimate is biased, and its interval misses more "
-        "often than it says: see what waits, and what cannot be judged."
+        f"{other} of the others. If no other judge grades them, the estimate is biased and its interval covers the "
+        "true value less often than stated: check the items that wait and those that cannot be judged."
     )
 
 

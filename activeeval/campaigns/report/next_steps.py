@@ -12,12 +12,12 @@ from activeeval.report.answer_sentences import some_names
 from activeeval.report.numbers import agreeing, counted
 
 _STEPS: dict[StepKind, tuple[str, str]] = {
-    "judge": ("judge what waits", "writes the next batch to judge"),
-    "wait": ("what waits is in judges' hands", "takes a sheet back: what waits is in judges' hands"),
+    "judge": ("judge the waiting items", "writes the next batch to judge"),
+    "wait": ("the waiting items are in judges' hands", "imports a sheet: the waiting items are in judges' hands"),
     "top up": ("add about {budget} to the budget, which should decide", "adds what should decide"),
-    "draw": ("a new sample with about {budget} more should decide", "writes up what this one says"),
-    "stop": ("the goal is reached, judging may stop", "writes it up: the goal is reached, judging may stop"),
-    "done": ("all is judged", "writes it up: all is judged"),
+    "draw": ("a new sample with about {budget} more should decide", "writes the report of this one"),
+    "stop": ("the goal is reached, judging may stop", "writes the report: the goal is reached, judging may stop"),
+    "done": ("all is judged", "writes the report: all items are judged"),
 }
 """For each step: an instruction without a command, and a description of what its command does."""
 
@@ -66,7 +66,7 @@ def reached_sentence(reached: JudgingProgress) -> str:
     70 of 200 judgments, by ann and bob; block 1 of 4 is complete, 30 more complete the next.
     """
     if not reached.planned:
-        return "Nothing was to be judged."
+        return "There is nothing to judge."
     done = f"{reached.done:,} of {counted(reached.planned, reached.noun)}"
     done += f", by {_people(reached.judges)}" if reached.judges else ""
     if reached.block == reached.blocks:
@@ -76,7 +76,7 @@ def reached_sentence(reached: JudgingProgress) -> str:
     verb = agreeing(reached.missing, "completes", "complete")
     if not reached.block:
         more = " more" if reached.done else ""
-        return f"{done}; nothing can be read yet: {reached.missing:,}{more} {verb} block 1 of {reached.blocks}."
+        return f"{done}; no estimate is possible yet: {reached.missing:,}{more} {verb} block 1 of {reached.blocks}."
     return f"{done}; block {reached.block} of {reached.blocks} is complete, {reached.missing:,} more {verb} the next."
 
 
@@ -146,8 +146,8 @@ def without_command(step: Step) -> str:
 
 def _of_batches(reached: JudgingProgress) -> str:
     """State what can be estimated in a campaign with adaptive depth, and whether more items follow."""
-    can = f"block {reached.block} of {reached.blocks} is complete" if reached.block else "nothing can be read yet"
-    more = "what comes next follows from what is judged" if reached.goes_on else "the budget pays for nothing further"
+    can = f"block {reached.block} of {reached.blocks} is complete" if reached.block else "no estimate is possible yet"
+    more = "the next items depend on the judgments" if reached.goes_on else "the budget allows no further items"
     return f"this is batch {reached.batch}, {can}, {more}"
 
 

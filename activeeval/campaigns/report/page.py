@@ -46,10 +46,10 @@ _SECTIONS: Sequence[tuple[str, Callable[[CampaignReport], str], Callable[[Campai
     ("Queries that matter most", estimates.gist_of_queries, estimates.queries),
     ("Cost", people.gist_of_cost, people.cost),
     ("Is the grade model right?", estimates.gist_of_model, estimates.calibration),
-    ("What machines' grades are worth", machines.gist, machines.audit),
+    ("Audit of graders", machines.gist, machines.audit),
     ("Agreement", people.gist_of_agreement, people.agreement),
     ("Training and controls", people.gist_of_checked, people.checked),
-    ("Put off, or cannot be judged", people.gist_of_skipped, people.skipped),
+    ("Deferred, or cannot be judged", people.gist_of_skipped, people.skipped),
     ("Design", drawing.gist, drawing.design),
     ("Log", drawing.gist_of_log, drawing.log),
 )
@@ -91,7 +91,7 @@ def _first_screen(summary: CampaignReport, command: str) -> list[Block]:
     following = NextStep(before_command(step), command, (after_command if command else without_command)(step) + ".")
     paragraphs: list[Block] = [Paragraph(text) for text in sentences if text]
     paragraphs += [following, *_cautions(summary)]
-    paragraphs.append(Paragraph(f"True as of event {count(head.as_of)} of the log ({head.date} UTC)."))
+    paragraphs.append(Paragraph(f"As of event {count(head.as_of)} of the log ({head.date} UTC)."))
     return [*headline, SideBySide(paragraphs, _picture(summary))] if summary.readings else [*headline, *paragraphs]
 
 

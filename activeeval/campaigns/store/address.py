@@ -111,7 +111,7 @@ def _check_file(parsed: URL, url: str, place: str) -> None:
     if parsed.host or parsed.username or parsed.password or parsed.port:
         raise InputError(f"{place}: a file is named sqlite:///FILE, with three slashes")
     if "://" in (parsed.database or "") or "\0" in (parsed.database or ""):
-        raise InputError(f"{place}: is the name of no file")
+        raise InputError(f"{place}: is not the name of a file")
 
 
 def _check_server(url: str, place: str) -> None:

@@ -54,7 +54,7 @@ def decide(connection: Connection, campaign_id: int, ruling: Adjudication, at: i
     lock_log(connection, campaign_id)
     answers = events(connection, campaign_id, event.c.seq == ruling.seq, event.c.kind.in_(ANSWERS))
     if not answers:
-        raise InputError(f"event {ruling.seq} is no judgment")
+        raise InputError(f"event {ruling.seq} is not a judgment")
     item = answers[0]
     standing = _standing(connection, campaign_id, item.unit or 0, item.doc_id)
     if len({answer.grade for answer in standing}) < 2:

@@ -50,17 +50,19 @@ def check_judgment(
 ) -> None:
     """Raise InputError if an answer is malformed or of a kind that the campaign does not allow."""
     if judgment.kind not in tuple(kinds):
-        raise InputError(f"a judge says {', '.join(kinds)}, got {shown(str(judgment.kind))}")
+        raise InputError(f"an answer is one of {', '.join(kinds)}, got {shown(str(judgment.kind))}")
     if judgment.kind == "deferred" and campaign.strict_order:
-        raise InputError("this campaign goes strictly by level: no item is put off; judge it, or say why it cannot be")
+        raise InputError(
+            "this campaign has strict order: items cannot be deferred; judge it, or say why it cannot be judged"
+        )
     check_text("reason", judgment.reason, most=MOST_OF_A_REASON)
     canonical([dict(judgment.body), dict(judgment.settles)])
     if judgment.kind == "preferred" and not judgment.body:
-        raise InputError("preferred says what was compared, got nothing")
+        raise InputError("preferred needs the pair and the preference, got nothing")
     if judgment.kind == "judged" and not set(judgment.body) - {OF_MACHINE, *BESIDE}:
         check_whole("grade", judgment.grade, LARGEST if campaign.max_grade is None else campaign.max_grade)
     elif judgment.grade is not None:
-        raise InputError(f"{judgment.kind} goes without a grade, got {judgment.grade!r}")
+        raise InputError(f"{judgment.kind} has no grade, got {judgment.grade!r}")
     for name in ("active_ms", "idle_ms"):
         if getattr(judgment, name) is not None:
             check_whole(name, getattr(judgment, name), 2**62)
@@ -154,12 +156,14 @@ def retract(
     """Retract an answer, so that its item waits for a judge again."""
     answer = _answer_of(connection, campaign_id, seq)
     if judge != answer.judge and not reason:
-        raise InputError(f"event {seq} is what {shown(answer.judge)} says: whoever takes back another's says why")
+        raise InputError(
+            f"event {seq} is an answer of {shown(answer.judge)}: retracting another judge's answer needs a reason"
+        )
     assignment_id = _assignment_of(connection, campaign_id, answer)
     lock_log(connection, campaign_id)
     by = events(connection, campaign_id, event.c.supersedes == seq)
     if by:
-        raise StateError(f"event {seq} does not stand any more: event {by[0].seq} took its place")
+        raise StateError(f"event {seq} is not valid any more: event {by[0].seq} replaced it")
     connection.execute(update(assignment).where(assignment.c.id == assignment_id).values(FREED))
     names = ("query_id", "doc_id", "unit", "k")
     item = {name: getattr(answer, name) for name in names}
@@ -194,7 +198,7 @@ def _repeated(stored: Event, item: Event, answer: KeyedAnswer) -> Acknowledged:
     if not is_of_item or not says_the_same(stored, answer.judgment):
         has_key = not answer.key.startswith("token:")
         place = f"the key {shown(answer.key)} is that of" if has_key else "the token was answered by"
-        raise StateError(f"{place} event {stored.seq}, which says something else")
+        raise StateError(f"{place} event {stored.seq}, which is a different answer")
     return Acknowledged(event=stored, is_repeated=True)
 
 

@@ -41,7 +41,7 @@ def rebuild(connection: Connection, campaign_id: int, campaign: CampaignRow) -> 
     state = _state_of(campaign, log)
     problems = [*breaks_of(log, genesis(connection, campaign_id)), *state.problems]
     if problems:
-        raise StateError(f"the log is not whole: {problems[0]}")
+        raise StateError(f"the log is damaged: {problems[0]}")
     connection.execute(delete(tables.assignment).where(tables.assignment.c.campaign_id == campaign_id))
     insert_assignments(connection, campaign_id, state.assigned)
 
@@ -71,7 +71,7 @@ def _guards(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
     triggers = set(connection.execute(text(statement), {} if is_sqlite else names).scalars())
     for table in tables.APPEND_ONLY:
         if not triggers >= {f"{table.name}_{verb}" for verb in verbs}:
-            yield f"{table.name} may be changed: a trigger that refuses it is gone"
+            yield f"{table.name} can be changed: a trigger that prevents it is missing"
 
 
 def _orphans(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
@@ -101,7 +101,7 @@ def _log(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator[s
     judges = set(connection.execute(names).scalars())
     for event in log:
         if event.kind in ("shown", "checked_out", *ANSWERS) and event.judge not in {*judges, _nobody(event)}:
-            yield f"event {event.seq} is of judge {event.judge!r}, who is not entered"
+            yield f"event {event.seq} is of judge {event.judge!r}, who is not in the table of judges"
 
 
 def _nobody(event: Event) -> str | None:
@@ -116,7 +116,7 @@ def _references(log: Sequence[Event]) -> Iterator[str]:
         if event.supersedes is not None:
             before = by_seq.get(event.supersedes)
             if before is None or before.kind not in (*ANSWERS, "checked") or before.seq >= event.seq:
-                yield f"event {event.seq} takes the place of event {event.supersedes}, which is no earlier answer"
+                yield f"event {event.seq} replaces event {event.supersedes}, which is not an earlier answer"
 
 
 def _units(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator[str]:
@@ -128,8 +128,8 @@ def _units(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator
         if event is None:
             yield f"unit {unit.number} was never drawn"
         elif unit.version not in samples or not _is_as_drawn(unit, event, samples[unit.version]):
-            yield f"unit {unit.number} is not what event {event.seq} says was drawn"
-    yield from (f"unit {number} was drawn and is not there" for number in logged)
+            yield f"unit {unit.number} differs from the one drawn in event {event.seq}"
+    yield from (f"unit {number} was drawn and is missing" for number in logged)
     for digest, content in connection.execute(_documents(campaign_id)):
         if digest_of(content) != digest:
             yield f"the text of document {digest} is not what was written"
@@ -145,7 +145,7 @@ def _samples(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterat
     for sample in samples_of(connection, campaign_id):
         named = first.get(sample.version)
         if named is None:
-            yield f"version {sample.version} of the sample is of no event"
+            yield f"version {sample.version} of the sample belongs to no event"
         elif named.body.get("sample") != sample.digest:
             yield f"version {sample.version} of the sample is not the one that event {named.seq} names"
         elif sample.seq != named.seq - 1:
@@ -176,7 +176,5 @@ def _assignments(connection: Connection, campaign_id: int, campaign: CampaignRow
     for assignment in state.assigned:
         unit, position, k = assignment.unit, assignment.position, assignment.k
         if by_place.pop((unit, position, k), None) != assignment:
-            yield f"assignment {k} of place {position} of unit {unit} is not what the log comes to"
-    yield from (
-        f"assignment {k} of place {position} of unit {unit} is of nothing drawn" for unit, position, k in by_place
-    )
+            yield f"assignment {k} of place {position} of unit {unit} differs from the one that follows from the log"
+    yield from (f"assignment {k} of place {position} of unit {unit} was never drawn" for unit, position, k in by_place)

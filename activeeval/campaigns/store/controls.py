@@ -94,7 +94,7 @@ def check(connection: Connection, campaign_id: int, posed: Event, judgment: Judg
     stored = with_key(connection, campaign_id, key)
     if stored is not None:
         if not says_the_same(stored, judgment):
-            raise StateError(f"the token was answered by event {stored.seq}, which says something else")
+            raise StateError(f"the token was answered by event {stored.seq}, which is a different answer")
         return Acknowledged(event=stored, is_repeated=True)
     if _last_of(connection, campaign_id, posed).kind == "control_shown":
         new = answer_event(posed, judgment, at, key)
@@ -129,13 +129,8 @@ def says_the_same(stored: Event, judgment: JudgeAnswer) -> bool:
     """Check whether a stored event has the content of an answer to a control."""
     if stored.kind in ("late", "preferred"):
         return answering.says_the_same(stored, judgment)
-    stored_content = (stored.grade, stored.reason, stored.kind in ("passed", "deferred"), *map(stored.body.get, _PAIR))
-    return stored_content == (
-        judgment.grade,
-        judgment.reason,
-        judgment.kind == "deferred",
-        *map(judgment.body.get, _PAIR),
-    )
+    content = (stored.grade, stored.reason, stored.kind in ("passed", "deferred"), *map(stored.body.get, _PAIR))
+    return content == (judgment.grade, judgment.reason, judgment.kind == "deferred", *map(judgment.body.get, _PAIR))
 
 
 def answer_event(item: Event, judgment: JudgeAnswer, at: int, key: str | None, supersedes: int | None = None) -> Event:

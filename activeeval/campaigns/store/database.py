@@ -147,12 +147,12 @@ class Database:
         """Convert an error to one of activeeval's, with the cause if the disk is full or the folder read-only."""
         refusal = refusal_of(error, self.place, self._wait_s, is_sqlite=self.is_sqlite)
         if self.path is not None and "could not be read or written" in str(refusal) and _is_full(self.path):
-            problem = "the disk is full, and SQLite keeps a file beside it: nothing of this was stored"
+            problem = "the disk is full, and SQLite needs a file next to it: nothing of this was stored"
             return StateError(f"{self.place}: {problem}")
         if self.path is None or self.is_archive or os.access(os.path.dirname(self.path), os.W_OK):
             return refusal
         if "may only be read" in str(refusal) or "cannot be opened" in str(refusal):
-            return InputError(f"{self.place}: its folder may not be written, and SQLite keeps a file beside it")
+            return InputError(f"{self.place}: its folder is not writable, and SQLite needs a file next to it")
         return refusal
 
     def _without_secrets(self, error: ActiveEvalError) -> ActiveEvalError:
@@ -176,7 +176,7 @@ class Database:
             lies = None
         file_id = None if lies is None else (lies.st_dev, lies.st_ino)
         if self._lies_at is not None and file_id != self._lies_at:
-            error = StateError(f"{self.place}: the file is gone or is another one; nothing of this was stored")
+            error = StateError(f"{self.place}: the file was removed or replaced; nothing of this was stored")
             error.is_passing = True
             raise error
         self._lies_at = file_id

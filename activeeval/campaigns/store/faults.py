@@ -15,14 +15,14 @@ _SQLITE: tuple[tuple[str, type[ActiveEvalError], str], ...] = (
     ("is locked", StateError, "another process has been writing to it for {wait:g} s; " + _UNWRITTEN + ", try again"),
     ("readonly", InputError, "may only be read; " + _UNWRITTEN),
     ("unable to open", InputError, "cannot be opened"),
-    ("not a database", InputError, "is no database"),
+    ("not a database", InputError, "is not a database"),
     ("unsupported file format", InputError, _DAMAGED),
     ("malformed", InputError, _DAMAGED),
     ("decode to utf-8", InputError, _DAMAGED),
     ("codec can't decode", InputError, _DAMAGED),
     ("no such table", InputError, _DAMAGED),
     ("no such column", InputError, _DAMAGED),
-    ("append-only", StateError, "keeps what it has: no row of it is changed or deleted"),
+    ("append-only", StateError, "is append-only: no row is changed or deleted"),
     ("is full", StateError, "the disk is full; " + _UNWRITTEN),
     ("i/o error", StateError, "could not be read or written: {text}; nothing was acknowledged, try again"),
 )
@@ -66,7 +66,9 @@ class ConnectionFaults:
 
     def __init__(self, place: str, is_repeatable: bool) -> None:
         self._place = place
-        self._advice = "do it again, it is stored once" if is_repeatable else "see what is there before doing it again"
+        self._advice = (
+            "try again, it is stored only once" if is_repeatable else "check what is stored before you try again"
+        )
         self._first: BaseException | None = None
         self._in_commit: BaseException | None = None
 

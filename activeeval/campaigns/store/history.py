@@ -86,13 +86,13 @@ def correct(connection: Connection, campaign_id: int, correction: Correction, at
         compare = controls.says_the_same if stored.kind == "checked" else says_the_same
         if stored.judge == correction.judge and compare(stored, correction.judgment):
             return Acknowledged(event=stored, is_repeated=True)
-        raise StateError(f"the key {shown(correction.key)} is that of event {stored.seq}, which says something else")
+        raise StateError(f"the key {shown(correction.key)} is that of event {stored.seq}, which is a different answer")
     earlier = events(connection, campaign_id, event.c.seq == correction.seq, event.c.judge == correction.judge)
     if not earlier or earlier[0].kind not in _SAID:
-        raise InputError(f"event {correction.seq} is no answer of {shown(correction.judge)}")
+        raise InputError(f"event {correction.seq} is not an answer of {shown(correction.judge)}")
     by = events(connection, campaign_id, event.c.supersedes == correction.seq)
     if by:
-        raise StateError(f"event {correction.seq} does not stand any more: event {by[0].seq} took its place")
+        raise StateError(f"event {correction.seq} is not valid any more: event {by[0].seq} replaced it")
     build = controls.answer_event if earlier[0].kind == "checked" else judgment_event
     new = build(earlier[0], correction.judgment, at, correction.key, supersedes=correction.seq)
     return Acknowledged(event=append(connection, campaign_id, [new])[0])

@@ -53,7 +53,7 @@ UNJUDGED = "came back without a grade"
 def check_lines(lines: Sequence[JudgmentLine], campaign: CampaignRow) -> None:
     """Raise InputError if a line of a file is not a valid judgment for the campaign."""
     if campaign.strict_order:
-        raise InputError("this campaign goes strictly by level: answers come one at a time, by claim and submit")
+        raise InputError("this campaign has strict order: answers are given one at a time, by claim and submit")
     for query_id, doc_id, judgment, key, _ in lines:
         check_text("query_id", query_id, may_be_empty=False)
         check_text("doc_id", doc_id, may_be_empty=False)
@@ -225,7 +225,7 @@ class _Desk:
         query_id, doc_id, judgment, key, _ = line
         is_of_item = (stored.query_id, stored.doc_id, stored.judge) == (query_id, doc_id, self.judge)
         if not is_of_item or not says_the_same(stored, judgment):
-            raise StateError(f"the key {shown(key or '')} is that of event {stored.seq}, which says something else")
+            raise StateError(f"the key {shown(key or '')} is that of event {stored.seq}, which is a different answer")
         return Acknowledged(event=stored, is_repeated=True)
 
     def _again(self, old: Event, judgment: JudgeAnswer, key: str | None) -> Acknowledged:

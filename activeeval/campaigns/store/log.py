@@ -70,9 +70,9 @@ def check_text(name: str, value: object, *, may_be_empty: bool = True, most: int
     if not value and not may_be_empty:
         raise InputError(f"{name} must not be empty")
     if "\0" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
-        raise InputError(f"{name} has a letter that cannot be stored: {shown(value)}")
+        raise InputError(f"{name} has a character that cannot be stored: {shown(value)}")
     if most is not None and len(value.encode()) > most:
-        raise InputError(f"{name} may have {most:,} bytes, got {len(value.encode()):,}: {shown(value)}")
+        raise InputError(f"{name} may have at most {most:,} bytes, got {len(value.encode()):,}: {shown(value)}")
 
 
 def checked_judge(judge: str) -> str:
@@ -117,7 +117,7 @@ def breaks_of(log: Sequence[Event], start: str, after: int = 0) -> Iterator[str]
             yield f"event {seq + 1} is missing: after {seq} comes {event.seq}"
         elif event.digest != chained(event, before):
             what = "event 1 or the campaign's set-up" if seq == 0 else f"event {event.seq}"
-            yield f"{what} is not what was written: its digest does not fit"
+            yield f"{what} was altered: its digest does not match"
         before, seq = event.digest, event.seq
 
 

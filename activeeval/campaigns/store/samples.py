@@ -56,7 +56,7 @@ def grow(
     numbers = select(tables.unit.c.number).where(tables.unit.c.campaign_id == campaign_id)
     existing = {unit.number for unit in units} & set(connection.execute(numbers).scalars())
     if existing:
-        raise StateError(f"unit {min(existing)} is there already and never changes")
+        raise StateError(f"unit {min(existing)} exists already and never changes")
     return _add(connection, campaign_id, campaign, sample, units, ended)
 
 

@@ -30,7 +30,7 @@ def check_schema(database: Database) -> None:
     _check_file(database)
     version = database.read(_stored_version)
     if version is None:
-        raise InputError(f"{database.place}: no campaigns are kept there")
+        raise InputError(f"{database.place}: it contains no campaigns")
     _check_version(database, version)
 
 
@@ -40,7 +40,7 @@ def is_made(database: Database) -> bool:
     if database.path is not None:
         is_there = _is_there(database)
         if not os.access(database.path if is_there else os.path.dirname(database.path), os.W_OK):
-            raise InputError(f"{database.place}: nothing can be written there")
+            raise InputError(f"{database.place}: it is not writable")
         if not is_there:
             return False
     return database.read(_stored_version) is not None
@@ -142,7 +142,7 @@ def _run(connection: Connection, database: Database) -> None:
         return
     others = set(inspect(connection).get_table_names())
     if others if database.is_sqlite else others & set(metadata.tables):
-        raise InputError(f"{database.place}: holds tables of something else")
+        raise InputError(f"{database.place}: contains tables of another program")
     _migrate(connection)
 
 

@@ -144,9 +144,9 @@ class Store(PastAnswers):
             start = genesis(connection, number) if since is None else since.digest
             broken = next(breaks_of(log, start, first), None)
             if since is not None and (before is None or (before.seq, before.digest) != (first, since.digest)):
-                broken = f"event {first} is not what was written: its digest is another"
+                broken = f"event {first} was altered: its digest has changed"
             if broken is not None:
-                raise StateError(f"campaign {shown(name)}: {broken}; campaign verify says all that is wrong")
+                raise StateError(f"campaign {shown(name)}: {broken}; `campaign verify` lists all problems")
             return log
 
         return self._read(name, work)
