@@ -1,4 +1,5 @@
-"""Campaigns in the store: made of a sample, judged by a script, read as of any event, written out, verified.
+"""Judging campaigns in a durable store: creation, claims and answers, imports, exports, estimates, verification.
 
-The store knows rows; here they become samples, grades and estimates. Everything is a reading of the log.
+The ``store`` subpackage reads and writes rows; the modules here turn rows into samples, grades and estimates. Every
+result is computed from the event log, as of any event.
 """

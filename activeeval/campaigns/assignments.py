@@ -1,4 +1,4 @@
-"""What judges are given and what they say: items to grade, or comparisons of two documents."""
+"""Assign work to the judges of a campaign and store their answers: items to grade, or pairs of documents to compare."""
 
 from __future__ import annotations
 
@@ -12,64 +12,65 @@ from activeeval.core.judgments.judging import ByComparisons
 
 
 class Desk(Protocol):
-    """Where a campaign's judges are given something and hand in what they say of it."""
+    """Interface through which judges claim work from a campaign and submit answers."""
 
     def claim(self, judge: str) -> ItemClaim | None:
-        """Give a judge the next thing to judge; None where there is nothing for him."""
+        """Give a judge the next item or pair to judge; None if nothing is left for this judge."""
 
     def submit(self, token: str, judgment: JudgeAnswer, key: str | None = None) -> Acknowledged:
-        """Store what a judge says of what was given out under a token; see `Store.submit`.
+        """Store a judge's answer to the item that was claimed with a token; see `Store.submit`.
 
         Raises
         ------
         InputError
-            Where nobody can say that of it.
+            If the kind of answer does not fit the campaign: a grade for a pair, or a preference for an item.
         """
 
     def submit_and_claim(
         self, token: str, judgment: JudgeAnswer, key: str | None = None
     ) -> tuple[Acknowledged, ItemClaim | None]:
-        """Do `submit` and `claim` of the same judge."""
+        """Store a judge's answer (`submit`), then give the same judge the next work (`claim`)."""
 
     def documents(self, claimed: ItemClaim) -> list[str]:
-        """Return the documents that an answer to what was claimed is about."""
+        """List the ids of the documents that the answer to a claim refers to: one item, or the two of a pair."""
 
     def answer(self, documents: Sequence[str], grades: Sequence[int]) -> JudgeAnswer:
-        """Return what grades of documents say of them."""
+        """Build the answer that follows from known grades of the documents listed by `documents`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grading(Desk):
-    """Items to grade; ``by_query`` as of `activeeval.campaigns.store.Store.claim`."""
+    """Desk for grading items; ``by_query`` is passed to `activeeval.campaigns.store.Store.claim`."""
 
     store: Store
     name: str
     by_query: bool = False
 
     def claim(self, judge: str) -> ItemClaim | None:
-        """Give a judge the next item."""
+        """Give a judge the next item; None if nothing is left for this judge."""
         return self.store.claim(self.name, judge, by_query=self.by_query)
 
     def submit(self, token: str, judgment: JudgeAnswer, key: str | None = None) -> Acknowledged:
-        """Store what a judge says of an item."""
+        """Store a judge's answer to one item."""
         return self.store.submit(self.name, token, self._checked(judgment), key)
 
     def submit_and_claim(
         self, token: str, judgment: JudgeAnswer, key: str | None = None
     ) -> tuple[Acknowledged, ItemClaim | None]:
-        """Do both in one transaction."""
+        """Store an answer and claim the next item in one transaction."""
         judgment = self._checked(judgment)
         return self.store.submit_and_claim(self.name, token, judgment, key, by_query=self.by_query)
 
     def documents(self, claimed: ItemClaim) -> list[str]:
-        """Return the item's."""
+        """List the claimed item's document id."""
         return [claimed.doc_id]
 
     def answer(self, documents: Sequence[str], grades: Sequence[int]) -> JudgeAnswer:
-        """Return the grade of the item."""
+        """Build a ``judged`` answer with the first grade."""
         return JudgeAnswer(kind="judged", grade=grades[0])
 
     def _checked(self, judgment: JudgeAnswer) -> JudgeAnswer:
+        """Return the answer; raise InputError if it is a preference between two documents."""
         if judgment.kind == "preferred":
             raise InputError(f"campaign {self.name}: its items are graded, not compared")
         return judgment
@@ -77,11 +78,11 @@ class Grading(Desk):
 
 @dataclass(frozen=True, slots=True)
 class AdaptiveGrading(Grading):
-    """Items to grade whose depths follow labels: where nothing is left for a judge, what comes next is drawn."""
+    """Desk for grading items with adaptive depth: draws further units from labels if nothing is open for a judge."""
 
     def claim(self, judge: str) -> ItemClaim | None:
-        """Give a judge the next item, of what is drawn or of what labels lead to."""
-        # whoever claims an item that is drawn does not wait for what drawing needs
+        """Give a judge the next drawn item; if none exists, draw further units until one is open for this judge."""
+        # claiming an item that is already drawn must not wait for the imports and arrays that drawing needs
         item = self.store.claim(self.name, judge, by_query=self.by_query)
         while item is None and draw_further(self.store, self.name):
             item = self.store.claim(self.name, judge, by_query=self.by_query)
@@ -90,7 +91,7 @@ class AdaptiveGrading(Grading):
     def submit_and_claim(
         self, token: str, judgment: JudgeAnswer, key: str | None = None
     ) -> tuple[Acknowledged, ItemClaim | None]:
-        """Do both in one transaction, as long as something is drawn."""
+        """Store an answer and claim the next drawn item in one transaction; draw more items if none is open."""
         judgment = self._checked(judgment)
         done, item = self.store.submit_and_claim(self.name, token, judgment, key, by_query=self.by_query)
         return done, item or self.claim(done.event.judge)
@@ -98,22 +99,22 @@ class AdaptiveGrading(Grading):
 
 @dataclass(frozen=True, slots=True)
 class Comparisons(Desk):
-    """Two documents of a query at a time, of which one is better."""
+    """Desk for comparing documents: a judge sees two documents of a query and chooses the better one."""
 
     store: Store
     name: str
     k: int
 
     def claim(self, judge: str) -> ItemClaim | None:
-        """Give a judge the next two documents."""
-        # whoever claims an item to grade does not wait for what comparisons need
+        """Give a judge the next pair of documents; None if nothing is left for this judge."""
+        # imported here, so that campaigns with graded items do not pay for this import
         from activeeval.campaigns.top_k_judging import claim_comparison
 
         question = claim_comparison(self.store, self.name, judge, self.k)
         return None if question is None else question.claimed
 
     def submit(self, token: str, judgment: JudgeAnswer, key: str | None = None) -> Acknowledged:
-        """Store what a judge says of two documents, with what it settles."""
+        """Store a judge's answer to a pair, together with the top k of the query if this answer determines it."""
         from activeeval.campaigns.top_k_judging import settling
 
         if judgment.kind == "judged":
@@ -125,23 +126,25 @@ class Comparisons(Desk):
     def submit_and_claim(
         self, token: str, judgment: JudgeAnswer, key: str | None = None
     ) -> tuple[Acknowledged, ItemClaim | None]:
-        """Do one after the other: what is next follows from what was said."""
+        """Store an answer, then claim the next pair, which depends on this answer."""
         done = self.submit(token, judgment, key)
         return done, self.claim(done.event.judge)
 
     def documents(self, claimed: ItemClaim) -> list[str]:
-        """Return the two, as they are shown."""
+        """List the ids of the two documents, left then right as displayed."""
         return [document["doc_id"] for document in claimed.text["documents"]]
 
     def answer(self, documents: Sequence[str], grades: Sequence[int]) -> JudgeAnswer:
-        """Return the one with the higher grade; a tie where they are equal."""
+        """Build a ``preferred`` answer for the document with the higher grade, or a tie if the grades are equal."""
         first, second = grades
         preferred = None if first == second else documents[first < second]
         return JudgeAnswer(kind="preferred", body={"what": "compared", "preferred": preferred})
 
 
 def desk_of(store: Store, name: str, *, by_query: bool = False) -> Desk:
-    """Return where a campaign's judges claim and submit; InputError where there is no campaign of that name.
+    """Create the desk that fits how a campaign is judged: graded items, adaptive depth, or comparisons.
+
+    Raises InputError if the store has no campaign of that name.
 
     Parameters
     ----------
@@ -156,7 +159,7 @@ def desk_of(store: Store, name: str, *, by_query: bool = False) -> Desk:
 
 
 def draw_further(store: Store, name: str) -> bool:
-    """Draw what labels lead to, where depths follow them; return whether there is anything new to judge."""
+    """Draw further units if the campaign has adaptive depth; return True if there is anything new to judge."""
     from activeeval.campaigns.draw import draw_next
 
     return draw_next(store, name)

@@ -1,4 +1,4 @@
-"""Sheets of what waits in a campaign: they go out, and their items are lent to their judges."""
+"""Write the waiting items of a campaign to judging sheets and check the items out to the sheets' judges."""
 
 from __future__ import annotations
 
@@ -25,19 +25,22 @@ from activeeval.sampling.sheets import SheetPlan, write_rows
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenSheet:
-    """A sheet that was written: its name, whose it is, its number of items, their lowest block, and as of which event.
+    """A sheet that was written for a judge.
 
     Attributes
     ----------
     sheet : str
+        Path of the file.
     judge : str or None
-        None where whoever brings it back is its judge.
+        None if the sheet has no judge yet: the person who returns it counts as its judge.
     items : int
+        Number of items on the sheet.
     block : int or None
-        None where nothing is on it.
+        Lowest block of these items; None if the sheet is empty.
     as_of : int
+        Number of the last event when the sheet was written.
     until : int
-        When its items are anybody's again: UTC, microseconds.
+        When the items become free for other judges: UTC, microseconds.
     """
 
     sheet: str
@@ -50,15 +53,16 @@ class WrittenSheet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
-    """How much a batch is, and for how long its items are its judge's.
+    """Size of a batch, and for how long its items are reserved.
 
     Attributes
     ----------
     seconds : int
+        Duration of the reservation.
     most : int or None
-        Items for each judge.
+        Maximum number of items for each judge; None for no limit.
     ahead : bool
-        Of any block, and not of the lowest one alone that is not complete.
+        True to take items of any block; False to take only items of the lowest incomplete block.
     """
 
     seconds: int = 3 * 86_400
@@ -67,20 +71,21 @@ class Lease:
 
 
 def write_batches(store: Store, name: str, plan: SheetPlan, lease: Lease | None = None) -> list[WrittenSheet]:
-    """Write the sheets of what waits, and lend it to their judges; return each with its block, size and lease.
+    """Write a sheet of waiting items for each judge and check the items out to these judges.
 
-    Where a sheet of the campaign is there already, and is written over, what was lent by it is given back first.
+    If a sheet of this campaign is overwritten, the items that were checked out with it are returned first.
 
     Parameters
     ----------
     plan : SheetPlan
-        Whose sheets they are: they have their names, and nothing that they have judged already or that is lent to
-        others. Needed where items have several judges; without a name whoever brings a sheet back is its judge.
+        Paths, judges, grade names and guidelines of the sheets. A judge's sheet has no item that this judge has judged
+        and none that is reserved for others. Judges are required if items have several judges. Without judges, the
+        person who returns a sheet counts as its judge.
 
     Raises
     ------
     InputError
-        Where nothing waits that is free, or the campaign does not take sheets.
+        If no waiting item is free, or the campaign does not support sheets.
     """
     lease, state = lease or Lease(), state_of(store, name)
     lease = replace(lease, ahead=True) if state.campaign.follows_labels else lease  # batches need not be in order
@@ -97,7 +102,7 @@ def write_batches(store: Store, name: str, plan: SheetPlan, lease: Lease | None 
             raise InputError(f"campaign {name}: {_nothing_free(store, name, plan.judges, lease)}")
         try:
             sizes = [
-                _write_lent(store, name, path, files, judge, [place for place, who in lent if who == judge], plan)
+                _write_lent(store, name, path, files, judge, [place for place, holder in lent if holder == judge], plan)
                 for path, judge in zip(plan.paths, judges, strict=True)
             ]
         except BaseException:
@@ -111,7 +116,7 @@ def write_batches(store: Store, name: str, plan: SheetPlan, lease: Lease | None 
 
 
 def _on_sheets(store: Store, name: str, paths: Sequence[str]) -> set[OnSheet]:
-    """Return what stands on sheets of a campaign that are there; what is no sheet of it has lent nothing."""
+    """Read the (judge, query, document) rows of paths that are existing sheets of this campaign; skip other files."""
     samples = {sample.digest for sample in store.samples(name)}
     on_sheets: set[OnSheet] = set()
     for path in filter(os.path.exists, paths):
@@ -128,19 +133,22 @@ def _on_sheets(store: Store, name: str, paths: Sequence[str]) -> set[OnSheet]:
 def _write_lent(
     store: Store, name: str, path: str, files: AtomicFiles, judge: str, lent: Sequence[OpenPlace], plan: SheetPlan
 ) -> tuple[int, int | None]:
-    """Write what is lent to a judge; return how many items that is, and their lowest block."""
-    held = {(unit.number, place.doc_id): (unit, place) for unit in store.units(name) for place in unit.places}
-    rows = [held[place.unit, place.doc_id] for place in lent]
+    """Write one judge's checked-out items to a sheet; return their number and lowest block (None if none exists)."""
+    rows_by_place = {(unit.number, place.doc_id): (unit, place) for unit in store.units(name) for place in unit.places}
+    rows = [rows_by_place[place.unit, place.doc_id] for place in lent]
     write_rows(_sheet(store.samples(name)[-1].digest, rows), path, files, judge, _texts(rows), plan.guide)
     return len(rows), min((unit.block for unit, _ in rows), default=None)
 
 
-def _chosen(there: Sequence[OpenPlace], judges: Sequence[str], lease: Lease) -> Chosen:
-    """Return what each judge gets of what is open: of the lowest block in which something waits for any of them."""
-    waits = [place for place in there if any(judge not in place.judges for judge in judges)]
-    lowest = min((place.block for place in waits), default=0)
+def _chosen(opened: Sequence[OpenPlace], judges: Sequence[str], lease: Lease) -> Chosen:
+    """Share out open assignments among judges.
+
+    They come from the lowest block with work for any of these judges; with ``lease.ahead``, from all blocks.
+    """
+    waiting = [place for place in opened if any(judge not in place.judges for judge in judges)]
+    lowest = min((place.block for place in waiting), default=0)
     free: dict[tuple[int, int, str], list[OpenPlace]] = {}
-    for place in waits:
+    for place in waiting:
         if place.is_free and (lease.ahead or place.block == lowest):
             free.setdefault((place.block, place.unit, place.doc_id), []).append(place)
     first: dict[tuple[int, str], int] = {}
@@ -148,46 +156,50 @@ def _chosen(there: Sequence[OpenPlace], judges: Sequence[str], lease: Lease) -> 
         first.setdefault((block, places[0].query_id), unit)
     items = sorted(free.values(), key=lambda places: (places[0].block, first[places[0].block, places[0].query_id]))
     wanted = [Item(places[0].block, places[0].query_id, len(places), places[0].judges) for places in items]
-    taken = [
+    assigned = [
         (place, judge)
-        for places, whose in zip(items, shared_out(wanted, judges), strict=True)
-        for place, judge in zip(places, whose, strict=False)
+        for places, judges_of_item in zip(items, shared_out(wanted, judges), strict=True)
+        for place, judge in zip(places, judges_of_item, strict=False)
     ]
-    return [pair for judge in judges for pair in [each for each in taken if each[1] == judge][: lease.most]]
+    return [pair for judge in judges for pair in [each for each in assigned if each[1] == judge][: lease.most]]
 
 
 def _nothing_free(store: Store, name: str, judges: Sequence[str], lease: Lease) -> str:
-    """Return why there is nothing for a sheet."""
+    """Explain in a sentence why no item is free for a sheet."""
     state = state_of(store, name)
-    waits = state.waiting - {place for place, by in state.state.judgments.items() if judges and {*judges} <= {*by}}
-    if not waits:
-        return "nothing waits, all is judged" + (f", or waits for others than {', '.join(judges)}" if judges else "")
-    hands = [held for held in state.state.assigned if held.state in ("leased", "checked_out")]
-    lowest = min(state.state.blocks[unit] for unit, _ in waits)
-    there = [held for held in hands if lease.ahead or held.block == lowest]
-    who = ", ".join(sorted({held.judge or "nobody by name" for held in there}))
-    until = max((held.lease_until or 0 for held in there), default=0)
-    where = "of all that waits" if lease.ahead else f"of what waits in block {lowest}"
-    beyond = "" if lease.ahead or lowest == state.n_blocks else "; `ahead` goes beyond it"
+    waiting = state.waiting - {place for place, by in state.state.judgments.items() if judges and {*judges} <= {*by}}
+    if not waiting:
+        return "no item waits, all are judged" + (
+            f", or the rest waits for other judges than {', '.join(judges)}" if judges else ""
+        )
+    out = [item for item in state.state.assigned if item.state in ("leased", "checked_out")]
+    lowest = min(state.state.blocks[unit] for unit, _ in waiting)
+    in_hand = [item for item in out if lease.ahead or item.block == lowest]
+    names = ", ".join(sorted({item.judge or "no named judge" for item in in_hand}))
+    until = max((item.lease_until or 0 for item in in_hand), default=0)
+    where = "of all waiting items" if lease.ahead else f"of the waiting items in block {lowest}"
+    beyond = "" if lease.ahead or lowest == state.n_blocks else "; `ahead` takes items of later blocks"
     return (
-        f"nothing is free {where}: {counted(len(there), 'item')} {agreeing(len(there), 'is', 'are')} with {who} "
+        f"no item is free {where}: {counted(len(in_hand), 'item')} {agreeing(len(in_hand), 'is', 'are')} with {names} "
         f"until {date_of(until)[:16]}Z{beyond}"
     )
 
 
 def _check_takes_sheets(state: CampaignState, judges: Sequence[str]) -> None:
+    """Raise InputError if the campaign cannot be judged by sheets, or needs judges' names for them."""
     row = state.campaign
     row.judging.check_sheets(row.name)
     if row.strict_order:
-        raise InputError(f"campaign {row.name}: goes strictly by level: items are claimed one at a time, not by sheets")
+        raise InputError(f"campaign {row.name}: it has strict order: items are claimed one at a time, not by sheets")
     if not judges and row.judges_per_item > 1:
         raise InputError(
-            f"campaign {row.name}: each item has {row.judges_per_item} judges: say with `judge` whose sheet it is",
+            f"campaign {row.name}: each item has {row.judges_per_item} judges: name the sheet's judge with `judge`",
             field="judge",
         )
 
 
 def _sheet(sample: str, rows: Sequence[tuple[UnitRow, PlaceRow]]) -> Draws:
+    """Build a sheet's rows with empty grades for the given units and items."""
     return Draws(
         sample=sample,
         block=np.array([unit.block for unit, _ in rows], dtype=np.int64),
@@ -198,6 +210,7 @@ def _sheet(sample: str, rows: Sequence[tuple[UnitRow, PlaceRow]]) -> Draws:
 
 
 def _texts(rows: Sequence[tuple[UnitRow, PlaceRow]]) -> dict[str, list[str]]:
+    """Collect the sheet's text columns that are not empty."""
     columns = {"query": [unit.query_text for unit, _ in rows]}
     columns |= {name: [place.text.get(name, "") for _, place in rows] for name in TEXTS if name != "query"}
     return {name: words for name, words in columns.items() if any(words)}

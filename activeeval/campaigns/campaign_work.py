@@ -1,4 +1,4 @@
-"""What is done with a campaign beside judging item by item: sheets, imports, more budget, exports, checks."""
+"""Methods of a stored campaign besides judging item by item: sheets, imports, budget, exports, checks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LENT_S = 3 * 86_400
 
 
 class CampaignWork(StoreHandle):
-    """Methods of `activeeval.StoredCampaign` that commands of ``campaign`` have."""
+    """Methods of `activeeval.StoredCampaign` that correspond to ``activeeval campaign`` commands."""
 
     __slots__ = ()
 
@@ -45,18 +45,18 @@ class CampaignWork(StoreHandle):
         force: bool = False,
         **people: Unpack[SheetOptions],
     ) -> list[WrittenSheet]:
-        """Write the sheet of what waits in the lowest open block, of several judges one each; it is lent to its judge.
+        """Write the waiting items of the lowest open block to a sheet for each judge, and check them out to the judges.
 
         Parameters
         ----------
         path : path
-            Of several judges each has a sheet of his own beside it, named after both.
+            With several judges, each gets a separate sheet next to it, named after the path and the judge.
         items : int, optional
-            The most items for each judge.
+            Maximum number of items for each judge.
         lease_s : int
-            Seconds for which what is written is the judge's.
+            Seconds for which the items are reserved for their judge.
         ahead : bool
-            Of all blocks, not of the lowest one alone that is not complete.
+            True to take items of all blocks, False to take only items of the lowest incomplete block.
         people
             `SheetOptions`: judges, grade_names and guidelines.
         """
@@ -68,22 +68,24 @@ class CampaignWork(StoreHandle):
     def import_judgments(
         self, judged: Any, judge: str | None = None, *, keep_foreign: bool = False, machine_is_truth: bool = False
     ) -> ImportResult:
-        """Store judgments, all of them or none, and return what became of each source.
+        """Store judgments of one or more sources, all of them or none; return a summary for each source.
 
         Parameters
         ----------
         judged : path, dict of dicts, data frame or Judgments, or a list of them
             Sheets of the campaign, judgments of any form, logs of campaigns.
         judge : str, optional
-            Whose they are, where a source names no judge.
+            The judge of sources that name none.
         keep_foreign : bool
-            Keep judgments of items that were never drawn, an event each; they do not count.
+            Store judgments of items that were never drawn, one event each; they do not count.
+        machine_is_truth : bool
+            True to accept a grader's grades as judgments.
         """
         named = enumerate(sources_of(judged), 1)
-        sources = {str(each) if is_path(each) else f"judged {k}": columns_of(each, f"judged {k}") for k, each in named}
-        who = None if judge is None else judge_of(judge)
-        how = {"keep_foreign": keep_foreign, "machine_is_truth": machine_is_truth}
-        return ImportResult(files=tuple(take_files(self.store, self.name, sources, who, **how)))
+        sources = {str(item) if is_path(item) else f"judged {k}": columns_of(item, f"judged {k}") for k, item in named}
+        named_by = None if judge is None else judge_of(judge)
+        options = {"keep_foreign": keep_foreign, "machine_is_truth": machine_is_truth}
+        return ImportResult(files=tuple(take_files(self.store, self.name, sources, named_by, **options)))
 
     @checked
     def judge(
@@ -95,42 +97,46 @@ class CampaignWork(StoreHandle):
         unjudged: str = "error",
         machine_is_truth: bool = False,
     ) -> int:
-        """Claim and submit one item after another by judgments that there are; return how many.
+        """Judge items with known grades: claim and submit one item after another; return the number of items.
 
         Parameters
         ----------
         judgments : path, dict of dicts, data frame or Judgments
-            Where the grades are looked up.
+            Source of the grades.
         limit : int, optional
-            The most items to judge.
+            Maximum number of items to judge.
         unjudged : {"error", "irrelevant"}
-            What an item is that is asked for and has no grade there.
+            What to do with a claimed item that has no grade in ``judgments``.
+        machine_is_truth : bool
+            True to accept a grader's grades as judgments.
         """
         script = script_of(columns_of(judgments, "the judgments"), machine_is_truth=machine_is_truth)
-        how: dict[str, Any] = {"limit": limit, "unjudged": unjudged, "machine": script.machine}
-        return sum(1 for _ in judge_all(self.store, self.name, judge_of(judge), script.grades, **how))
+        options: dict[str, Any] = {"limit": limit, "unjudged": unjudged, "machine": script.machine}
+        return sum(1 for _ in judge_all(self.store, self.name, judge_of(judge), script.grades, **options))
 
     @checked
     def retract(self, seq: int, judge: str, reason: str = "") -> Event:
-        """Take a judgment back: its item waits again.
+        """Retract a judgment: its item waits for a judge again.
 
         Parameters
         ----------
         seq : int
-            The event of the judgment.
+            Number of the judgment's event.
         judge : str
-            Whose it is.
+            Who retracts it.
+        reason : str
+            Required to retract another judge's judgment.
         """
         return self.store.retract(self.name, seq, judge_of(judge), reason).event
 
     @checked
     def top_up(self, budget: Any, *, documents: str | None = None, queries: str | None = None) -> NewCampaign:
-        """Add to the budget: the same sample, and one more block of it; return what was drawn.
+        """Add to the budget: extend the same sample by one block; return a summary of what was drawn.
 
         Parameters
         ----------
         documents, queries : str, optional
-            Tables of what judges read; by default those that the campaign was made with.
+            Tables of the texts that judges read; by default those given when the campaign was created.
         """
         added = budget_of(budget)
         if added is None:
@@ -142,22 +148,21 @@ class CampaignWork(StoreHandle):
     def redraw(
         self, runs: Any, measure: Any = (), *, by_clock: bool | None = None, **asked: Unpack[RoundOptions]
     ) -> NewCampaign:
-        """Draw a further round, with a grade model that has learned from all that is judged; return what was drawn.
+        """Draw a further round with a grade model fitted to all judgments so far; return a summary of what was drawn.
 
         Parameters
         ----------
         runs, measure, asked
-            As of `activeeval.sample`, for the same pool; by default for the measures and questions that the campaign
-            was made for. ``documents`` and ``queries`` as of
-            `top_up`.
+            As for `activeeval.sample`, for the same pool; by default the measures and questions of the campaign.
+            ``documents`` and ``queries`` as for `top_up`.
         by_clock : bool
-            Items and queries cost what the judges' clocks say, where a time was taken; by default unless ``cost`` or
-            ``overhead`` say what they cost.
+            True to use the measured judging times as costs of items and queries, where they exist; by default True
+            unless ``cost`` or ``overhead`` is given.
 
         Raises
         ------
         StateError
-            Where an item waits.
+            If an item is still waiting for a judge.
         """
         options: dict[str, Any] = {**asked}
         texts = {name: options.pop(name, None) for name in ("documents", "queries")}
@@ -170,14 +175,14 @@ class CampaignWork(StoreHandle):
 
     @checked
     def export(self, kind: str, path: Any = None, *, as_of: int | None = None, force: bool = False) -> ExportResult:
-        """Write judgments, weights or the log for other tools; without a path the result holds the text.
+        """Write judgments, weights or the log for other tools; without a path, return the text in the result.
 
         Parameters
         ----------
         kind : {"qrels", "prels", "jsonl", "csv", "weights", "quepid", "rank-eval"}
-            ``to_frame`` of csv, weights and quepid has their rows.
+            ``to_frame`` returns the rows of csv, weights and quepid.
         as_of : int, optional
-            An event of the log; by default the last.
+            Number of an event in the log; by default the last.
         """
         one_of(kind, FORMATS, "`kind`")
         check_free([] if path is None else [path], force=force)
@@ -185,37 +190,40 @@ class CampaignWork(StoreHandle):
 
     @checked
     def verify(self, head: str | None = None) -> VerificationResult:
-        """Check that the log is whole, and that the sample, drawn again, is the one that was judged.
+        """Check that the log is intact and that drawing the sample again yields the one that was judged.
 
         Parameters
         ----------
         head : str, optional
-            The ``head`` of an earlier check: the log of then must be where this one began.
+            The ``head`` of an earlier check: also check that the log then is the beginning of the log now.
         """
         return verified(self.store, self.name, head)
 
     @checked
     def cost(self, documents: str | None = None) -> MeasuredCosts:
-        """Fit what judging takes by the judges' clocks: seconds for an item, its length, its grade, a new query.
+        """Fit judging time from the judges' clocks: seconds for an item, by length and grade, and for opening a query.
 
         Parameters
         ----------
         documents : str, optional
-            A table of texts: how long documents are that were not drawn.
+            A table of texts, for the lengths of documents that were not drawn.
         """
         return clocked(self.store, self.name, documents)
 
     def stop(self) -> int:
-        """Give out nothing more, and return how many judgments are held back; what is in hand may be answered."""
+        """Stop giving out items; return the number of judgments held back.
+
+        Items already given out may still be answered.
+        """
         return close_and_reopen.close(self.store, self.name)
 
     def reopen(self) -> int:
-        """Give out again what was open when the campaign was stopped, and return how many judgments that are."""
+        """Give out again the items that `stop` held back; return the number of judgments."""
         return close_and_reopen.reopen(self.store, self.name)
 
 
 class RoundOptions(SampleOptions, total=False):
-    """What else `StoredCampaign.redraw` may be told.
+    """Further options of `StoredCampaign.redraw`.
 
     Attributes
     ----------
@@ -234,21 +242,24 @@ class RoundOptions(SampleOptions, total=False):
 
 
 def judge_of(name: str) -> str:
-    """Return a judge's name as it is kept; blanks and capitals tell nobody apart."""
-    held = judge_name(name)
-    if not held:
+    """Normalize a judge's name for storage: blanks and capitals do not distinguish judges.
+
+    Raises InputError if the name is empty.
+    """
+    normalized = judge_name(name)
+    if not normalized:
         raise InputError("a judge must have a name, got an empty one", field="judge")
-    return held
+    return normalized
 
 
 @checked
 def list_campaigns(url: Any) -> list[str]:
-    """Return the names of the campaigns of a store, sorted.
+    """List the names of the campaigns in a store, sorted.
 
     Parameters
     ----------
     url : path or str
-        As of `open_campaign`.
+        The store, as for `open_campaign`.
 
     Examples
     --------

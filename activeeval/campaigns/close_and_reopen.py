@@ -1,6 +1,7 @@
-"""Closing a campaign: what is open is lent to nobody, so that nobody is given it, until it is opened again.
+"""Close a campaign, so that no further items are given out, and reopen it.
 
-Who has an item in hand may still answer it, earlier answers may be corrected, and everything can be read.
+Closing checks out every free assignment to an empty judge name with a lease of 100 years. Items already given out may
+still be answered, earlier answers may be corrected, and all results can be read.
 """
 
 from __future__ import annotations
@@ -12,51 +13,53 @@ from activeeval.core.errors import StateError
 from activeeval.core.judgments.state import MICROSECONDS, State
 
 _FOREVER_S = 100 * 365 * 86_400
-_FAR_US = 50 * 365 * 86_400 * MICROSECONDS  # a sheet is lent for weeks
+_FAR_US = 50 * 365 * 86_400 * MICROSECONDS  # distinguishes closing from a sheet, which is checked out for weeks
 OPENED = "the campaign was opened again"
 
 
 def close(store: Store, name: str) -> int:
-    """Give out nothing more; return how many places nobody is given now.
+    """Stop giving out items; return the number of free assignments that are now held back.
 
     Raises
     ------
     StateError
-        Where nothing is open.
+        If no assignment is free.
     """
     chosen, _ = store.lend(name, [], _all_free, _FOREVER_S)
     if not chosen:
-        raise StateError(f"campaign {name}: nothing is open that could be closed")
+        raise StateError(f"campaign {name}: no item is open, so there is nothing to close")
     return len(chosen)
 
 
 def reopen(store: Store, name: str) -> int:
-    """Give out again what was open when the campaign was closed; return how many places that are.
+    """Give out again the items that were held back when the campaign was closed; return the number of assignments.
 
     Raises
     ------
     StateError
-        Where it is not closed.
+        If the campaign is not closed.
     """
-    held: list[OpenPlace] = []
+    closed: list[OpenPlace] = []
     now = store.now(name)
 
-    def look(there: Sequence[OpenPlace]) -> Chosen:
-        held[:] = [place for place in there if not place.judge and (place.lease_until or 0) > now + _FAR_US]
+    def look(open_places: Sequence[OpenPlace]) -> Chosen:
+        """Remember the assignments that closing has checked out; choose none."""
+        closed[:] = [place for place in open_places if not place.judge and (place.lease_until or 0) > now + _FAR_US]
         return []
 
     store.lend(name, [], look, 1)
-    if not held:
+    if not closed:
         raise StateError(f"campaign {name}: it is not closed")
-    store.take_back(name, [(place, "") for place in held], OPENED)
-    return len(held)
+    store.take_back(name, [(place, "") for place in closed], OPENED)
+    return len(closed)
 
 
 def is_closed(state: State, now: int) -> bool:
-    """Whether a campaign is closed as of a time in microseconds."""
-    lent = (held for held in state.assignments.values() if held.state == "checked_out" and not held.judge)
-    return any((held.lease_until or 0) > now + _FAR_US for held in lent)
+    """Check whether a campaign is closed at the time ``now`` (UTC, microseconds)."""
+    out = (row for row in state.assignments.values() if row.state == "checked_out" and not row.judge)
+    return any((row.lease_until or 0) > now + _FAR_US for row in out)
 
 
-def _all_free(there: Sequence[OpenPlace]) -> Chosen:
-    return [(place, "") for place in there if place.is_free]
+def _all_free(open_places: Sequence[OpenPlace]) -> Chosen:
+    """Choose all free assignments, for no named judge."""
+    return [(place, "") for place in open_places if place.is_free]

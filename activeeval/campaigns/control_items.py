@@ -1,8 +1,9 @@
-"""Controls at a page: when a judge meets one, which, how many are left as he sees it, and how often he agreed.
+"""Mix control items into a judge's work: when, which, how many answers remain, and how often the judge agreed.
 
-Of every 1 / rate items of a judge one is a control, at a place that chance decides: a digest of the log's first event,
-which nobody but its keeper sees. What is left is counted with the controls to come, so that the number falls by one
-with every answer, whatever was answered. One that is put off comes again as any item of its block that was put off.
+Controls are items with a known grade, the judge's own earlier items, or earlier pairs with sides swapped. One of every
+1 / rate items of a judge is a control. Its position is pseudorandom: a digest of the log's first event, which judges
+never see. The number of remaining items includes the controls to come, so that it falls by one with each answer. A
+control that the judge defers returns as a deferred item of its block does.
 """
 
 from __future__ import annotations
@@ -23,27 +24,27 @@ from activeeval.core.judgments.state import Assignment, Place, State
 from activeeval.core.judgments.wilson_intervals import share_of
 
 APART = 10
-"""A judge meets none of his last ten items again: he would remember what he said."""
+"""Number of a judge's latest items that are not repeated, because the judge would remember the answer."""
 _ALWAYS = 2
-"""With so many answers to ask again there is one whenever one is due: each span has more items than controls."""
+"""With this many repeatable answers, one exists whenever a control is due: each span has more items than controls."""
 SWAP_APART = 2
-"""Nor one of his last two comparisons: a query takes a dozen or two."""
+"""Number of a judge's latest comparisons that are not repeated; small, as a query takes only 12 to 24 comparisons."""
 MOST_RATE = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Controls:
-    """How controls are mixed in.
+    """Settings of a campaign's control items.
 
     Attributes
     ----------
     rate : float
-        Which part of what a judge is shown.
+        Share of controls among the items that a judge is shown, in (0, 0.5].
     known : sequence of KnownItem
-        Items whose grades are known, each asked once of every judge; after them, or without any, a judge meets items
-        again that he has graded.
+        Items with known grades, each shown once to every judge. After them, or without any, items that
+        the judge has graded are shown again.
     secret : str
-        What decides at which places they come.
+        Seed of the pseudorandom positions and choices.
     """
 
     rate: float
@@ -56,21 +57,21 @@ class Controls:
         views = [known.item for known in self.known]
         bare = [view.query or view.title for view in views if not (view.query_id and view.doc_id)]
         if bare:
-            says = f"a control needs query_id and doc_id, or judges could tell it from others: {bare[0]!r} has none"
-            raise InputError(says, field="controls")
+            problem = f"a control needs query_id and doc_id, or judges could tell it from others: {bare[0]!r} has none"
+            raise InputError(problem, field="controls")
 
     def n_until(self, judge: str, n_said: int) -> int:
-        """Return how many of the first items of a judge are controls."""
+        """Count the controls among the first ``n_said`` items of a judge."""
         span = max(2, round(1 / self.rate))
         whole, rest = divmod(n_said, span)
         return whole + (rest > self._place(judge, whole, span))
 
     def is_due(self, judge: str, n_said: int) -> bool:
-        """Whether the item after so many of a judge is a control."""
+        """Check whether the item that follows the first ``n_said`` items of a judge is a control."""
         return self.n_until(judge, n_said + 1) > self.n_until(judge, n_said)
 
     def left(self, judge: str, state: State) -> WaitingCounts:
-        """Return what is left as the judge sees it, with the controls to come and those that he has put off."""
+        """Count the items that remain for a judge, including controls to come and controls that the judge deferred."""
         n_said, waiting = state.checks.n_said.get(judge, 0), Counter(state.n_waiting)
         waiting += Counter(map(_block_of, state.checks.put_off.get(judge, {}).values()))
         known, repeated = self._known_to(judge, state.checks), self._graded_by(judge, state.checks)
@@ -80,18 +81,21 @@ class Controls:
         return replace(left, in_block=in_block, in_all=in_all)
 
     def choose(self, judge: str, state: State) -> Control | None:
-        """Return what a judge is to meet next among the others; None where there is nothing."""
+        """Choose the judge's next control: a known item first, else an item to repeat; None if there is neither."""
         chosen = self._known_for(judge, state.checks) or self._repeated_for(judge, state.checks)
         return chosen and replace(chosen, block=min((block for block, n in state.n_waiting.items() if n), default=0))
 
     def seen(self, judge: str, n_said: int, n: int, n_known: int, n_spare: int) -> int:
-        """Return how many answers of a judge it takes until so many are of no control.
+        """Count the answers that a judge must give until ``n`` of them are not controls.
 
         Parameters
         ----------
+        n_said : int
+            Answers that the judge has given.
         n_known, n_spare : int
-            Known items that he has not met, and answers of his that may be asked again; below 0 so many are to come
-            before one may. Where a control is due and there is none another item comes.
+            Known items that the judge has not seen, and earlier answers that may be repeated. A negative ``n_spare``
+            is the number of answers still missing before one may be repeated. If a control is due and none is
+            available, an ordinary item is shown.
         """
         n_all = 0
         while n and n_spare < _ALWAYS:
@@ -103,14 +107,15 @@ class Controls:
         return n_all + self._with_all(judge, n_said + n_all, n)
 
     def _known_to(self, judge: str, checks: Checks) -> list[KnownItem]:
-        """Return the known items that a judge has not met."""
+        """List the known items that a judge has not yet seen."""
         return [item for item in self.known if (judge, item.key) not in checks.answers]
 
     def _known_for(self, judge: str, checks: Checks) -> Control | None:
+        """Choose a known item that the judge has not seen, pseudorandomly; None if there are no more."""
         fresh = self._known_to(judge, checks)
         if not fresh:
             return None
-        item = min(fresh, key=lambda each: self._thrown(judge, each.key))
+        item = min(fresh, key=lambda known_item: self._thrown(judge, known_item.key))
         view = item.item
         texts = {"need": view.need, "title": view.title, "text": view.text, "url": view.url}
         return Control(
@@ -125,19 +130,20 @@ class Controls:
 
     @staticmethod
     def _graded_by(judge: str, checks: Checks) -> list[Event]:
-        """Return the grades of a judge that stand and count, as he gave them."""
+        """List a judge's valid ``judged`` events, in the order in which they were given."""
         return [event for event in checks.standing.get(judge, {}).values() if event.kind == "judged"]
 
     @staticmethod
     def _fresh(judge: str, graded: Sequence[Event], checks: Checks) -> list[Event]:
-        """Return the grades that may be asked again."""
+        """Select the grades that may be repeated: not among the last `APART` and not repeated before."""
         return [event for event in graded[:-APART] if (judge, _key(event)) not in checks.answers]
 
     def _repeated_for(self, judge: str, checks: Checks) -> Control | None:
+        """Choose a graded item to repeat, pseudorandomly; None if no item may be repeated."""
         fresh = self._fresh(judge, self._graded_by(judge, checks), checks)
         if not fresh:
             return None
-        event = min(fresh, key=lambda each: self._thrown(judge, _key(each)))
+        event = min(fresh, key=lambda grade_event: self._thrown(judge, _key(grade_event)))
         return Control(
             judge=judge,
             item=_key(event),
@@ -149,17 +155,17 @@ class Controls:
         )
 
     def swapped(self, judge: str, events: Sequence[Event], checks: Checks) -> Control | None:
-        """Return a comparison of a judge to be asked again with sides swapped; None where there is none.
+        """Choose a comparison of a judge to show again with sides swapped; None if no comparison may be repeated.
 
         Parameters
         ----------
         events : sequence of Event
-            What he said of the documents of one query.
+            The judge's comparisons for one query.
         """
         fresh = swappable(judge, events, checks)
         if not fresh:
             return None
-        event = min(fresh, key=lambda each: self._thrown(judge, _pair_key(each)))
+        event = min(fresh, key=lambda comparison: self._thrown(judge, _pair_key(comparison)))
         return Control(
             judge=judge,
             item=_pair_key(event),
@@ -172,7 +178,7 @@ class Controls:
         )
 
     def pairs_left(self, judge: str, unit: int, state: State, n: int) -> int:
-        """Return how many comparisons of a query are left as its judge sees it, with those that come again."""
+        """Count the comparisons of a query that remain for its judge: ``n`` new ones and those that are repeated."""
         events, n_said = state.preferences.get((unit, judge), []), state.checks.n_said.get(judge, 0)
         if any(event.body.get("what") == "undone" for event in events):
             return n
@@ -181,26 +187,28 @@ class Controls:
         return self.seen(judge, n_said, n, 0, n_spare)
 
     def _with_all(self, judge: str, n_said: int, n: int) -> int:
-        """Return how many items come until so many are no controls, where there always is a control."""
+        """Count the answers until ``n`` of them are not controls, if a control is always available when one is due."""
         total, before = n, self.n_until(judge, n_said)
         while (enough := n + self.n_until(judge, n_said + total) - before) > total:
             total = enough
         return total
 
     def _place(self, judge: str, number: int, span: int) -> int:
+        """Choose the position of the control within the judge's span with this number, from 0."""
         return self._thrown(judge, str(number)) % span
 
-    def _thrown(self, judge: str, what: str) -> int:
-        return int(hashlib.sha256("\0".join((self.secret, judge, what)).encode()).hexdigest()[:12], 16)
+    def _thrown(self, judge: str, text: str) -> int:
+        """Compute a pseudorandom integer from the secret, the judge and a text."""
+        return int(hashlib.sha256("\0".join((self.secret, judge, text)).encode()).hexdigest()[:12], 16)
 
 
 def checked(state: State, events: Sequence[Event]) -> JudgeChecks:
-    """Return what judges said where it is known what they should say, of the log that a state comes to."""
+    """Score each judge's answers to training and control items as of the given state."""
     return JudgeChecks(training=trained(events), controls=controlled(state.checks))
 
 
 def controlled(checks: Checks) -> list[ControlScore]:
-    """Return how often each judge said of controls what was expected, by kind."""
+    """Score each judge's agreement with the expected answers, by judge and kind of control."""
     by_kind: dict[tuple[str, str], list[Event]] = {}
     for (judge, _), event in checks.answers.items():
         by_kind.setdefault((judge, str(event.body["what"])), []).append(event)
@@ -208,7 +216,7 @@ def controlled(checks: Checks) -> list[ControlScore]:
 
 
 def as_claimed(token: str, posed: Event, texts: ItemTexts) -> ItemClaim:
-    """Return a control as a judge gets any item."""
+    """Convert a control to the claim of an ordinary item, so that the judge cannot tell them apart."""
     return ItemClaim(
         token=token,
         unit=0,
@@ -223,7 +231,7 @@ def as_claimed(token: str, posed: Event, texts: ItemTexts) -> ItemClaim:
 
 
 def as_seen(done: Acknowledged) -> Acknowledged:
-    """Return what became of an answer as its judge may see it: of a control as of any item."""
+    """Disguise the acknowledgment of an answer to a control as that of an ordinary item."""
     kind = done.event.kind
     if kind == "checked":
         is_pair = done.event.body["what"] == "swapped" and "preferred" in done.event.body
@@ -232,7 +240,7 @@ def as_seen(done: Acknowledged) -> Acknowledged:
 
 
 def again(posed: Event, texts: ItemTexts) -> Control:
-    """Return the control of an event, to be shown once more."""
+    """Rebuild the control of a ``control_shown`` or ``passed`` event, to show it once more."""
     return Control(
         judge=posed.judge,
         item=str(posed.body["item"]),
@@ -248,16 +256,16 @@ def again(posed: Event, texts: ItemTexts) -> Control:
 
 
 def returned(judge: str, state: State, now: int) -> Event | None:
-    """Return the control that a judge has put off and that comes again now; None where another item comes before it.
+    """Find the control that a judge deferred and that must be shown again now; None if another item comes first.
 
-    As of items: those that were put off come once nothing else of their block can be had, in the order in which they
-    were put off, and before those of the next block.
+    Deferred controls follow the rule of deferred items: they come after all other items of their block, in the order in
+    which they were deferred, and before the items of the next block.
     """
     put_off = sorted(state.checks.put_off.get(judge, {}).values(), key=lambda event: (_block_of(event), event.seq))
     if not put_off:
         return None
     first = put_off[0]
-    free = [place for place, held in state.assignments.items() if _can_have(judge, place[:2], held, state, now)]
+    free = [place for place, slot in state.assignments.items() if _can_have(judge, place[:2], slot, state, now)]
     block = min((state.blocks[unit] for unit, *_ in free), default=None)
     if block != _block_of(first):
         return first if block is None or block > _block_of(first) else None
@@ -267,48 +275,53 @@ def returned(judge: str, state: State, now: int) -> Event | None:
 
 
 def swappable(judge: str, events: Sequence[Event], checks: Checks) -> list[Event]:
-    """Return the comparisons that may be asked again, of what a judge said of one query.
+    """Select the comparisons of one query that may be shown again with sides swapped.
 
-    None where something of it was taken back, which does not stand; nor one of a document that belongs nowhere.
+    Empty if the judge has undone a comparison of this query. Excludes the latest `SWAP_APART` comparisons, pairs with a
+    document that the judge discarded, and pairs already repeated.
     """
     if any(event.body.get("what") == "undone" for event in events):
         return []
     discarded = discarded_of(events)
     compared = [event for event in events if event.body.get("what") == "compared"][:-SWAP_APART]
-    stands = [event for event in compared if discarded.isdisjoint((event.body["first"], event.body["second"]))]
-    return [event for event in stands if (judge, _pair_key(event)) not in checks.answers]
+    valid = [event for event in compared if discarded.isdisjoint((event.body["first"], event.body["second"]))]
+    return [event for event in valid if (judge, _pair_key(event)) not in checks.answers]
 
 
 def discarded_of(events: Sequence[Event]) -> set[str]:
-    """Return the documents that a judge has said belong nowhere."""
+    """Collect the ids of the documents that a judge has discarded as not belonging in the ranking."""
     return {str(event.body["document"]) for event in events if event.body.get("what") == "discarded"}
 
 
 def _controlled(judge: str, what: str, events: Sequence[Event]) -> ControlScore:
-    said = [event for event in events if event.grade is not None or "preferred" in event.body]
-    right = sum(_said_in(event) == event.body["expected"] for event in said)
-    return ControlScore(judge=judge, what=what, share=share_of(right, len(said)), n_skipped=len(events) - len(said))
+    """Score a judge's answers to one kind of control; controls without a grade or preference count as skipped."""
+    graded = [event for event in events if event.grade is not None or "preferred" in event.body]
+    right = sum(_said_in(event) == event.body["expected"] for event in graded)
+    return ControlScore(judge=judge, what=what, share=share_of(right, len(graded)), n_skipped=len(events) - len(graded))
 
 
 def _said_in(event: Event) -> object:
+    """Extract the answer from an event: the preferred document, or else the grade."""
     return event.body.get("preferred", event.grade)
 
 
 def _pair_key(event: Event) -> str:
-    """Return what the control of a comparison is called; two documents are compared once."""
+    """Build the key of a pair's control from the unit and a digest of both ids; each pair is compared once."""
     names = "\0".join(sorted((str(event.body["first"]), str(event.body["second"]))))
     return f"{event.unit} {hashlib.sha256(names.encode()).hexdigest()[:32]}"
 
 
-def _can_have(judge: str, place: Place, held: Assignment, state: State, now: int) -> bool:
-    """Whether a judge could be given a place."""
-    is_free = held.state == "free" or (held.state != "done" and (held.lease_until or 0) < now)
+def _can_have(judge: str, place: Place, slot: Assignment, state: State, now: int) -> bool:
+    """Check whether an assignment is free (or its lease has expired) and the judge has not judged its document."""
+    is_free = slot.state == "free" or (slot.state != "done" and (slot.lease_until or 0) < now)
     return is_free and judge not in state.judgments.get(place, ())
 
 
 def _block_of(event: Event) -> int:
+    """Return the block among whose items a control is shown; 0 if unknown."""
     return int(event.body.get("block", 0))
 
 
 def _key(event: Event) -> str:
+    """Build the key of an item's control from its unit and document."""
     return f"{event.unit} {event.doc_id}"[:200]

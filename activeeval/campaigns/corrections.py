@@ -1,4 +1,4 @@
-"""Rounds of a campaign one after another: what a later one takes for known, and asks for again."""
+"""Reconcile the rounds of a campaign: grades that a later round treats as known, and items it includes again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from activeeval.sampling.drawn_sample import DrawnSample
 
 
 def known_now(design: Design, before: Sequence[DrawnSample]) -> Ints:
-    """Return what a round's design takes for known, as the rounds before it say now, shape (n_items,)."""
+    """Update the grades that a round's design treats as known to their current values.
+
+    Shape (n_items,); -1 for items that are not known.
+    """
     if not before:
         return design.known
     grades, _ = _last_grades(before)
@@ -24,21 +27,21 @@ def known_now(design: Design, before: Sequence[DrawnSample]) -> Ints:
 
 
 def check_known(rounds: Sequence[DrawnSample]) -> None:
-    """Raise StateError where what a later round takes for known is no grade any more: not judged, or in dispute."""
+    """Raise StateError if an item that a later round treats as known no longer has one grade (unjudged or disputed)."""
     for k, later in enumerate(rounds[1:], 2):
         design = later.campaign.design
         grades, settled = _last_grades(rounds[: k - 1])
         gone = np.flatnonzero(settled & (design.known >= 0) & (grades != design.known))
         if gone.size:
             raise StateError(
-                f"{counted(gone.size, 'item')} that round {k} takes for known {agreeing(gone.size, 'has', 'have')} "
-                f"no one grade any more, the first is "
-                f"{design.pool.place(int(gone[0]))}: judge them again, or read as of an event before that"
+                f"{counted(gone.size, 'item')} that round {k} treats as known {agreeing(gone.size, 'has', 'have')} "
+                f"no single grade any more, the first is "
+                f"{design.pool.place(int(gone[0]))}: judge them again, or use an event before that (as of)"
             )
 
 
 def asked_again(rounds: Sequence[DrawnSample]) -> int:
-    """Return how many items could not be judged in a round and are asked for by a later one."""
+    """Count the items that could not be judged in one round and are included again in a later one."""
     n, later = 0, set[int]()
     for sample in reversed(rounds):
         campaign = sample.campaign
@@ -48,9 +51,10 @@ def asked_again(rounds: Sequence[DrawnSample]) -> int:
 
 
 def _last_grades(rounds: Sequence[DrawnSample]) -> tuple[Ints, NDArray[np.bool_]]:
-    """Return the last grade that rounds give each item, and which items any has settled.
+    """Collect each item's grade in the latest round that graded it, and whether any round has settled it.
 
-    −1 where none does, or where judges differ and all of their grades count.
+    The grade is -1 if no round graded the item, or if judges differ and all of their grades count. Both shapes:
+    (n_items,).
     """
     n_items = rounds[0].campaign.design.pool.n_items
     grades, settled = np.full(n_items, -1, dtype=np.int64), np.zeros(n_items, dtype=np.bool_)

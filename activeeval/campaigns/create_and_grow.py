@@ -1,4 +1,4 @@
-"""Campaigns made of a drawn sample, and grown with it: what the store is to hold of its units."""
+"""Create a campaign in the store from a drawn sample, and store further versions of the sample."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ Texts = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewCampaign:
-    """What was drawn for a campaign: the fields of its row.
+    """Summary of what was drawn for a campaign: the fields of its output row.
 
     Attributes
     ----------
     campaign, db : str
-        Its name and where it is stored.
+        Name of the campaign and address of its store.
     as_of, version : int
-        The last event, and the version of the sample.
+        Number of the last event, and version of the sample.
     seed : int or None
     items, queries : int
-        That are new on sheets.
+        Number of newly drawn items and of their queries.
     budget : float or None
     blocks : int
     """
@@ -53,7 +53,7 @@ class NewCampaign:
 
     @classmethod
     def of(cls, store: Store, name: str, place: str, sample: DrawnSample, seq: int) -> Self:
-        """Return what was drawn last, as of an event, for a campaign that is stored at a place."""
+        """Summarize the units that were drawn last, as of event ``seq``, for a campaign stored at ``place``."""
         units, design = sample.campaign.planned[sample.n_before :], sample.campaign.design
         return cls(
             campaign=name,
@@ -78,21 +78,21 @@ def create(
     beside: Mapping[str, Any] | None = None,
     put: Callable[[CampaignRow, SampleRow, Sequence[UnitRow], str], int] | None = None,
 ) -> int:
-    """Put a sample that nobody has judged into the store, and return the number of the last event.
+    """Store a sample without judgments as a new campaign; return the number of the last event.
 
     Parameters
     ----------
     texts : mapping of str to sequence of str, optional
-        What the judges read, a text for each of ``sample.pairs``.
+        Texts that the judges read, one for each of ``sample.pairs``, by column name.
     beside : mapping, optional
-        What else whoever made it wants to know of it again: numbers and text.
+        Further numbers and strings to keep in the campaign's configuration.
     put : callable, optional
-        Stores the campaign together with something else; by default it is stored alone.
+        Stores the campaign together with other rows; by default the campaign is stored alone.
 
     Raises
     ------
     InputError
-        Where the name is taken.
+        If the name is taken.
     """
     check_rules(sample, rules)
     design, judging = sample.campaign.design, sample.campaign.judging
@@ -114,20 +114,22 @@ def create(
 
 
 def check_rules(sample: DrawnSample, rules: Rules) -> None:
-    """Raise InputError where a sample cannot be judged so."""
+    """Raise InputError if a sample cannot be judged by these rules."""
     design = sample.campaign.design
     if rules.policy == "refuse":
-        raise InputError("several judges of a campaign may differ: the policy must say what counts, got 'refuse'")
+        raise InputError("several judges of a campaign may differ: the policy must combine their grades, got 'refuse'")
     if rules.policy == "mean-gain" and rules.judges_per_item > 1:
         check_mean_gain([target.measure for target in design.targets])
     sample.campaign.judging.check_rules(rules.judges_per_item)
     if rules.strict_order and not design.scheme.can_be_topped_up:
-        raise InputError(f"method {design.name!r} draws with replacement: it has no levels to go by")
+        raise InputError(
+            f"method {design.name!r} draws with replacement, so that items have no order: use another method"
+        )
     if sample.campaign.paths is None:
         return
     if rules.strict_order:
-        problem = "`strict_order` reads below the lowest item that waits: with `adaptive_depth` a lower "
-        raise InputError(problem + "one may still come; what is complete is read block by block", field="strict_order")
+        problem = "`strict_order` uses items below the lowest waiting one, but `adaptive_depth` may still draw a "
+        raise InputError(problem + "lower one; estimates are possible at the ends of blocks", field="strict_order")
     if sample.campaign.judging.is_whole:
         problem = "`adaptive_depth` is for graded items: in top-k judging a query is judged as a whole"
         raise InputError(problem, field="adaptive_depth")
@@ -136,35 +138,40 @@ def check_rules(sample: DrawnSample, rules: Rules) -> None:
 def top_up(
     store: Store, name: str, budget: Budget, texts_of: Callable[[DrawnSample], Texts] | None = None
 ) -> tuple[DrawnSample, int]:
-    """Add a budget to a campaign's sample; return the sample as it is now and the number of the last event.
+    """Add a budget to a campaign's sample; return the extended sample and the number of the last event.
 
     Parameters
     ----------
     texts_of : callable, optional
-        Returns what the judges read of what a sample has that is new, as `create` takes it.
+        Returns the texts of a sample's newly drawn items, in the form that `create` expects.
+
+    Raises
+    ------
+    StateError
+        If the campaign has several rounds.
     """
     state = state_of(store, name)
     if len(state.rounds) > 1:
-        raise StateError(f"campaign {name}: what was drawn in rounds is not topped up: draw a further round")
+        raise StateError(f"campaign {name}: several rounds cannot be topped up: draw a further round")
     topped_up = state.as_drawn.topped_up(budget, state.sample_id)
     texts = {} if texts_of is None else texts_of(topped_up)
     return topped_up, grow(store, name, topped_up, "topped up", texts, version=state.version + 1)
 
 
 def redraw(store: Store, name: str, sample: DrawnSample, texts: Texts | None = None) -> int:
-    """Add a further round to a campaign, drawn with what it has taught; return the number of the last event.
+    """Add a further round to a campaign; return the number of the last event.
 
     Parameters
     ----------
     sample : DrawnSample
-        Drawn of the same pool with all labels of the campaign known (`state.labels_of`).
+        Drawn from the same pool with all labels of the campaign as known grades (`state.labels_of`).
 
     Raises
     ------
     StateError
-        Where the round before is not judged to its end.
+        If the previous round is not completely judged.
     InputError
-        Where its depths follow labels and those of the campaign do not.
+        If the round has adaptive depth and the campaign has not.
     """
     check_judged(store, name)
     check_same_depths(store.campaign(name), sample)
@@ -172,21 +179,21 @@ def redraw(store: Store, name: str, sample: DrawnSample, texts: Texts | None = N
 
 
 def check_judged(store: Store, name: str) -> None:
-    """Raise StateError where an item of a campaign waits."""
+    """Raise StateError if an item of a campaign waits for a judge, or adaptive depth may still draw more items."""
     waiting = store.waiting(name)
     n = waiting["free"] + waiting["leased"]
     if n:
         raise StateError(
             f"campaign {name}: {counted(n, 'item')} {agreeing(n, 'waits', 'wait')}: a round is drawn "
-            "once those before are judged to their end"
+            "once the previous rounds are completely judged"
         )
     if store.campaign(name).follows_labels and state_of(store, name).sample.campaign.goes_on:
-        problem = "what comes next follows from what is judged: a round is drawn once those before are judged to their"
-        raise StateError(f"campaign {name}: {problem} end")
+        problem = "labels may still lead to further items: a round is drawn once the previous ones are completely"
+        raise StateError(f"campaign {name}: {problem} judged")
 
 
 def check_same_depths(campaign: CampaignRow, sample: DrawnSample) -> None:
-    """Raise InputError where depths of a further round follow labels, and nobody who claims would look for more."""
+    """Raise InputError if a round has adaptive depth and its campaign has not: claims would not draw further units."""
     if sample.campaign.paths is not None and not campaign.follows_labels:
         problem = "was made without `adaptive_depth`: its further rounds have none either; create one with it"
         raise InputError(f"campaign {campaign.name}: {problem}", field="adaptive_depth")
@@ -198,12 +205,12 @@ def grow(store: Store, name: str, sample: DrawnSample, reason: str, texts: Texts
     Parameters
     ----------
     version : int
-        That it is to be: one more than that of the sample that it was made of.
+        Number of the new version: one more than that of the sample it extends.
 
     Raises
     ------
     StateError
-        Where somebody else was quicker.
+        If another process has stored this version already.
     """
     of_round = [] if reason == REDRAWN else rounds_of(store.samples(name))[-1]
     base = unpacked(of_round[0].payload, f"campaign {name}") if reason == BATCH else None
@@ -216,12 +223,12 @@ def grow(store: Store, name: str, sample: DrawnSample, reason: str, texts: Texts
 
 
 def _ended(sample: DrawnSample, new: Sequence[UnitRow]) -> str:
-    """Return why there is nothing after what is new; nothing where labels may lead to more."""
+    """State why no units follow the new ones; empty if labels may lead to more (adaptive depth)."""
     return "" if sample.campaign.paths is not None and new else sample.campaign.planned_end
 
 
 def _with_texts(new: Sequence[UnitRow], before: Sequence[UnitRow]) -> list[UnitRow]:
-    """Return units with the texts that are stored already of their queries and documents, where there are any."""
+    """Fill in query and document texts that the store already has for the new units."""
     queries = {unit.query_id: unit.query_text for unit in before if unit.query_text}
     docs = {place.doc_id: place.text for unit in before for place in unit.places if place.text}
     return [
@@ -235,14 +242,14 @@ def _with_texts(new: Sequence[UnitRow], before: Sequence[UnitRow]) -> list[UnitR
 
 
 def _units(sample: DrawnSample, version: int, texts: Texts, n_units: int = 0, n_blocks: int = 0) -> list[UnitRow]:
-    """Return the rows of the units that are new in a sample; so many units and blocks were there in earlier rounds."""
+    """Build store rows for a sample's new units; numbers continue after ``n_units`` units and ``n_blocks`` blocks."""
     campaign, units, at = sample.campaign, [], 0
-    # of batches as far as a threshold is known before any label: what the version alone says, to be verified by it
+    # with adaptive depth: only probabilities that are fixed before any label, so that the version alone verifies them
     probabilities = item_probabilities(campaign if campaign.paths is None else campaign.unjudged())
     for unit in campaign.planned[sample.n_before :]:
         items, query_text = [], ""
         for item, doc in zip(unit.items, unit.item_ids, strict=True):
-            words_of_item = {what: words[at] for what, words in texts.items() if words[at]}
+            words_of_item = {name: words[at] for name, words in texts.items() if words[at]}
             query_text = words_of_item.pop("query", "")
             items.append(DocumentToJudge(doc, float(probabilities[item]), words_of_item))
             at += 1
@@ -253,7 +260,7 @@ def _units(sample: DrawnSample, version: int, texts: Texts, n_units: int = 0, n_
                 query_id=unit.query_id,
                 level=None if np.isnan(unit.level) else unit.level,
                 cost=unit.cost,
-                places=tuple(PlaceRow(**shown._asdict()) for shown in campaign.judging.shown(unit.query_id, items)),
+                places=tuple(PlaceRow(**row._asdict()) for row in campaign.judging.shown(unit.query_id, items)),
                 query_text=query_text,
                 version=version,
             )

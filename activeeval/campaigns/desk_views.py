@@ -1,6 +1,6 @@
-"""What a page shows a judge, and what comes back from it.
+"""Views that a judging page displays, and the reply that it sends back.
 
-All of it is blind: no run, rank, level, score or weight, and nothing of what others say, comes as far as this.
+The views are blind: they contain no run, rank, level, score or weight, and no answer of another judge.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from dataclasses import dataclass, replace
 from activeeval.campaigns.live_log import Precision, WaitingCounts
 from activeeval.campaigns.store import ItemTexts, JudgeAnswer
 
-_TOLERANCE_MS = 1000  # clocks of two machines tick alike, but a request is not received in the moment it is sent
+_TOLERANCE_MS = 1000  # allows for the time a request takes to arrive
 _HTML = re.compile(r"\s*(<!doctype html|<html[\s>])", re.I)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemView:
-    """An item as a judge sees it.
+    """An item as displayed to a judge.
 
     Attributes
     ----------
     query, need : str
-        What was asked for, and what the person needed; empty where nobody has said it.
+        Query text and information need; empty if unknown.
     title, text, url : str
-        Of the document.
+        Texts of the document.
     is_html : bool
-        Whether the text is a page of its own.
+        True if the text is a complete HTML page.
     """
 
     query_id: str
@@ -41,20 +41,20 @@ class ItemView:
 
     @classmethod
     def of(cls, query_id: str, doc_id: str, texts: ItemTexts) -> ItemView:
-        """Return an item with its texts."""
-        said = {name: str(texts.text.get(name) or "") for name in ("need", "title", "text", "url")}
-        is_html = _HTML.match(said["text"]) is not None
-        return cls(query_id=query_id, doc_id=doc_id, query=texts.query_text, is_html=is_html, **said)
+        """Build the view of an item from its ids and stored texts."""
+        parts = {name: str(texts.text.get(name) or "") for name in ("need", "title", "text", "url")}
+        is_html = _HTML.match(parts["text"]) is not None
+        return cls(query_id=query_id, doc_id=doc_id, query=texts.query_text, is_html=is_html, **parts)
 
     @property
     def has_texts(self) -> bool:
-        """Whether there is anything to read but ids."""
+        """True if there is a query, a title or a text to read besides the ids."""
         return bool(self.query or self.title or self.text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerView:
-    """An answer that a judge gave: event ``seq``, of a grade by its name, or that there can be none."""
+    """An earlier answer of a judge: event ``seq``, grade (None if it could not be judged) and the grade's name."""
 
     seq: int
     query: str
@@ -72,22 +72,23 @@ class JudgingView:
     Attributes
     ----------
     item : ItemView or None
-        None where nothing is left for this judge.
+        None if nothing is left for this judge.
     token : str
-        With which the answer is reply.
+        Identifies the claim; sent back with the answer.
     lease_s : int
-        For how long the item is the judge's, from any sign of life on.
+        Seconds for which the item is reserved, counted from the page's latest sign of activity.
     can_put_off : bool
+        True if the judge may defer the item.
     grades : sequence of str
-        What each is called, from 0 on.
+        Names of the grades, from 0 on.
     left : WaitingCounts
     pace_s : float or None
-        Seconds that this judge takes for an item, in the median.
+        Median seconds that this judge takes for an item.
     precision : Precision or None
     is_closed : bool
-        Whether nothing is left as a lead has closed the campaign.
+        True if nothing is left because a lead has closed the campaign.
     recent : sequence of AnswerView
-        What this judge said last, the newest first.
+        Latest answers of this judge, the newest first.
     """
 
     item: ItemView | None
@@ -104,7 +105,7 @@ class JudgingView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorrectingView:
-    """An earlier answer of a judge with its item, and the one before it (an event), where there is one."""
+    """An earlier answer of a judge with its item; ``before`` is the event of the judge's previous answer, if any."""
 
     item: ItemView
     answer: AnswerView
@@ -114,7 +115,7 @@ class CorrectingView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clocks:
-    """Milliseconds that a page counted while an item was shown: in use, without a hand on it, and out of sight."""
+    """Milliseconds that a page counted while an item was displayed: active, idle (no input), hidden (not visible)."""
 
     active: int
     idle: int
@@ -122,21 +123,21 @@ class Clocks:
 
     @property
     def all(self) -> int:
-        """What they come to."""
+        """Total milliseconds of the three clocks."""
         return self.active + self.idle + self.hidden
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What a judge says of an item at a page.
+    """A judge's reply to an item, sent by a page.
 
     Attributes
     ----------
     judgment : JudgeAnswer
     note, guidelines : str
-        A remark, and the version of the guidelines that were beside it.
+        A remark, and the version of the guidelines that were displayed.
     input : str
-        What was used: key, mouse, or nothing where that is not known.
+        Input device: key, mouse, or empty if unknown.
     clocks : Clocks or None
     """
 
@@ -147,9 +148,13 @@ class Reply:
     clocks: Clocks | None = None
 
     def said(self, elapsed_ms: int) -> JudgeAnswer:
-        """Return it as it is stored; of clocks that ran longer than the item was shown no time is known."""
-        beside: dict[str, str | int] = {"note": self.note, "guidelines": self.guidelines, "input": self.input}
-        body = {name: value for name, value in beside.items() if value}
+        """Convert the reply to the answer that is stored.
+
+        Its times are omitted if a clock is negative or their sum exceeds ``elapsed_ms``, the time since the item was
+        shown.
+        """
+        details: dict[str, str | int] = {"note": self.note, "guidelines": self.guidelines, "input": self.input}
+        body = {name: value for name, value in details.items() if value}
         clocks = self.clocks
         if clocks is None or min(clocks.active, clocks.idle, clocks.hidden) < 0:
             return replace(self.judgment, body={**self.judgment.body, **body})

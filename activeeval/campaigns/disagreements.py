@@ -1,4 +1,4 @@
-"""Where judges differ, and what settling it does to the answer."""
+"""List the items on which judges differ, and the influence of settling each on the estimate."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from activeeval.core.campaign.reading import LabelEffect, moved
 from activeeval.core.judgments.log import Event
 
 MOST = 100
-"""Disagreements that are listed: whoever settles the first hundred settles what matters."""
+"""Maximum number of disagreements listed; those with most influence come first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeGrade:
-    """What a judge says of an item: a grade, or None where there can be none."""
+    """A judge's opinion of an item: a grade, or None if the judge could not grade it."""
 
     judge: str
     grade: int | None
@@ -33,21 +33,20 @@ class Disagreement:
     Attributes
     ----------
     seq : int
-        The event of one of the judgments, by which the item is adjudicated.
+        Event of one of the judgments, by which the item is adjudicated.
     query, title : str
-        Texts, or ids where there are none.
-    opinions : sequence of Opinion
+        Texts, or ids where texts are missing.
+    opinions : sequence of JudgeGrade
     counts_as : int or None
-        The grade that counts now; None while the item waits, or where several do.
+        The grade that counts now; None while the item waits, or if several grades count.
     influence : float or None
-        How far the answer to the first question moves at most between the grades that were given; None where the item
-        is not read yet.
+        Largest change of the first question's estimate over the grades given; None if the item is not yet used in it.
     narrowest, widest : float or None
-        Half the width of its interval at these grades; None where there is none.
+        Half-width of that estimate's interval, smallest and largest over these grades; None if there is no interval.
     decided_by, reason : str
-        Who has adjudicated it and why; empty where nobody has.
+        Who adjudicated the item and why; empty if it was not adjudicated.
     waits : bool
-        Whether another judge is asked for.
+        True if the item waits for another judge.
     """
 
     seq: int
@@ -66,7 +65,7 @@ class Disagreement:
 
 
 def disagreements(state: CampaignState, store: Store) -> list[Disagreement]:
-    """Return the items on which judges differ, those first that move the answer most."""
+    """List the items on which judges differ, by decreasing influence on the estimate; at most `MOST`."""
     differing = {
         pair: by_judge
         for pair, by_judge in state.judgments_by_item.items()
@@ -79,18 +78,18 @@ def disagreements(state: CampaignState, store: Store) -> list[Disagreement]:
 
 
 def _influence(state: CampaignState, differing: Mapping[Pair, Mapping[str, Event]]) -> dict[Pair, LabelEffect]:
-    """Return how far the answer to the first question moves with each item, of those that are read."""
+    """Compute how much the first question's estimate varies with each disputed item, for items that are used in it."""
     spans: dict[Pair, LabelEffect] = {}
     for sample in state.read if state.block else []:
         campaign = sample.campaign
-        read = set(campaign.design.order.items[campaign.selection.places].tolist())
+        used = set(campaign.design.order.items[campaign.selection.places].tolist())
         grades: dict[int, list[int]] = {}
         pairs: dict[int, Pair] = {}
         for unit in campaign.units:
             for item, doc in zip(unit.items, unit.item_ids, strict=True):
                 by_judge = differing.get((unit.query_id, doc), {})
                 named = [event.grade for event in by_judge.values() if event.grade is not None]
-                if item in read and len(set(named)) > 1:
+                if item in used and len(set(named)) > 1:
                     grades[item], pairs[item] = named, (unit.query_id, doc)
         target = sample.made_for[0].target
         of_items = moved(campaign.design, campaign.selection, campaign.labels, grades, target)
@@ -101,6 +100,7 @@ def _influence(state: CampaignState, differing: Mapping[Pair, Mapping[str, Event
 def _disagreement(
     state: CampaignState, store: Store, by_judge: Mapping[str, Event], does: LabelEffect | None, counts_as: int | None
 ) -> Disagreement:
+    """Collect a disputed item's judgments, texts, counting grade and influence."""
     answers = sorted(by_judge.values(), key=lambda event: event.seq)
     first = answers[0]
     place = (first.unit or 0, first.doc_id)

@@ -1,4 +1,4 @@
-"""Samples drawn for campaigns: a new one, a further round with what one has taught, and the next batch."""
+"""Draw samples for campaigns: a new sample, a further round with all labels known, or the next batch."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.sampling.policies import policy_for
 
 Opener = Callable[[], AbstractContextManager[Store]]
-"""Opens the store of a campaign, which is closed again while a sample is drawn."""
+"""Opens the store of a campaign; it is closed while a sample is drawn."""
 Say = Callable[[Note | Caution], object]
 
 
 def known_of(store: Store, name: str, source: str) -> KnownGrades:
-    """Return what a campaign has judged and knew, of nobody's name; ``source`` is what messages call it."""
+    """Collect all grades that a campaign has judged or knew, without judges' names; messages call them ``source``."""
     state = state_of(store, name)
     rows = [(*pair, grade, "") for pair, grade in labels_of(state).items()]
     return KnownGrades(source, rows, tuple(state.machine_cautions))
 
 
 def kept_texts(config: Mapping[str, Any]) -> TextFiles:
-    """Return where the texts of a campaign came from, by its configuration."""
-    return {what: TextFile(**file) for what, file in config.get("texts", {}).items()}
+    """Read from a campaign's configuration which files its texts came from."""
+    return {name: TextFile(**file) for name, file in config.get("texts", {}).items()}
 
 
 def rules_for(
@@ -60,14 +60,14 @@ def rules_for(
     strict_order: bool,
     lease_s: int,
 ) -> Rules:
-    """Return the rules of a new campaign; raises InputError where a policy has to be named (`policy_for`).
+    """Build the rules of a new campaign; raise InputError if a policy must be named (`policy_for`).
 
     Parameters
     ----------
     policy : str or None
-        None takes what fits the measures.
+        None chooses a policy that fits the measures.
     judges_per_item : int or None
-        None takes one judge, and two where a third decides between them.
+        None means one judge, or two with ``adjudicate``.
     """
     n_judges = judges_per_item or (2 if adjudicate else 1)
     return Rules(
@@ -88,28 +88,28 @@ def topped_up(
     queries: str | None = None,
     say: Say = lambda note: None,
 ) -> tuple[DrawnSample, int]:
-    """Add a budget to a campaign, with the texts of what is new; return its sample and the last event.
+    """Add a budget to a campaign, with the texts of the new items; return its sample and the last event's number.
 
     Parameters
     ----------
     documents, queries : str, optional
-        Tables of texts, by default those that it was made with.
+        Tables of texts, by default those given when the campaign was created.
     """
-    kept = kept_texts(store.campaign(name).config)
+    text_files = kept_texts(store.campaign(name).config)
 
     def texts_for(grown: DrawnSample) -> SheetTexts:
-        return with_texts(replace(grown, text_files=kept), name, documents, queries, say)[1]
+        return with_texts(replace(grown, text_files=text_files), name, documents, queries, say)[1]
 
     return top_up(store, name, budget, texts_for)
 
 
 def _method_of(request: SampleRequest) -> Method:
-    """Return the method that a sample is drawn by."""
+    """Find the sampling method that a request names, or the default method of its measures."""
     return find_method(request.method or default_method(*map(sampled_measure, request.measures)).name)
 
 
 def _would_follow(request: SampleRequest, drawn: DrawnCase) -> bool:
-    """Whether depths of what was drawn would follow labels, as nobody says otherwise."""
+    """Check whether the drawn sample would have adaptive depth by default, if the request does not set it."""
     if drawn.case is None:
         return False
     targets = drawn.sample.campaign.design.targets
@@ -117,28 +117,28 @@ def _would_follow(request: SampleRequest, drawn: DrawnCase) -> bool:
 
 
 def _looks_before(request: SampleRequest, config: Mapping[str, Any]) -> str:
-    """Return when a campaign looks at labels, of a method that has depths."""
+    """Read a campaign's setting of adaptive depth; "off" if the requested method does not support it."""
     return str(config.get(LOOKS, "off")) if _method_of(request).has_depths else "off"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignDrawing:
-    """Where samples of a campaign go, what its judges read, and who is told of the way.
+    """Destination of a campaign's samples, the texts of its judges, and callbacks for progress and notes.
 
     Attributes
     ----------
     opened : callable
-        Opens the store, or makes it; called again once a sample is drawn.
+        Opens or creates the store; called again after a sample is drawn.
     name : str
-        Of the campaign.
+        Name of the campaign.
     place : str
-        Where it is stored, as anybody may read it.
+        Address of the store without secrets.
     documents, queries : str or None
-        Tables of what the judges read.
+        Tables of the texts that judges read.
     kept : mapping of str to TextFile
-        Tables of a campaign before, for what is not named.
+        Tables of an earlier campaign, used where no table is named.
     progress, say : callable
-        As of `activeeval.sampling.draw.draw_for`.
+        As for `activeeval.sampling.draw.draw_for`.
     """
 
     opened: Opener
@@ -151,17 +151,17 @@ class CampaignDrawing:
     say: Say = lambda note: None
 
     def new(self, choices: Choices, request: SampleRequest, rules: Rules) -> tuple[DrawnSample, NewCampaign]:
-        """Draw a sample and put it into the store, ready for judges; return it and the row of the campaign.
+        """Draw a sample and store it as a new campaign, ready for judges; return the sample and the campaign's row.
 
         Parameters
         ----------
         choices : Choices
-            ``judged`` also takes what other campaigns have judged (`known_of`).
+            ``judged`` may include grades of other campaigns (`known_of`).
 
         Raises
         ------
         ActiveEvalError
-            As `draw_for`; InputError also where the name is taken, or a sample cannot be judged by the rules.
+            As for `draw_for`; InputError also if the name is taken or the sample cannot be judged by the rules.
         """
         request = replace(request, surely=True, usual="off" if rules.strict_order else OF_CAMPAIGNS)
         drawn = draw_for(choices, request, progress=self.progress, say=self.say)
@@ -170,26 +170,26 @@ class CampaignDrawing:
         sample = drawn.sample
         check_rules(sample, rules)
         files, texts = self._texts(sample, self.kept)
-        beside: dict[str, Any] = {"seed": sample.seed, "half_width": request.whole_half_width}
-        beside |= {"texts": {what: asdict(file) for what, file in files.items()}} if files else {}
+        settings: dict[str, Any] = {"seed": sample.seed, "half_width": request.whole_half_width}
+        settings |= {"texts": {name: asdict(file) for name, file in files.items()}} if files else {}
         with self.opened() as store:
-            seq = create(store, self.name, sample, rules, texts=texts, beside=beside)
+            seq = create(store, self.name, sample, rules, texts=texts, beside=settings)
             return sample, NewCampaign.of(store, self.name, self.place, sample, seq)
 
     def further_round(
         self, choices: Choices, request: SampleRequest, *, by_clock: bool = True
     ) -> tuple[DrawnSample, NewCampaign]:
-        """Draw a further round, to which all that is judged is known; return its sample and the campaign's row.
+        """Draw a further round in which all judged items are known; return its sample and the campaign's row.
 
         Parameters
         ----------
         by_clock : bool
-            Let items and queries cost what the judges' clocks say, where a time was taken.
+            True to use measured judging times as costs of items and queries, if there are any.
 
         Raises
         ------
         ActiveEvalError
-            As `draw_for`; StateError also where an item waits, InputError where the round asks other questions.
+            As for `draw_for`; StateError also if an item waits, InputError if the round has other questions.
         """
         for goal in ("half_width", "difference", "segments"):
             if getattr(request, goal) not in (None, ()):
@@ -207,61 +207,61 @@ class CampaignDrawing:
                     problem = f"`max_grade`: the scale of campaign {self.name} goes up to {row.max_grade}"
                     raise InputError(f"{problem}, got {choices.max_grade}", field="max_grade")
                 choices = replace(choices, max_grade=row.max_grade)
-            kept = {**self.kept, **kept_texts(config)}
+            text_files = {**self.kept, **kept_texts(config)}
             if by_clock and is_timed(store.events(self.name)):
-                taken = clocked(store, self.name, self.documents)
-                self.say(taken.note)
-                choices = replace(choices, cost=taken.costs, overhead=taken.overhead)
+                measured = clocked(store, self.name, self.documents)
+                self.say(measured.note)
+                choices = replace(choices, cost=measured.costs, overhead=measured.overhead)
             known = known_of(store, self.name, f"campaign {self.name}")
-        if choices.queries is None and choices.traffic is None and "queries" in kept:
-            choices = replace(choices, queries=drawn_among(kept["queries"].path))
+        if choices.queries is None and choices.traffic is None and "queries" in text_files:
+            choices = replace(choices, queries=drawn_among(text_files["queries"].path))
         choices = replace(choices, judged=(*choices.judged, known))
         request = replace(request, surely=True, adaptive_depth=request.adaptive_depth or _looks_before(request, config))
         sample = draw_for(choices, request, progress=self.progress, say=self.say).sample
-        _, texts = self._texts(sample, kept)
+        _, texts = self._texts(sample, text_files)
         with self.opened() as store:
             check_next_round(state_of(store, self.name), sample)
             seq = redraw(store, self.name, sample, texts)
             return sample, NewCampaign.of(store, self.name, self.place, sample, seq)
 
     def _texts(self, sample: DrawnSample, kept: TextFiles) -> tuple[TextFiles, SheetTexts]:
-        """Return the tables of texts, by name or else as they were kept, and the texts."""
+        """Load the texts of a sample's new items, from the named tables or else ``kept``; return tables and texts."""
         sample = replace(sample, text_files=kept)
         sample, texts = with_texts(sample, self.name, self.documents, self.queries, self.say)
         return sample.text_files, texts
 
 
 def _asked_before(request: SampleRequest, sample: DrawnSample) -> SampleRequest:
-    """Return a request for the measures and questions that a sample was made for."""
-    measures = dict.fromkeys(str(each.target.measure) for each in sample.made_for)
-    questions = dict.fromkeys(each.question for each in sample.made_for)
+    """Set a request's measures and questions to those of an earlier sample."""
+    measures = dict.fromkeys(str(question.target.measure) for question in sample.made_for)
+    questions = dict.fromkeys(question.question for question in sample.made_for)
     return replace(request, measures=tuple(measures), questions=tuple(questions))
 
 
 def drawn_again(store: Store, name: str, budget: Budget, seed: int | None = None) -> int:
-    """Draw and store a further round of a campaign from what its store has; return the number of the last event.
+    """Draw and store a further round from the data in the store; return the number of the last event.
 
-    Pool, questions and model are those of the round before, and all that is judged is known. `activeeval campaign
-    create --redraw` also lets the model learn from what is judged; for that it needs the files of the runs.
+    Pool, questions and model are those of the previous round, and all judged items are known. `activeeval campaign
+    create --redraw` also refits the model to the judgments; for that it needs the files of the runs.
 
     Parameters
     ----------
     budget : Budget
-        In mean items; no share.
+        In mean items; not a share.
     seed : int, optional
-        By default one of the system's.
+        By default drawn from the system's entropy.
 
     Raises
     ------
     StateError
-        Where the round before is not judged to its end.
+        If the previous round is not completely judged.
     InputError
-        Where what is judged are no grades, or the budget is a share.
+        If the judgments are not grades, or the budget is a share.
     BudgetError
-        Where the budget does not pay for what must be possible.
+        If the budget does not cover the minimum of the design.
     """
     if budget.is_share:
-        raise InputError("a further round takes a number of judgments, as 100", field="budget")
+        raise InputError("the budget of a further round is a number of judgments, as 100, not a share", field="budget")
     check_judged(store, name)
     state = state_of(store, name)
     before, number = state.sample, fresh_seed() if seed is None else seed
@@ -282,7 +282,7 @@ def drawn_again(store: Store, name: str, budget: Budget, seed: int | None = None
 
 
 def _design_again(design: Design, labels: dict[Pair, int], budget: float) -> Design:
-    """Return a design for the questions of another one, with all labels known."""
+    """Design a round for the targets of an earlier design, with all labels known."""
     method, beliefs = find_method(design.name), design.beliefs
     model = {} if beliefs is None else beliefs.made_of
     chosen = method.looking(design.looks) if method.has_depths else method
@@ -291,18 +291,18 @@ def _design_again(design: Design, labels: dict[Pair, int], budget: float) -> Des
 
 
 def _grades_of_items(design: Design, labels: dict[Pair, int]) -> NDArray[np.int64]:
-    """Return the labels as grades of a pool's items, −1 where there is none."""
+    """Convert labels to an array of grades of a pool's items; -1 for items without a label."""
     pool = design.pool
     pairs = zip(pool.query_texts[pool.item_queries].tolist(), pool.item_texts.tolist(), strict=True)
     return np.array([labels.get(pair, -1) for pair in pairs], dtype=np.int64)
 
 
 def draw_next(store: Store, name: str) -> bool:
-    """Draw the next batch of a campaign where labels lead to one; return whether there is anything new to judge.
+    """Draw and store a campaign's next batch if labels lead to one (adaptive depth); return True if items were added.
 
-    Where nothing follows and nothing waits the sample has ended, and the rates that the last labels made are kept. Two
-    processes may come to it at once: the store takes one version of a number, and the second one finds that. A process
-    that ends before it has drawn leaves nothing undone: the next claim draws.
+    If no batch follows and no item waits, the sample ends and the rates from the last labels are stored. If two
+    processes do this at once, the store accepts only one version with a number, and the other process returns True. If
+    a process ends before it has drawn, the next claim draws instead.
     """
     state = state_of(store, name)
     sample = next_of(state)
@@ -313,12 +313,15 @@ def draw_next(store: Store, name: str) -> bool:
     except StateError:
         if store.samples(name)[-1].version == state.version:
             raise
-        return True  # somebody else was quicker
+        return True  # another process has stored this version
     return bool(sample.pairs)
 
 
 def next_of(state: CampaignState) -> DrawnSample | None:
-    """Return the sample with what comes next; None where that is nothing, or follows from what waits."""
+    """Extend a campaign's sample by its next batch, or mark its end.
+
+    Returns None without adaptive depth, if the next batch depends on waiting items, or if the end is stored already.
+    """
     sample = state.as_drawn
     if sample.campaign.paths is None:
         return None
@@ -328,11 +331,13 @@ def next_of(state: CampaignState) -> DrawnSample | None:
 
 
 def _texts_of_new(state: CampaignState, sample: DrawnSample) -> SheetTexts:
-    """Return what the judges of what is new read: of the tables that the campaign was made with."""
+    """Read the texts of a batch's items from the tables with which the campaign was created."""
     files = kept_texts(state.campaign.config)
-    for what, file in files.items():
+    for name, file in files.items():
         if not os.path.isfile(file.path):
-            problem = f"the texts of the {what} are no longer in {file.path}, and more are needed: put the file back"
+            problem = (
+                f"the texts of the {name} are no longer in {file.path} but needed for the next items: put the file back"
+            )
             raise InputError(f"campaign {state.campaign.name}: {problem}")
-    paths = {what: file.path for what, file in files.items()}
+    paths = {name: file.path for name, file in files.items()}
     return texts_of(sample.pairs, "", **paths)[0]

@@ -1,4 +1,4 @@
-"""What a campaign has said over time, at each event at which more could be read, and which queries say most of it."""
+"""Estimates of a campaign over time, at each event that completed a block, and the queries with most influence."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from activeeval.core.results import Interval
 from activeeval.sampling.answers import SampleAnswer
 
 MOST_QUERIES = 15
-"""Of those that matter most to an estimate."""
+"""Maximum number of influential queries listed for each estimate."""
 
 
 def date_of(microseconds: int) -> str:
-    """Return a time of the log as text.
+    """Format a time of the log (UTC microseconds) as text.
 
     Examples
     --------
@@ -38,15 +38,15 @@ def date_of(microseconds: int) -> str:
 
 
 def readings_of(state: CampaignState, scope: str, confidence: float) -> list[CampaignReading]:
-    """Return a moment for each event at which more could be read, and one as of the last where that says another.
+    """Compute the estimates at each event that completed a block, and as of the last event if they differ.
 
-    Each has the values of all questions the campaign was made for, in their order.
+    Each reading has the values of all questions of the campaign, in order.
     """
     past, moments = state.before(), list[CampaignReading]()
     for seq in sorted({*state.state.complete_at.values(), state.as_of}):
         past.follow(state.log[past.as_of : seq])
         if past.batch and moments and past.block == moments[-1].block and seq < state.as_of:
-            continue  # an batch came to its end, and no block
+            continue  # a batch ended, but no block
         moment = _moment(past, scope, confidence)
         if moment is not None and not (moments and moments[-1].says_the_same(moment)):
             moments.append(moment)
@@ -54,14 +54,14 @@ def readings_of(state: CampaignState, scope: str, confidence: float) -> list[Cam
 
 
 def _moment(state: CampaignState, scope: str, confidence: float) -> CampaignReading | None:
-    """Return what could be read as of an event; None where nothing could."""
+    """Compute the estimates as of a campaign state; None if no estimate is possible yet."""
     try:
         answers, _ = answered(state, scope=scope, confidence=confidence)
     except StateError:
         return None
     try:
         always = answered(state, scope=scope, confidence=confidence, kind="group-sequential")[0]
-    except InputError:  # of several rounds, and beyond the budget that the looks were planned for, there is none
+    except InputError:  # several rounds, or beyond the budget for which the interim analyses were planned
         always = []
     return CampaignReading(
         as_of=state.as_of,
@@ -71,46 +71,47 @@ def _moment(state: CampaignState, scope: str, confidence: float) -> CampaignRead
         rounds=len(state.read),
         spent=sum(spent_by_block(state).values()),
         answers=[answer_of(answer) for answer in answers],
-        every_look=[answer_of(answers[k], each.interval) for k, each in enumerate(always)],
+        every_look=[answer_of(answers[k], sequential.interval) for k, sequential in enumerate(always)],
     )
 
 
 def answer_of(answer: SampleAnswer, interval: Interval | None = None) -> Answer:
-    """Make an answer of one interval, whose value stays as estimated where it lies outside."""
+    """Convert a sample's answer to one with a given interval; the value is kept even if it lies outside."""
     estimate, names = answer.estimate, {"system": answer.system, "versus": answer.versus, "segment": answer.segment}
-    made = Answer.of(
+    converted = Answer.of(
         estimate, interval or answer.interval, measure=answer.target.name, n_items=estimate.n_items, **names
     )
-    return replace(made, value=estimate.value)
+    return replace(converted, value=estimate.value)
 
 
 def queries_that_matter(state: CampaignState, texts: dict[str, str]) -> list[Largest]:
-    """Return for each question the judged queries with the largest shares of the estimate's variance, 15 at most.
+    """List, for each question, the judged queries with the largest shares of the estimate's variance, at most 15.
 
     Parameters
     ----------
     texts : dict of str to str
-        Of queries, by id.
+        Query texts by id.
     """
     n_judged: dict[str, int] = {}
     for (query, _), grade in grades_of(state).items():
         n_judged[query] = n_judged.get(query, 0) + (grade >= 0)
-    asked = [sample.made_for for sample in state.read]
+    by_round = [sample.made_for for sample in state.read]
     return [
-        Largest(question=k, queries=_largest(state, [of_round[k].target for of_round in asked], n_judged, texts))
-        for k in range(len(asked[0]))
+        Largest(question=k, queries=_largest(state, [of_round[k].target for of_round in by_round], n_judged, texts))
+        for k in range(len(by_round[0]))
     ]
 
 
 def _largest(
     state: CampaignState, targets: Sequence[Target], n_judged: dict[str, int], texts: dict[str, str]
 ) -> list[QueryShare]:
+    """List the queries with the largest shares of one question's variance; empty if that is 0 or unknown."""
     variances, shifts = _of_queries(state, targets)
     total = float(variances.sum())
     if not 0 < total < math.inf:
         return []
     ids = state.sample.campaign.design.pool.query_texts
-    # by name where shares are equal, whatever the order of the pool
+    # ties in share are broken by id, independent of the pool's order
     order = sorted(
         np.flatnonzero(variances > 0).tolist(), key=lambda q: (-round(float(variances[q]) / total, 12), ids[q])
     )
@@ -127,10 +128,10 @@ def _largest(
 
 
 def _of_queries(state: CampaignState, targets: Sequence[Target]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return what each query adds to the variance, and to the estimate beyond what was expected; rounds together."""
+    """Sum each query's part of the variance, and of the estimate's change from its expectation, over all rounds."""
     campaigns = [sample.campaign for sample in state.read]
     weights = round_weights(campaigns, targets[0]) if len(campaigns) > 1 else np.ones(1)
-    shares = [carried(each.design, each.selection, each.labels, t) for each, t in zip(campaigns, targets, strict=True)]
-    variances = sum(w**2 * each.variances for w, each in zip(weights, shares, strict=True))
-    shifts = sum(w * each.shifts for w, each in zip(weights, shares, strict=True))
+    shares = [carried(part.design, part.selection, part.labels, t) for part, t in zip(campaigns, targets, strict=True)]
+    variances = sum(w**2 * part.variances for w, part in zip(weights, shares, strict=True))
+    shifts = sum(w * part.shifts for w, part in zip(weights, shares, strict=True))
     return np.asarray(variances), np.asarray(shifts)

@@ -1,4 +1,4 @@
-"""A campaign written out: judgments for other tools, the log, and what a sample's weights are."""
+"""Export a campaign: judgments for other tools, the log, and the weights of the sample."""
 
 from __future__ import annotations
 
@@ -39,13 +39,14 @@ from activeeval.report.printable import PrintableResult
 from activeeval.report.rendering import Cell
 
 _TEXTS = ("query_id", "doc_id", "query", "docid", "judge", "judge_kind", "note")
-_NOTHING_COMPLETE = "no block is complete: with which probability the items so far came is not known yet"
+_NOTHING_COMPLETE = "no block is complete: the inclusion probabilities are not known yet; judge block 1 first"
 _Weighted = tuple[int, Unit, int, str]
-"""A round from 0, a unit of it, an item and its id."""
+"""Round (from 0), unit of the round, item and item id."""
 _METRICS = {"P": "precision", "DCG": "dcg", "nDCG": "dcg", "RR": "mean_reciprocal_rank", "R": "recall"}
 
 
 def _qrels(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
+    """Write the grades of all judged items as TREC qrels."""
     judged = sorted((pair, grade) for pair, grade in grades_of(state).items() if grade >= 0)
     rows = Qrels(
         Texts.from_list([query for (query, _), _ in judged]),
@@ -58,11 +59,13 @@ def _qrels(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
 
 
 def _prels(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
-    """Write what lies below the threshold of the highest complete block, and what was known before."""
+    """Write the grades of items below the threshold of the highest complete block, and of items known before."""
     if state.block == 0:
         raise StateError(_NOTHING_COMPLETE)
     if len(state.rounds) > 1:
-        raise StateError("a campaign of several rounds has no one probability for each item: write its weights out")
+        raise StateError(
+            "a campaign of several rounds has no single probability for each item: export `weights` instead"
+        )
     campaign = state.sample.campaign
     known, probs, pool = campaign.design.known, item_probabilities(campaign, state.level), campaign.design.pool
     block = np.full(pool.n_items, state.n_blocks + 1)
@@ -86,13 +89,14 @@ def _prels(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
 
 
 def _line(event: Event) -> str:
-    """Return an event as a line of the log: what is empty is null."""
+    """Encode an event as a JSON line; empty fields become null."""
     values = {field.name: getattr(event, field.name) for field in fields(event) if field.name != "key"}
     record = {name: None if value in ("", {}) else value for name, value in values.items()}
     return json.dumps(record, ensure_ascii=False, sort_keys=True)
 
 
 def _jsonl(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
+    """Write the log, one event a line."""
     events = state.log
     with write_atomically(path) as handle:
         handle.writelines(f"{_line(event)}\n" for event in events)
@@ -100,13 +104,13 @@ def _jsonl(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
 
 
 def _csv(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
-    """Write what judges said for a spreadsheet."""
+    """Write the judgments as a table for spreadsheets."""
     return _table(state.campaign.judging, state, path)
 
 
 @singledispatch
 def _table(judging: Judging, state: CampaignState, path: PathLike) -> list[Note]:
-    """Write what every judge said of every item, a row each; of comparisons the ranks."""
+    """Write one row for each judge's judgment of each item; for comparisons, the ranks."""
     events = sorted((pair, e.judge, e) for pair, by_judge in state.judgments_by_item.items() for e in by_judge.values())
     rows = [event for *_, event in events]
     columns: dict[str, Any] = {
@@ -126,7 +130,7 @@ def _table(judging: Judging, state: CampaignState, path: PathLike) -> list[Note]
 
 @_table.register
 def _(judging: ByComparisons, state: CampaignState, path: PathLike) -> list[Note]:
-    """Write the truth of every settled query, as `activeeval estimate` and `score` take it."""
+    """Write the truth of each completed query, in the format that `activeeval estimate` and `score` read."""
     events = {query: event for (query, _), by_judge in state.judgments_by_item.items() for event in by_judge.values()}
     truths = {query: Truth.from_parts(event.body) for query, event in sorted(events.items()) if event.kind == "judged"}
     write_truth(truths, path)
@@ -134,9 +138,9 @@ def _(judging: ByComparisons, state: CampaignState, path: PathLike) -> list[Note
 
 
 def _weights(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
-    """Write unit, block, level, probability and importance weight of every item of the sample, with its grade.
+    """Write unit, block, level, inclusion probability, importance weight and grade of each item of the sample.
 
-    Where depths follow labels of the complete blocks: until then it is not known with which probability an item came.
+    With adaptive depth only items of complete blocks are written, as the other probabilities are not yet known.
     """
     if state.batch and state.block == 0:
         raise StateError(_NOTHING_COMPLETE)
@@ -174,23 +178,25 @@ def _weights(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
 
 
 def _write_table(columns: Mapping[str, Any], path: PathLike) -> None:
+    """Write columns as a table in the format of the file's suffix, CSV by default."""
     suffix = bare_suffix(path)
     write_columns(columns, path, suffix=suffix if suffix in TABLES else ".csv")
 
 
 def _shown(grade: int | None) -> str | None:
+    """Format a grade: "cannot" for -1, None if the item is not judged."""
     return "cannot" if grade == -1 else None if grade is None else str(grade)
 
 
 def _quepid(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
-    """Write a Quepid case's ratings: ``query,docid,rating``, the query's text where there is one."""
+    """Write the ratings of a Quepid case: ``query,docid,rating``; a query without text is named by its id."""
     texts = {unit.query_id: unit.query_text or unit.query_id for unit in store.units(state.campaign.name)}
     judged = sorted((pair, grade) for pair, grade in grades_of(state).items() if grade >= 0)
-    there = {query for (query, _), _ in judged}
-    n_shared = len(there) - len({texts[query] for query in there})
+    queries = {query for (query, _), _ in judged}
+    n_shared = len(queries) - len({texts[query] for query in queries})
     shared = [Note("queries of one text", {"n": n_shared})] if n_shared else []
     columns = {
-        # texts and ids as a terminal may show them: Quepid takes a control character for part of the query
+        # without control characters, which Quepid would treat as part of the query
         "query": [visible(texts[query]) for (query, _), _ in judged],
         "docid": [visible(doc) for (_, doc), _ in judged],
         "rating": [str(grade) for _, grade in judged],
@@ -200,7 +206,7 @@ def _quepid(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
 
 
 def _rank_eval(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
-    """Write a request for ``_rank_eval`` of Elasticsearch and OpenSearch; it scores what is judged alone."""
+    """Write a ``_rank_eval`` request for Elasticsearch and OpenSearch, which score judged documents only."""
     texts = {unit.query_id: unit.query_text or unit.query_id for unit in store.units(state.campaign.name)}
     ratings: dict[str, list[dict[str, Any]]] = {}
     for (query, doc), grade in sorted(grades_of(state).items()):
@@ -218,7 +224,7 @@ def _rank_eval(state: CampaignState, store: Store, path: PathLike) -> list[Note]
 
 
 def _metric(state: CampaignState) -> Mapping[str, Mapping[str, int | None]]:
-    """Return the metric of the engines that is nearest to the measure of a campaign, as they take it."""
+    """Choose the ``_rank_eval`` metric nearest to the campaign's measure, in the format of the engines."""
     target = state.sample.campaign.design.target
     name, k = str(target.measure).split("(")[0].split("@")[0], target.measure.cutoff or 10
     if name == "ERR":
@@ -236,15 +242,15 @@ FORMATS: dict[str, Callable[[CampaignState, Store, PathLike], list[Note]]] = {
     "quepid": _quepid,
     "rank-eval": _rank_eval,
 }
-"""How a campaign can be written out; tables go by the suffix of the file's name."""
+"""Export formats; the format of a table follows from the suffix of the file's name."""
 
 
 _UNWEIGHTED = ("qrels", "csv", "quepid")
-"""What holds judgments without their weights, and reads as if they were all there are."""
+"""Formats with judgments but without weights, which could be mistaken for complete judgments."""
 
 
 def _beside(state: CampaignState, form: str, path: PathLike) -> list[Note]:
-    """Write a note beside judgments of a sample, and return what it says; none where everything was judged."""
+    """Write a note next to a file of unweighted judgments and return it; nothing if the whole pool was judged."""
     if form not in _UNWEIGHTED or not state.rounds or _is_complete(state):
         remove_sampled_note(path)
         return []
@@ -255,7 +261,7 @@ def _beside(state: CampaignState, form: str, path: PathLike) -> list[Note]:
 
 
 def _is_complete(state: CampaignState) -> bool:
-    """Return whether every item of the pool has a grade."""
+    """Check whether each item of the pool has a grade."""
     first = state.rounds[0].campaign
     n_known = int((first.design.known >= 0).sum())
     return n_known + len(grades_of(state)) >= first.design.pool.n_items
@@ -263,18 +269,18 @@ def _is_complete(state: CampaignState) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ExportResult(PrintableResult):
-    """What was written of a campaign.
+    """Result of an export.
 
     Attributes
     ----------
     as_of : int
-        The event.
+        Number of the last event that was exported.
     content : Note
-        What is in the file.
+        Content of the file.
     notes : tuple of Note or Caution
-        What else is to be known of it.
+        Further remarks and warnings.
     text : str
-        What stands in the file, where none is named.
+        Text of the export if no file is named.
     """
 
     as_of: int
@@ -284,17 +290,17 @@ class ExportResult(PrintableResult):
 
     @property
     def sentences(self) -> list[str]:
-        """What was written, and what is to be known of it."""
+        """Content of the export, then its notes."""
         return [f"As of event {self.as_of}: {text_of(self.content)}.", *(f"{text_of(note)}." for note in self.notes)]
 
     def rows(self) -> list[dict[str, Cell]]:
-        """Return the rows of what is exported as a table, without a file's name: csv, weights and quepid."""
+        """Parse the exported table (csv, weights or quepid) into rows; only for an export without a file."""
         rows = csv.DictReader(StringIO(self.text))
         return [{name: cell if name in _TEXTS else _cell(cell) for name, cell in row.items()} for row in rows]
 
 
 def _cell(text: str) -> Cell:
-    """Read a cell of an export: a number, a text, or nothing."""
+    """Parse a cell of an export: a number, a text, or None if it is empty."""
     try:
         return int(text) if text.lstrip("-").isdecimal() else float(text)
     except ValueError:
@@ -304,7 +310,7 @@ def _cell(text: str) -> Cell:
 def exported(
     store: Store, name: str, form: str, path: PathLike | None = None, as_of: int | None = None
 ) -> ExportResult:
-    """Write a campaign as `export` does; without a path its text is returned."""
+    """Export a campaign as `export` does; without a path, return the text in the result."""
     if path is not None:
         return export(store, name, form, path, as_of)
     with tempfile.TemporaryDirectory() as folder:
@@ -318,9 +324,9 @@ def export(store: Store, name: str, form: str, path: PathLike, as_of: int | None
     Raises
     ------
     InputError
-        Where the file cannot be written, or an id cannot stand in the format.
+        If the file cannot be written, or an id is not allowed in the format.
     StateError
-        Where the sample does not support it yet.
+        If the sample does not support the format yet.
     """
     is_of_log = form in ("jsonl", "csv")
     state = CampaignState.of(store, name).refresh(store, as_of) if is_of_log else state_of(store, name, as_of)

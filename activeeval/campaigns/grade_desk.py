@@ -1,4 +1,4 @@
-"""What a judge does at a page: claims an item, answers, goes back to what was answered before."""
+"""Judging page for grades: a judge claims an item, answers it, and corrects earlier answers."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from activeeval.core.judgments.judge_names import judge_name
 from activeeval.core.judgments.log import Event
 from activeeval.core.judgments.state import State
 
-if TYPE_CHECKING:  # what estimates need is imported where it is wanted
+if TYPE_CHECKING:  # estimates import slowly: only where needed
     from activeeval.campaigns.status import Status
 
 N_RECENT = 5
-"""Answers that are shown for correction."""
+"""Number of latest answers shown for correction."""
 _N_PACE = 30
 _MOST_HEADS = 10_000
 _PlaceOfItem = tuple[int | None, str, str]
@@ -34,15 +34,15 @@ _PlaceOfItem = tuple[int | None, str, str]
 
 @dataclass(slots=True)
 class PageDesk:
-    """Where judges of one campaign sit in front of a page, whatever they are asked.
+    """Base class of the judging pages of a campaign, for grades and for comparisons.
 
     Parameters
     ----------
     store : Store
     name : str
-        Of the campaign.
+        Name of the campaign.
     controls : Controls, optional
-        What is mixed in among what is asked.
+        Control items to mix in.
     """
 
     store: Store
@@ -56,17 +56,20 @@ class PageDesk:
 
     @property
     def desk(self) -> Desk:
-        """Where items are claimed for a page: query by query."""
+        """Desk for claims and answers, which gives items out query by query."""
         return desk_of(self.store, self.name, by_query=True)
 
     @property
     def is_closed(self) -> bool:
-        """Whether nothing is given out until a lead opens the campaign again."""
+        """True if a lead has closed the campaign, so that no items are given out."""
         now = self.store.now(self.name)
         return self.log.look(lambda state: is_closed(state, now))
 
     def status(self) -> Status:
-        """Return how far the campaign is as programs may know it; see `LiveReading.quiet_status`."""
+        """Compute the campaign's status for programs; with controls only as of the last complete block.
+
+        See `LiveReading.quiet_status`.
+        """
         from activeeval.campaigns.status import status
 
         if self.controls is not None:
@@ -74,36 +77,36 @@ class PageDesk:
         return self.reading.look(lambda state: status(state, self.store))
 
     def event_of(self, judge: str, token: str) -> Event:
-        """Return the event in which a judge was shown an item under a token; InputError where there is none of his."""
+        """Look up the event in which a judge was shown an item under a token; raise InputError if none exists."""
         event = self.store.shown(self.name, token)
         if event.judge != judge:
             raise InputError(f"no item was given out under the token {shown(token)}")
         return event
 
     def said(self, event: Event, reply: Reply) -> JudgeAnswer:
-        """Return a reply to what was shown in an event as it is stored."""
+        """Convert a judge's reply to the event's item to the answer that is stored."""
         elapsed = 0 if reply.clocks is None else (self.store.now(self.name) - event.at) // 1000
         return reply.said(elapsed)
 
     def renew(self, judge: str, token: str) -> bool:
-        """Let the lease of a judge's item start again; return whether he still has it."""
+        """Restart the lease of a judge's item; return True if the judge still holds it."""
         self.event_of(judge, token)
         return self.store.renew(self.name, token) is not None
 
 
 @dataclass(slots=True)
 class JudgesDesk(PageDesk):
-    """Where judges give grades.
+    """Judging page for grades.
 
     Parameters
     ----------
     names : mapping of int to str
-        Of grades.
+        Names of grades.
 
     Raises
     ------
     InputError
-        Where a name is of no grade, or items are not graded.
+        If a named grade is not on the scale, or documents are compared instead of graded.
     """
 
     names: Mapping[int, str] = field(default_factory=dict)
@@ -111,10 +114,10 @@ class JudgesDesk(PageDesk):
     _heads: dict[_PlaceOfItem, tuple[str, str]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        PageDesk.__post_init__(self)  # not super(): a class with slots is made anew
+        PageDesk.__post_init__(self)  # not super(): a dataclass with slots replaces the class
         campaign = self.store.campaign(self.name)
         if campaign.max_grade is None or campaign.judging.is_whole:
-            raise InputError(f"campaign {self.name}: its documents are compared, and the page is for grades")
+            raise InputError(f"campaign {self.name}: its documents are compared, but this page is for grades")
         for grade in sorted(self.names):
             if not 0 <= grade <= campaign.max_grade:
                 scale = f"0 to {campaign.max_grade}"
@@ -122,40 +125,39 @@ class JudgesDesk(PageDesk):
         self.grades = grade_names(campaign.max_grade, self.names)
 
     def page(self, judge: str) -> JudgingView:
-        """Return the page of a judge, who has the item then."""
+        """Claim the judge's next item and build its page."""
         return self._view(judge, self._control(judge) or self.desk.claim(judge))
 
     def answer(
         self, event: Event, token: str, reply: Reply, *, goes_on: bool
     ) -> tuple[Acknowledged, JudgingView | None]:
-        """Store what a judge says of his item; return it, and his next page where he goes on.
+        """Store a judge's answer; return the acknowledgment, and the next page if ``goes_on``.
 
-        An answer from a page that the same judge has open elsewhere with the same item counts as if it were given
-        there.
+        If the same judge has opened the same item on another page since, the answer counts as given there.
 
         Parameters
         ----------
         event : Event
-            In which it was shown under the token (`event_of`).
+            Event in which the item was shown under the token (`event_of`).
 
         Raises
         ------
         InputError
-            Where nobody can say that.
+            If the answer is not valid.
         StateError
-            Where something else was said under the token before.
+            If another answer was stored under the token.
         """
-        said = self.said(event, reply)
+        judgment = self.said(event, reply)
         if not goes_on or self._is_control_near(event.judge):
-            done = as_seen(self._told_elsewhere(event, said, self.desk.submit(token, said)))
+            done = as_seen(self._told_elsewhere(event, judgment, self.desk.submit(token, judgment)))
             return done, self.page(event.judge) if goes_on else None
-        done, following = self.desk.submit_and_claim(token, said)
+        done, following = self.desk.submit_and_claim(token, judgment)
         if _is_reclaimed(done) and following is not None and _is_of(following, event):
-            done, following = self.desk.submit_and_claim(following.token, said)
+            done, following = self.desk.submit_and_claim(following.token, judgment)
         return as_seen(done), self._view(event.judge, following)
 
     def correcting(self, judge: str, seq: int) -> CorrectingView:
-        """Return an earlier answer of a judge; InputError where there is none of his that stands."""
+        """Build the page to correct an earlier answer; raise InputError if it is not a valid answer of the judge."""
         event = self._answer_of(judge, seq)
         before = self.store.answers_of(self.name, judge, 1, before=seq)
         item = self.texts(event)
@@ -164,28 +166,28 @@ class JudgesDesk(PageDesk):
         )
 
     def correct(self, judge: str, seq: int, reply: Reply) -> Acknowledged:
-        """Store what a judge says in place of an earlier answer of his."""
-        said = reply.said(0)
+        """Store a judge's answer in place of an earlier one."""
+        judgment = reply.said(0)
         same = self.store.answers_of(self.name, judge, 1, before=seq + 1)
-        says = [(event.seq, event.grade, event.reason, event.note) for event in same]
-        if says == [(seq, said.grade, said.reason, reply.note)]:
+        contents = [(event.seq, event.grade, event.reason, event.note) for event in same]
+        if contents == [(seq, judgment.grade, judgment.reason, reply.note)]:
             return as_seen(Acknowledged(event=same[0], is_repeated=True))
-        return as_seen(self.store.correct(self.name, seq, judge, said, f"instead of {seq}"))
+        return as_seen(self.store.correct(self.name, seq, judge, judgment, f"instead of {seq}"))
 
     def texts(self, event: Event) -> ItemView:
-        """Return the item of an event with its texts."""
+        """Build the view of an event's item with its texts."""
         return ItemView.of(event.query_id, event.doc_id, self.store.texts_of(self.name, event))
 
     def shown_answer(self, judge: str, seq: int) -> ItemView:
-        """Return the item of an answer of a judge; InputError where there is none of his that stands."""
+        """Build the view of an answered item; raise InputError if it is not a valid answer of the judge."""
         return self.texts(self._answer_of(judge, seq))
 
     def history(self, judge: str, most: int) -> list[AnswerView]:
-        """Return the last answers of a judge that stand, the newest first."""
+        """List a judge's latest valid answers, the newest first."""
         return self._answers(self._last_of(judge, most))
 
     def _control(self, judge: str) -> ItemClaim | None:
-        """Return the control that a judge has, or else one where it is time for it; None where another item comes."""
+        """Show the control that the judge has open, or a new one if one is due; None if an ordinary item comes next."""
         if self.controls is None:
             return None
         control = self.log.look(partial(self._next_control, self.controls, judge))
@@ -195,10 +197,11 @@ class JudgesDesk(PageDesk):
         return as_claimed(token, posed, self.store.texts_of(self.name, posed))
 
     def _next_control(self, controls: Controls, judge: str, state: State) -> Control | None:
+        """Choose the control to show: the open one, a new one if due, or a deferred one; else None."""
         if (posed := state.checks.posed.get(judge)) is not None:
             return again(posed, self.store.texts_of(self.name, posed))
-        held, put_off = state.in_hand.get(judge), state.checks.put_off.get(judge)
-        has_item = held is not None and (held.state, held.judge) == ("leased", judge)
+        assignment, put_off = state.in_hand.get(judge), state.checks.put_off.get(judge)
+        has_item = assignment is not None and (assignment.state, assignment.judge) == ("leased", judge)
         is_due = controls.is_due(judge, state.checks.n_said.get(judge, 0)) and any((put_off, *state.n_waiting.values()))
         now = self.store.now(self.name)
         if has_item or not (is_due or put_off) or is_closed(state, now):
@@ -209,7 +212,7 @@ class JudgesDesk(PageDesk):
         return None if event is None else again(event, self.store.texts_of(self.name, event))
 
     def _is_control_near(self, judge: str) -> bool:
-        """Whether a control may come after the answer that a judge gives now."""
+        """Check whether a control may follow the answer that a judge gives now."""
         if self.controls is None:
             return False
         n_said, is_near = self.log.look(
@@ -220,19 +223,22 @@ class JudgesDesk(PageDesk):
         )
         return is_near or self.controls.is_due(judge, n_said + 1)
 
-    def _told_elsewhere(self, event: Event, said: JudgeAnswer, done: Acknowledged) -> Acknowledged:
+    def _told_elsewhere(self, event: Event, judgment: JudgeAnswer, done: Acknowledged) -> Acknowledged:
+        """Submit a late answer again under the judge's newer claim of the same item."""
         if not _is_reclaimed(done):
             return done
-        held = self.desk.claim(event.judge)
-        return self.desk.submit(held.token, said) if held is not None and _is_of(held, event) else done
+        claimed = self.desk.claim(event.judge)
+        return self.desk.submit(claimed.token, judgment) if claimed is not None and _is_of(claimed, event) else done
 
     def _answer_of(self, judge: str, seq: int) -> Event:
+        """Look up a judge's valid answer by event number; raise InputError if none exists."""
         answers = self.store.answers_of(self.name, judge, 1, before=seq + 1)
         if not answers or answers[0].seq != seq:
-            raise InputError(f"event {seq} is no answer of {shown(judge)} that stands")
+            raise InputError(f"event {seq} is not a valid answer of {shown(judge)}")
         return answers[0]
 
     def _view(self, judge: str, claimed: ItemClaim | None) -> JudgingView:
+        """Build a judge's page for a claimed item, or for no item."""
         campaign, controls, name = self.store.campaign(self.name), self.controls, judge_name(judge)
         left, seen, answers = self.log.look(
             lambda state: (
@@ -259,17 +265,18 @@ class JudgesDesk(PageDesk):
         )
 
     def _last_of(self, judge: str, most: int) -> list[Event]:
-        """Return the last answers of a judge that stand, the newest first."""
+        """List the events of a judge's latest valid answers, the newest first."""
         return self.log.look(lambda state: _said_by(state, judge_name(judge), most))
 
     def _answers(self, events: Sequence[Event]) -> list[AnswerView]:
+        """Build the views of answers, with query and title of each item."""
         new = [event for event in events if _place_of(event) not in self._heads]
         for event, texts in zip(new, self.store.texts_of_all(self.name, new) if new else (), strict=True):
             self._keep_head(_place_of(event), ItemView.of(event.query_id, event.doc_id, texts))
         return [self._answered(event, *self._heads[_place_of(event)]) for event in events]
 
     def _keep_head(self, place: _PlaceOfItem, view: ItemView) -> None:
-        """Remember how an item is called: texts never change, and each is in somebody's last answers several times."""
+        """Cache query and title of an item: texts never change, and the latest answers are displayed several times."""
         if len(self._heads) > _MOST_HEADS:
             self._heads = {}
         self._heads[place] = (view.query or view.query_id, view.title or view.doc_id)
@@ -290,7 +297,7 @@ class JudgesDesk(PageDesk):
 
 
 def _said_by(state: State, judge: str, most: int) -> list[Event]:
-    """Return the last that a judge has said that stands, the newest first."""
+    """List the events of a judge's latest valid answers, the newest first, at most ``most``."""
     return list(islice(reversed(state.checks.standing.get(judge, {}).values()), most))
 
 
@@ -300,13 +307,15 @@ def _item_of(claimed: ItemClaim) -> ItemView:
 
 
 def _place_of(event: Event) -> _PlaceOfItem:
+    """Return unit, query and document of an event."""
     return event.unit, event.query_id, event.doc_id
 
 
 def _is_reclaimed(done: Acknowledged) -> bool:
-    """Whether an answer came too late because its judge had been shown the same item once more."""
+    """Check whether an answer was late because the same judge had been shown the same item again."""
     return done.event.kind == "late" and done.event.reason == RECLAIMED and not done.is_repeated
 
 
 def _is_of(claimed: ItemClaim, event: Event) -> bool:
+    """Check whether a claim is for the same item as an event."""
     return (claimed.unit, claimed.doc_id) == (event.unit, event.doc_id)

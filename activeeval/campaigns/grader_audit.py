@@ -1,4 +1,4 @@
-"""What a campaign's labels say of machines' grades."""
+"""Audit of graders (LLMs or other models) with a campaign's judgments."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def audit_of(
     scope: str = "pool",
     confidence: float = 0.95,
 ) -> Audit:
-    """Return what a campaign says of machines' grades, as far as it may be read.
+    """Audit graders' grades against a campaign's judgments, as far as its blocks are complete.
 
-    All else is as of `activeeval.graders.audit.audit_judged`.
+    The other arguments are those of `activeeval.graders.audit.audit_judged`.
 
     Raises
     ------
     StateError
-        Where no block is complete.
+        If no block is complete.
     """
     answering = partial(answered, state, scope=scope, confidence=confidence)
     return audit_answered(state.read, answering, graders, measures, questions, scope=scope, confidence=confidence)

@@ -1,6 +1,6 @@
-"""Judgments that come by files: sheets and judgments of many forms come in.
+"""Import judgments from files: sheets and judgments of many formats.
 
-Whoever brings a sheet back does not wait for what estimates need: nothing of a campaign is read here but its rows.
+Only rows of the campaign are read here, because loading what estimates need would delay each import.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ from activeeval.report.rendering import Cell
 
 Answer = tuple[str, str, JudgeAnswer, str | None, int | None]
 _FEW = 4
-"""Samples that a message names: there is one more of each top-up, round and batch."""
+"""Maximum number of sample ids in a message: each top-up, round and batch adds one."""
 WHY = "as the file says"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedFile:
-    """What became of the judgments of a file.
+    """Summary of the imported judgments of a file.
 
     Attributes
     ----------
     file : str
     stored, cannot : int
-        Judgments that were stored, and items that cannot be judged.
+        Number of grades stored, and of items stored as impossible to judge.
     replaced, repeated : int
-        How many of both took the place of an earlier answer, and how many were there already.
+        How many of these replaced an earlier answer, and how many judgments were stored already.
     late : dict of str to int
-        By reason how many are kept and do not count.
+        Number of judgments that were kept but do not count, by reason.
     foreign : int
-        Those of items that were never drawn and are not kept.
+        Number of judgments of items that were never drawn, which were not kept.
     of_machines : int
-        Those of machines, which are no labels and are left out.
+        Number of graders' judgments left out, because they are not labels.
     truth_of_machines : int
-        Those of machines that are taken for people's, and there now: estimates of the campaign say so.
+        Number of graders' judgments now stored as labels; estimates of the campaign carry a warning.
     """
 
     file: str
@@ -62,23 +62,23 @@ class ImportedFile:
 
     @property
     def notes(self) -> list[Caution]:
-        """What is to be said of machines' judgments that are taken for people's."""
+        """Warning about graders' judgments stored as labels, if there are any."""
         return [truth_of_machines(self.file, self.truth_of_machines)] if self.truth_of_machines else []
 
     def sentence(self, keep: str = "`keep_foreign`") -> str:
-        """Say what became of the file; ``keep`` is what keeps judgments of items that were never drawn."""
+        """Summarize the import in a sentence; ``keep`` names the option that keeps judgments of items never drawn."""
         parts = [f"{counted(self.stored, 'judgment')} stored"]
         parts += [f"{counted(self.cannot, 'item')} cannot be judged"] if self.cannot else []
         parts += [f"{self.replaced} of them in place of earlier ones"] if self.replaced else []
         parts += [f"{self.repeated} were there already"] if self.repeated else []
-        parts += [f"{n} kept that do not count ({why})" for why, n in self.late.items()]
+        parts += [f"{n} kept without counting ({why})" for why, n in self.late.items()]
         parts += [f"{self.foreign} of items never drawn left out ({keep})"] if self.foreign else []
-        parts += [f"{self.of_machines} of machines left out, which are no labels"] if self.of_machines else []
+        parts += [f"{self.of_machines} of graders left out, which are not labels"] if self.of_machines else []
         return f"{self.file}: {', '.join(parts)}"
 
     @classmethod
     def of(cls, file: str, n_read: int, done: Sequence[Acknowledged], of_machines: int = 0) -> Self:
-        """Count what the store says of as many judgments as were read from a file."""
+        """Count the store's acknowledgments for a file with ``n_read`` judgments."""
         fresh = [acknowledged.event for acknowledged in done if not acknowledged.is_repeated]
         late = Counter(event.reason for event in fresh if event.kind == "late")
         cannot = sum(event.kind == "cannot" for event in fresh)
@@ -97,22 +97,22 @@ class ImportedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ImportResult(PrintableResult):
-    """What became of judgments that came in.
+    """Result of importing judgments.
 
     Attributes
     ----------
-    files : tuple of TakenFile
+    files : tuple of ImportedFile
     """
 
     files: tuple[ImportedFile, ...]
 
     @property
     def sentences(self) -> list[str]:
-        """What became of each source."""
+        """One sentence for each source."""
         return [f"{file.sentence()}." for file in self.files]
 
     def rows(self) -> list[dict[str, Cell]]:
-        """Return a row for each source, as the command line has it."""
+        """Build a row for each source, as the command line prints it."""
         return [asdict(file) | {"late": sum(file.late.values())} for file in self.files]
 
 
@@ -125,42 +125,42 @@ def take_files(
     keep_foreign: bool = False,
     machine_is_truth: bool = False,
 ) -> list[ImportedFile]:
-    """Store the judgments of files, all of them or none; return what became of each.
+    """Import the judgments of files, all of them or none; return a summary for each file.
 
     Parameters
     ----------
     paths : sequence of str, or mapping of str to file or Judgments
-        The keys of a mapping are what messages call the sources.
+        The keys of a mapping name the sources in messages.
     keep_foreign : bool
-        Keep also judgments of items that were never drawn, as events that do not count. Of a file with the judgments
-        of a whole collection these are nearly all.
+        Also keep judgments of items that were never drawn, as events that do not count. In a file with the judgments of
+        a whole collection nearly all are of such items.
     machine_is_truth : bool
-        Take what machines say for people's; each of these events says so.
+        Accept graders' judgments as labels; each of these events is marked.
 
     Raises
     ------
     InputError
-        Where a file cannot be read, is the sheet of another sample, names no judge while none is given, or grades an
-        item twice.
+        If a file cannot be read, is the sheet of another sample, names no judge and none is given, or grades an item
+        twice.
     """
-    read = read_files(store, name, paths, judge, keep_foreign=keep_foreign, machine_is_truth=machine_is_truth)
-    return read.stored()
+    parsed = read_files(store, name, paths, judge, keep_foreign=keep_foreign, machine_is_truth=machine_is_truth)
+    return parsed.stored()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedFiles:
-    """What files say of a campaign, read and checked and not yet stored.
+    """Judgments of files, parsed and checked for a campaign but not yet stored.
 
     Attributes
     ----------
     store : Store
     campaign : str
     parts : sequence of (str, str, list)
-        By file and judge their answers.
+        File, judge and answers.
     unjudged : sequence of Unjudged
-        What came back without an answer.
+        Items of sheets that came back without an answer.
     n_read, of_machines : mapping of str to int
-        By file how many answers it has, and how many of machines are left out.
+        By file: number of answers, and of graders' answers left out.
     """
 
     store: Store
@@ -171,8 +171,8 @@ class ParsedFiles:
     of_machines: Mapping[str, int]
 
     def stored(self) -> list[ImportedFile]:
-        """Store all of it or nothing; return what became of each file."""
-        stored = self.store.record_all(self.campaign, [(who, answers) for _, who, answers in self.parts], self.unjudged)
+        """Store all answers or none; return a summary for each file."""
+        stored = self.store.record_all(self.campaign, [(by, answers) for _, by, answers in self.parts], self.unjudged)
         done: dict[str, list[Acknowledged]] = {path: [] for path in self.n_read}
         for (path, *_), events in zip(self.parts, stored, strict=True):
             done[path] += events
@@ -191,19 +191,19 @@ def read_files(
     keep_foreign: bool = False,
     machine_is_truth: bool = False,
 ) -> ParsedFiles:
-    """Read the judgments of files for a campaign; else as `take_files`."""
+    """Parse and check the judgments of files for a campaign without storing them; arguments as for `take_files`."""
     campaign, units = store.campaign(name), store.units(name)
     drawn = _CampaignUnits([row.digest for row in store.samples(name)], units, campaign.max_grade)
     drawn.machine_is_truth = machine_is_truth
     drawn.sources = paths if isinstance(paths, Mapping) else {}
-    # nothing is stored where one cannot be read
+    # parse all files first: nothing is stored if one of them cannot be read
     unjudged: list[Unjudged] = []
     by_file = {path: _answers(campaign.judging, path, drawn, judge, unjudged) for path in paths}
-    kept = by_file if keep_foreign else {path: _of_units(by_judge, units) for path, by_judge in by_file.items()}
+    retained = by_file if keep_foreign else {path: _of_units(by_judge, units) for path, by_judge in by_file.items()}
     return ParsedFiles(
         store=store,
         campaign=name,
-        parts=[(path, who, answers) for path, by_judge in kept.items() for who, answers in by_judge.items()],
+        parts=[(path, who, answers) for path, by_judge in retained.items() for who, answers in by_judge.items()],
         unjudged=unjudged,
         n_read={path: sum(map(len, by_judge.values())) for path, by_judge in by_file.items()},
         of_machines=drawn.of_machines,
@@ -211,14 +211,14 @@ def read_files(
 
 
 def _of_units(by_judge: Mapping[str, list[Answer]], units: Sequence[UnitRow]) -> dict[str, list[Answer]]:
-    """Return the answers of items that were drawn; nothing of a judge who has none of any."""
+    """Keep the answers to items that were drawn, and the judges with such answers."""
     drawn = {(unit.query_id, place.doc_id) for unit in units for place in unit.places}
-    kept = {who: [answer for answer in answers if answer[:2] in drawn] for who, answers in by_judge.items()}
-    return {who: answers for who, answers in kept.items() if answers}
+    in_sample = {who: [answer for answer in answers if answer[:2] in drawn] for who, answers in by_judge.items()}
+    return {who: answers for who, answers in in_sample.items() if answers}
 
 
 class _CampaignUnits:
-    """What sheets and tables may be about: the samples, the units of each item, and queries by their texts."""
+    """Lookup tables for checking imports: samples, unit of each item, and queries by text."""
 
     def __init__(self, samples: Sequence[str], units: Sequence[UnitRow], max_grade: int | None) -> None:
         self.samples, self.max_grade = samples, max_grade
@@ -233,28 +233,30 @@ class _CampaignUnits:
             self._by_text.setdefault(unit.query_text, set()).add(unit.query_id)
 
     def read(self, path: str) -> Judgments:
-        """Return the judgments of a source; where a machine is taken for truth, what names no kind is a machine's."""
+        """Read the judgments of a source; if graders' judgments are accepted, judges of unstated kind are graders."""
         return held_or_read(
             self.sources.get(path, path), kind="machine" if self.machine_is_truth else "person", is_plain=True
         )
 
     def query(self, place: str, named: str) -> str:
-        """Return the id of a query that is named by its text, or by its id."""
+        """Find the id of a query that is named by its text or its id."""
         meant = (self._by_text.get(named, set()) | (self.ids & {named})) if named else set()
         if len(meant) > 1:
             ids = ", ".join(sorted(meant))
-            raise InputError(f"{place}: the query {named!r} is the text of several ({ids}), expected their ids")
+            raise InputError(
+                f"{place}: the query {named!r} is the text of several queries ({ids}), expected one of these ids"
+            )
         return meant.pop() if meant else named
 
     def placed(self, judgments: Judgments) -> Iterator[tuple[int, Judgment, int | None]]:
-        """Yield the row of each judgment that has a grade or says why not, and its unit where the file knows.
+        """Yield row, judgment and unit of each judgment with a grade or a reason for none.
 
-        Of a sheet also what waits.
+        The unit is None if the file has no blocks. For a sheet, items that still wait are included.
 
         Raises
         ------
         InputError
-            Where it is the sheet of another sample, or holds an item that its block does not.
+            If it is the sheet of another sample, or an item is not in its block.
         """
         if judgments.sample and judgments.sample not in self.samples:
             known = ", ".join(self.samples if len(self.samples) <= _FEW else (*self.samples[:_FEW], "…"))
@@ -272,7 +274,7 @@ class _CampaignUnits:
                 yield row, judgment, unit
 
     def _unit(self, place: str, judgment: Judgment, block: int) -> int:
-        """Return the unit of an item of a sheet's block."""
+        """Find the unit of an item in a sheet's block."""
         unit = self.units.get((judgment.query, judgment.item, block))
         if unit is None:
             where = (
@@ -286,9 +288,9 @@ class _CampaignUnits:
 def _answers(
     judging: Judging, path: str, drawn: _CampaignUnits, judge: str | None, unjudged: list[Unjudged]
 ) -> dict[str, list[Answer]]:
-    """Return what each judge says in a file of grades, and add what came back on a sheet without one.
+    """Parse a file of grades into answers by judge, and add a sheet's items without an answer to ``unjudged``.
 
-    Of queries that are judged as a whole, in a file of ranks.
+    For queries that are judged as a whole, the file holds ranks.
     """
     judgments = drawn.read(path)
     if not judgments.is_of_grades:
@@ -306,7 +308,7 @@ def _answers(
             unjudged.append(Unjudged(name or "", judgment.query, judgment.item, unit))
             continue
         if name is None:
-            raise InputError(f"{place}: names no judge: say with `judge` whose judgments they are", field="judge")
+            raise InputError(f"{place}: names no judge: give one with `judge`", field="judge")
         if drawn.max_grade is not None and grade > drawn.max_grade:
             line = judgments.places[row] if judgments.has_lines and judgments.places is not None else None
             above = f"the grade {grade} is above the largest of the scale, expected {allowed(drawn.max_grade)}"
@@ -332,6 +334,7 @@ def _answers(
 def _(
     judging: ByComparisons, path: str, drawn: _CampaignUnits, judge: str | None, unjudged: list[Unjudged]
 ) -> dict[str, list[Answer]]:
+    """Parse a file of ranks into answers by judge, one for each query."""
     from activeeval.sampling.ranked_sheets import check_held
 
     judgments = drawn.read(path)
@@ -341,7 +344,7 @@ def _(
     for (who, query), truth in judgments.truths_by_judge().items():
         name = who.name or judge
         if name is None:
-            raise InputError(f"{path}: names no judge: say with `judge` whose judgments they are", field="judge")
+            raise InputError(f"{path}: names no judge: give one with `judge`", field="judge")
         check_held(path, query, truth, drawn.docs, judging.k)
         body = {part: list(names) for part, names in truth._asdict().items()}
         answer = JudgeAnswer(kind="judged", body=body).of_machine(path if who.is_machine else "")

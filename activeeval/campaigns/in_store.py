@@ -1,4 +1,4 @@
-"""What a campaign and a watch have in common: a name in a store that is opened and closed with them."""
+"""Common base of a stored campaign and a watch: a name in an open store."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from activeeval.core.masked_addresses import masked
 
 @dataclass(slots=True, eq=False)
 class StoreHandle:
-    """A name in a store; `close`, or the end of a ``with``, closes the store."""
+    """A name in a store; `close`, or the end of a ``with`` block, closes the store."""
 
     store: Store
     name: str
@@ -32,7 +32,7 @@ class StoreHandle:
 
 
 def store_url(url: Any) -> str:
-    """Return the address of a store: a URL as it is, and that of a file."""
+    """Convert a path to the URL of a store; a URL is returned unchanged."""
     text = str(os.fspath(url))
     if "://" in text:
         return text
@@ -42,16 +42,16 @@ def store_url(url: Any) -> str:
 
 
 def opened_with(url: Any, first: Callable[[Store], object], *, create: bool = False) -> Store:
-    """Open a store and do what comes first in it; where that fails the store is closed again.
+    """Open a store and run a first operation on it; close the store again if the operation fails.
 
     Parameters
     ----------
     url : path or str
-        As of `store_url`.
+        As for `store_url`.
     first : callable
-        Finds, or makes, what the store is opened for.
+        Looks up or creates the object for which the store is opened.
     create : bool
-        Make the store where there is none.
+        Create the store if it does not exist.
     """
     store = open_store(store_url(url), create=create)
     try:

@@ -1,4 +1,4 @@
-"""What judges did in a campaign: how much, how fast, how far they agree, and what they skipped."""
+"""Statistics of judges' work in a campaign: amount, speed, agreement, and skipped items."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from activeeval.core.judgments.skip_tests import skipping_of
 from activeeval.core.judgments.state import State
 
 RESAMPLES = 500
-"""Of the queries, for the intervals of agreement: their ends then vary by a twentieth of the width."""
+"""Bootstrap resamples of queries for the intervals of agreement: their ends vary by a twentieth of the width."""
 ANSWERS = ("judged", "cannot")
 
 
 def work_of(state: State, events: Sequence[Event]) -> list[JudgeActivity]:
-    """Return the work of each judge, by name."""
+    """Summarize each judge's work, sorted by name."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     seconds: dict[str, list[float]] = defaultdict(list)
     spent: Counter[str] = Counter()
@@ -54,13 +54,13 @@ def work_of(state: State, events: Sequence[Event]) -> list[JudgeActivity]:
             spent[event.judge] += event.active_ms or 0
             if event.kind in ANSWERS and event.active_ms is not None:
                 seconds[event.judge].append(event.active_ms / 1000)
-    stands = Counter((e.judge, e.kind) for e in state.standing)
+    n_valid = Counter((e.judge, e.kind) for e in state.standing)
     return [
         JudgeActivity(
             judge=judge,
-            judged=stands[judge, "judged"],
-            cannot=stands[judge, "cannot"],
-            changed=by_kind["said"] - stands[judge, "judged"] - stands[judge, "cannot"],
+            judged=n_valid[judge, "judged"],
+            cannot=n_valid[judge, "cannot"],
+            changed=by_kind["said"] - n_valid[judge, "judged"] - n_valid[judge, "cannot"],
             later=by_kind["deferred"],
             late=by_kind["late"],
             **asdict(seconds_of(seconds[judge])),
@@ -70,25 +70,25 @@ def work_of(state: State, events: Sequence[Event]) -> list[JudgeActivity]:
     ]
 
 
-def seconds_of(taken: Sequence[float]) -> Seconds:
-    """Return how long items took, where that is known."""
-    seconds = SecondsTaken.of(taken)
+def seconds_of(times: Sequence[float]) -> Seconds:
+    """Compute number, median and mean of the times of judgments, in seconds."""
+    seconds = SecondsTaken.of(times)
     return Seconds(timed=seconds.n, seconds_median=seconds.median, seconds_mean=seconds.mean)
 
 
 def days_of(events: Sequence[Event]) -> list[DailyAnswers]:
-    """Return how many answers each judge gave on each day, UTC."""
+    """Count the answers of each judge on each day (UTC)."""
     counts = Counter((date_of(e.at)[:10], e.judge) for e in events if e.kind in ANSWERS)
     return [DailyAnswers(day=day, judge=judge, answers=n) for (day, judge), n in sorted(counts.items())]
 
 
 def cost_model_of(units: Sequence[UnitRow], events: Sequence[Event]) -> FittedSeconds | None:
-    """Return the seconds that judgments take as the judges' clocks tell; None where no time was taken."""
+    """Fit the seconds of judging from the judges' clocks; None if no judgment was timed."""
     try:
         model = fitted(units, events)
     except InputError:
         return None
-    # what was held at its prior, or at 0, has no error of its own
+    # coefficients fixed at their prior or at 0 have no standard error
     item, length, grade, query = (finite(error) or None for error in model.std_errors)
     return FittedSeconds(
         items=model.n_items,
@@ -104,13 +104,13 @@ def cost_model_of(units: Sequence[UnitRow], events: Sequence[Event]) -> FittedSe
 
 
 def seconds_an_item(store: Store, name: str) -> float | None:
-    """Return the mean seconds of a judgment by a campaign's clocks; None where no time was taken."""
-    taken = [e.active_ms / 1000 for e in store.events(name) if e.kind == "judged" and e.active_ms is not None]
-    return SecondsTaken.of(taken).mean
+    """Compute the mean seconds of a judgment in a campaign; None if no judgment was timed."""
+    times = [e.active_ms / 1000 for e in store.events(name) if e.kind == "judged" and e.active_ms is not None]
+    return SecondsTaken.of(times).mean
 
 
 def judgments_of(state: CampaignState) -> Judgments:
-    """Return the grades that judges gave, by judge; with one judge an item also what came late of others."""
+    """Collect each judge's valid grades; with one judge for each item, also late grades of other judges."""
     grades = {
         (judge, pair): event.grade
         for pair, by_judge in state.judgments_by_item.items()
@@ -128,7 +128,7 @@ def judgments_of(state: CampaignState) -> Judgments:
 
 
 def agreement_of(state: CampaignState, confidence: float) -> JudgeAgreement:
-    """Return grades by judge, and how far judges agree on items that several of them graded."""
+    """Count grades by judge, and measure the agreement of judges on items that several of them graded."""
     judgments = judgments_of(state)
     scale = set(range((state.sample.campaign.design.max_grade or 0) + 1))
     grades = sorted(set(judgments.values.tolist()) | scale)
@@ -138,7 +138,7 @@ def agreement_of(state: CampaignState, confidence: float) -> JudgeAgreement:
     pairs = partial(_pairs, judgments, judges, grades)
     try:
         agreement = grade_agreement(judgments.coded_grades(), confidence, RESAMPLES, rng=0)
-    except InputError:  # one judge alone, or no item that two have graded
+    except InputError:  # only one judge, or no item graded by two
         return JudgeAgreement(
             grades=grades, histogram=histogram, n_items=0, confidence=confidence, alpha=None, pairs=pairs({})
         )
@@ -162,7 +162,7 @@ def _pairs(
     grades: Sequence[int],
     agreements: Mapping[tuple[str, str], PairAgreement],
 ) -> list[JudgePair]:
-    """Return of every two judges how often one gave the row's grade and the other the column's."""
+    """Build the confusion matrix of each two judges: rows are the first judge's grades, columns the second's."""
     by_judge: dict[str, dict[Pair, int]] = defaultdict(dict)
     for judgment in judgments:
         by_judge[judgment.judge.name][judgment.query, judgment.item] = grades.index(judgment.value)
@@ -182,9 +182,9 @@ def _pairs(
 
 
 def skipped_by(state: CampaignState, events: Sequence[Event]) -> SkippedItems:
-    """Return what judges put off and could not judge, with reasons, and who skips relevant items more than others.
+    """Count deferred and unjudgeable items by judge and reason, and test who skips relevant items more often.
 
-    An item is relevant where the grade that counts of it is above 0; one that has none says nothing.
+    An item is relevant if the grade that counts is above 0; items without such a grade are ignored.
     """
     faced: dict[str, set[Pair]] = defaultdict(set)
     skipped: dict[str, set[Pair]] = defaultdict(set)

@@ -1,4 +1,4 @@
-"""What a judge reads beside an item: the names of grades, what is left, the pace, how wide the interval is."""
+"""Texts next to an item on a judging page: names of grades, items left, pace, width of the interval."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _USUAL: dict[int, tuple[str, ...]] = {
     3: ("Not relevant", "Related", "Highly relevant", "Perfectly relevant"),
     4: ("Bad", "Fair", "Good", "Excellent", "Perfect"),
 }
-"""What grades are called where nobody has named them, by the largest: as TREC and the web collections do."""
+"""Default names of grades, by the largest grade, as in TREC and web collections."""
 
 
 def grade_names(max_grade: int, names: Mapping[int, str] | None = None) -> list[str]:
-    """Return what each grade is called, from 0 on.
+    """Name each grade, from 0 on.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def grade_names(max_grade: int, names: Mapping[int, str] | None = None) -> list[
 
 
 def pairs_sentence(n_compared: int, low: int, high: int) -> str:
-    """Return how many comparisons of a query are done, and how many it may still take.
+    """State how many comparisons of a query are done, and how many it may still need.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def pairs_sentence(n_compared: int, low: int, high: int) -> str:
 
 
 def left_sentence(in_block: int, in_all: int, noun: str = "item") -> str:
-    """Return how much is left.
+    """State how many items are left.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def left_sentence(in_block: int, in_all: int, noun: str = "item") -> str:
 
 
 def pace_sentence(seconds: float | None, in_all: int) -> str:
-    """Return how fast a judge is, and how long what is left takes at that pace; nothing where no time is known.
+    """State a judge's pace and how long the remaining items take at this pace; "" if no time is known.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def pace_sentence(seconds: float | None, in_all: int) -> str:
 
 
 def controls_sentence(judge: str, what: str, share: object, n_skipped: int) -> str:
-    """Return how often a judge said of controls what was expected; ``share`` prints as people read it.
+    """State how often a judge agreed with the expected answers to controls; ``share`` is formatted for readers.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def controls_sentence(judge: str, what: str, share: object, n_skipped: int) -> s
 
 
 def lasting(seconds: float) -> str:
-    """Return about how long something takes.
+    """Format a duration roughly.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def lasting(seconds: float) -> str:
 
 
 def precision_sentence(half_width: float | None, at_end: float | None, in_all: int) -> str:
-    """Return how wide the interval is and will be, and nothing of where it lies; nothing where that is not known.
+    """State the half-width of the interval now and at the end, but not its position; "" if it is unknown.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def precision_sentence(half_width: float | None, at_end: float | None, in_all: i
 
 
 def named_grade(names: Sequence[str], grade: int | None) -> str:
-    """Return what an answer is called: its grade's name, or that there can be none."""
+    """Name an answer: its grade's name, or "Can’t judge" for None."""
     if grade is None:
         return "Can’t judge"
     return names[grade] if grade < len(names) else str(grade)

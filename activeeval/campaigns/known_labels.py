@@ -1,4 +1,4 @@
-"""The grades that a campaign's judgments come to, item by item."""
+"""Resulting grades of a campaign's items, after applying its policy to several judges' grades."""
 
 from __future__ import annotations
 
@@ -10,36 +10,38 @@ from activeeval.core.errors import InputError
 
 
 def grades_of(state: CampaignState) -> dict[Pair, int]:
-    """Return the grade that counts of each item that is judged, by query and document; −1 where it cannot be."""
+    """Collect the grade that counts for each judged item, by query and document; -1 if it could not be judged."""
     out: dict[Pair, int] = {}
     for sample in state.rounds:
         grades = round_grades(sample.campaign)
         for unit in sample.campaign.units:
             for item, doc in zip(unit.items, unit.item_ids, strict=True):
-                # a later round may have asked for it again, and in vain
+                # a later round may have included it again without getting a grade
                 if item in grades and (grades[item] >= 0 or (unit.query_id, doc) not in out):
                     out[unit.query_id, doc] = grades[item]
     return out
 
 
 def round_grades(campaign: Campaign) -> dict[int, int]:
-    """Return the grade that counts of each item that is judged in a round; −1 where it cannot be."""
+    """Collect the grade that counts for each judged item of one round, by item; -1 if it could not be judged."""
     grades = campaign.grades
     return {item: int(grades[item]) for item in campaign.settled}
 
 
 def labels_of(state: CampaignState) -> dict[Pair, int]:
-    """Return the grade of each item that a campaign has judged or knew before it was drawn.
+    """Collect the grade of each item that a campaign has judged or knew before it was drawn.
 
     Raises
     ------
     InputError
-        Where what it holds are no grades: ranks, or the mean of what several grades are worth.
+        If the campaign has no grades but ranks, or mean gains of differing grades.
     """
     name = state.campaign.name
     state.campaign.judging.check_known(name)
     if any(sample.campaign.labels.is_soft for sample in state.rounds):
-        raise InputError(f"campaign {name}: items count the mean gain of grades that differ, which is no known grade")
+        raise InputError(
+            f"campaign {name}: items with differing grades count as their mean gain, which is no single known grade"
+        )
     design = state.rounds[0].campaign.design
     queries = design.pool.query_texts[design.pool.item_queries]
     known = {(queries[z], design.pool.item_texts[z]): int(design.known[z]) for z in np.flatnonzero(design.known >= 0)}

@@ -1,4 +1,4 @@
-"""The labelling of all queries of a sheet by one judge, kept as a campaign of comparisons in a file of its own."""
+"""Label all queries of a sheet by one judge's comparisons, stored as a campaign in a file of its own."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ Documents = dict[str, list[DocumentToJudge]]
 
 @contextmanager
 def labelling(sheet: str, k: int, path: str) -> Iterator[Comparing]:
-    """Open the log of a sheet's comparisons, which is made where there is none, and close it.
+    """Open the log of a sheet's comparisons, created if it does not exist; close it at the end of the ``with`` block.
 
-    The campaign in it, and its judge, are called as the file was when it was made.
+    The campaign and its judge are named after the file as it was called when it was created.
 
     Raises
     ------
     InputError
-        Where the sheet cannot be read, or the file is no log of its documents for the top k.
+        If the sheet cannot be read, or the file is not a log of its documents for the top k.
     """
     _check_log(path)
     documents, texts = _read(sheet)
@@ -50,7 +50,7 @@ def labelling(sheet: str, k: int, path: str) -> Iterator[Comparing]:
             query_id=query,
             level=None,
             cost=1.0,
-            places=tuple(PlaceRow(**shown._asdict()) for shown in judging.shown(query, items)),
+            places=tuple(PlaceRow(**item._asdict()) for item in judging.shown(query, items)),
             query_text=texts[query],
         )
         for number, (query, items) in enumerate(documents.items(), start=1)
@@ -62,26 +62,28 @@ def labelling(sheet: str, k: int, path: str) -> Iterator[Comparing]:
             sample = SampleRow(version=1, digest="", payload=b"", reason="a sheet")
             store.create(CampaignRow(name=names[0], config=judging.config), sample, units)
         elif not _is_of(store, names, units, judging):
-            raise InputError(f"{path}: is not the log of these documents: is it that of {sheet}, for the top {k}?")
+            raise InputError(
+                f"{path}: is not the log of the documents of {sheet} for the top {k}: check both names and `k`"
+            )
         yield Comparing(store, names[0], names[0])
 
 
 def check_apart(log: str, *others: str | None) -> None:
-    """Raise InputError where two files are one."""
+    """Raise InputError if two of the paths are the same file."""
     files = [os.path.realpath(path) for path in (log, *others) if path]
     if len(set(files)) < len(files):
-        raise InputError(f"{log}: sheet, log and what is written are files of their own, got one name twice")
+        raise InputError(f"{log}: sheet, log and outputs must be different files, got one name twice")
 
 
 def write_labels(compared: ComparisonOutcome, out: str, preferences: str | None) -> None:
-    """Write the truths so far, and the comparisons where there is a file for them."""
+    """Write the truths so far, and the comparisons if a file for them is given."""
     write_truth(compared.truths, out)
     if preferences:
         write_comparisons(compared.comparisons, preferences)
 
 
 def says_no_more(path: str, compared: ComparisonOutcome) -> bool:
-    """Return whether a file holds only truths or comparisons that a labelling says too."""
+    """Check that a file holds only truths or comparisons that a labelling also has."""
     try:
         judgments = read(path)
         if judgments.holds("truth"):
@@ -92,7 +94,7 @@ def says_no_more(path: str, compared: ComparisonOutcome) -> bool:
 
 
 def _check_log(path: str) -> None:
-    """Raise InputError where a file is there that is no store."""
+    """Raise InputError if a file exists that is not a store."""
     if not os.path.exists(path):
         return
     try:
@@ -102,19 +104,19 @@ def _check_log(path: str) -> None:
                     return
     except OSError as problem:
         raise InputError(f"{path}: cannot read: {problem.strerror}") from None
-    raise InputError(f"{path}: is no log of comparisons, expected a new file or one that `activeeval label` made")
+    raise InputError(f"{path}: is not a log of comparisons, expected a new file or one made by `activeeval label`")
 
 
 def _is_of(store: Store, names: list[str], units: list[UnitRow], judging: Judging) -> bool:
-    """Return whether a store holds the comparisons of these queries alone, in whatever order."""
+    """Check that a store holds exactly the comparisons of these queries, in any order."""
     if len(names) > 1 or store.campaign(names[0]).judging != judging:
         return False
-    asked, held = ({unit.query_id: unit.places[0].members for unit in some} for some in (units, store.units(names[0])))
-    return asked == held
+    new, old = ({unit.query_id: unit.places[0].members for unit in rows} for rows in (units, store.units(names[0])))
+    return new == old
 
 
 def _read(path: str) -> tuple[Documents, Mapping[str, str]]:
-    """Return the documents of each query of a sample's sheet, in its order, and the texts of the queries."""
+    """Read the documents of each query of a sample's sheet, in order, and the texts of the queries."""
     sheet = read_sheet(path).plainly_named()
     draws = draws_of(sheet, path)
     columns = {name: sheet.words(name) for name in TEXTS if name in sheet.columns}

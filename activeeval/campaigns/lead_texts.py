@@ -1,4 +1,4 @@
-"""The texts of a campaign as its lead looks through them: queries with their documents, guidelines, what is missing."""
+"""Pages on which a campaign's lead reviews its texts: queries with documents, guidelines, missing texts."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from activeeval.core.errors import InputError
 from activeeval.report.numbers import counted
 
 ON_A_PAGE = 50
-"""Items; where queries are judged as a whole, these."""
+"""Items on a page; queries, if these are judged as a whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentLine:
-    """A document of an item: the item's place and the document's number in there, what it is called, how long it is."""
+    """A document of an item: position of the item, index of the document in it, title, url and length in characters."""
 
     at: ItemPosition
     number: int
@@ -31,7 +31,7 @@ class DocumentLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryLines:
-    """A query, what the person needed, and its documents."""
+    """A query with its information need and its documents."""
 
     query_id: str
     text: str
@@ -41,7 +41,7 @@ class QueryLines:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuidelinesVersion:
-    """A version of guidelines, in markdown, and how many answers were given beside it, until when (microseconds)."""
+    """A version of the guidelines in markdown, number of answers given under it, time of the last (microseconds)."""
 
     digest: str
     text: str
@@ -57,10 +57,10 @@ class TextsView:
     Attributes
     ----------
     counts : TextCounts
-        Of the whole campaign.
+        Counts of the whole campaign.
     queries : sequence of QueryLines
     following : ItemPosition or None
-        The item after which the next page begins; None of the last one.
+        The item after which the next page begins; None on the last page.
     guidelines : sequence of GuidelinesVersion
     """
 
@@ -71,12 +71,12 @@ class TextsView:
 
 
 def texts_of(store: Store, name: str, wanted: ItemFilter, served_guidelines: str = "") -> TextsView:
-    """Return a page of the texts of a campaign.
+    """Build a page of a campaign's texts.
 
     Parameters
     ----------
     served_guidelines : str
-        The version that is beside the items now.
+        Digest of the version that is displayed next to items now.
     """
     rows = store.texts_page(name, wanted, ON_A_PAGE + 1)
     page = rows[:ON_A_PAGE]
@@ -90,7 +90,7 @@ def texts_of(store: Store, name: str, wanted: ItemFilter, served_guidelines: str
 
 
 def document_of(store: Store, name: str, at: ItemPosition, number: int) -> ItemView:
-    """Return a document of an item as its judges see it; InputError where there is none."""
+    """Build the view of one document of an item as judges see it; raise InputError if none exists."""
     row = store.item_texts(name, at)
     documents = list(documents_of(row.doc_id, row.text))
     if not 0 <= number < len(documents):
@@ -100,7 +100,7 @@ def document_of(store: Store, name: str, at: ItemPosition, number: int) -> ItemV
 
 
 def documents_of(doc_id: str, text: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the documents of an item: one, or all of a query that is judged as a whole."""
+    """Yield id and texts of an item's documents: one, or all documents of a query that is judged as a whole."""
     if "documents" not in text:
         yield doc_id, text
     for document in text.get("documents", ()):
@@ -108,6 +108,7 @@ def documents_of(doc_id: str, text: Mapping[str, Any]) -> Iterator[tuple[str, Ma
 
 
 def _query(rows: Sequence[TextRow]) -> QueryLines:
+    """Build the lines of a query from the rows of its items."""
     lines, need = [], ""
     for row in rows:
         for number, (doc_id, text) in enumerate(documents_of(row.doc_id, row.text)):

@@ -1,4 +1,4 @@
-"""A campaign that is looked at again and again by one process: what is new is taken in, nothing is read twice."""
+"""Campaign state that a long-running process keeps up to date by reading only new events."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from activeeval.core.errors import ActiveEvalError
 from activeeval.core.judgments.log import Event
 from activeeval.core.judgments.state import State
 
-# what estimates need takes longer to import than all else: whoever waits for an item does without
+# estimates import slowly: a judge who waits for an item must not wait for them
 if TYPE_CHECKING:
     from activeeval.campaigns.state import CampaignState
     from activeeval.campaigns.status import Status
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingCounts:
-    """How many items wait: of the lowest open block, and of all that is drawn; how many blocks are open."""
+    """Number of waiting items in the lowest open block and in all drawn blocks, and number of open blocks."""
 
     in_block: int
     in_all: int
@@ -31,14 +31,14 @@ class WaitingCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Precision:
-    """How wide the interval of the first question is, and nothing of where it lies.
+    """Width of the interval of the first question, without its position.
 
     Attributes
     ----------
     half_width : float
         At the last complete block.
     at_end : float or None
-        To expect once all is judged.
+        Expected when all items are judged.
     """
 
     half_width: float
@@ -46,7 +46,7 @@ class Precision:
 
 
 class LiveLog:
-    """What the log of a campaign comes to, brought up to date at each look; threads may share it."""
+    """State of a campaign's log, updated at each access; threads may share an instance."""
 
     def __init__(self, store: Store, name: str) -> None:
         campaign = store.campaign(name)
@@ -56,7 +56,7 @@ class LiveLog:
         self._last: Event | None = None
 
     def look(self, ask: Callable[[State], T]) -> T:
-        """Return what is asked of the state as it is now; what is answered must not hold on to it."""
+        """Update the state and return ``ask(state)``; the result must not refer to the state."""
         with self._lock:
             events = self._store.events(self._name, since=self._last)
             self._state.apply_all(events)
@@ -65,15 +65,15 @@ class LiveLog:
 
     @property
     def left(self) -> WaitingCounts:
-        """What waits now."""
+        """Items that wait now."""
         return self.look(left_in)
 
 
 class LiveReading:
-    """A campaign with all that its estimates need, brought up to date at each look; threads may share it.
+    """A campaign with all data for estimates, updated at each access; threads may share an instance.
 
-    An estimate may take a second, and the first one a minute while it is compiled: the precision is made in a thread of
-    its own, and until it is there the one before is what is known.
+    An estimate may take a second, and the first one a minute of compilation. So the precision is computed in a
+    background thread, and the previous value is used until it is ready.
     """
 
     def __init__(self, store: Store, name: str) -> None:
@@ -85,7 +85,7 @@ class LiveReading:
         self._told: Status | None = None
 
     def look(self, ask: Callable[[CampaignState], T]) -> T:
-        """Return what is asked of the campaign as it is now."""
+        """Update the campaign's state and return ``ask(state)``."""
         from activeeval.campaigns.state import state_of
 
         with self._lock:
@@ -94,10 +94,10 @@ class LiveReading:
             return ask(self._state)
 
     def quiet_status(self) -> Status:
-        """Return how far the campaign was when a block was complete last, or something was drawn.
+        """Compute the campaign's status as of the last completed block or draw.
 
-        Where controls are mixed in nobody is told more than that: counts that move with some answers and not with
-        others would say which of them were controls.
+        With controls, no later status is shown: counts that change with some answers and not with others would reveal
+        which of them were controls.
         """
         from activeeval.campaigns.status import last_change, status_as_of
 
@@ -110,29 +110,30 @@ class LiveReading:
         return self.look(ask)
 
     def precision(self, left: WaitingCounts) -> Precision | None:
-        """Return the last precision that is known, and have the next one made where a block is complete since."""
+        """Return the latest known precision, and start computing the next if a block was completed since."""
         place = (left.blocks, left.in_all and 1)
         if place != self._made_for and (self._making is None or not self._making.is_alive()):
             self._made_for = place
-            # a server that is to end does not wait for it
+            # daemon: a server that shuts down does not wait for it
             self._making = threading.Thread(target=self._make, daemon=True)
             self._making.start()
         return self._precision
 
     def wait(self) -> None:
-        """Wait for a precision that is being made."""
+        """Wait until a precision that is being computed is ready."""
         if self._making is not None:
             self._making.join()
 
     def _make(self) -> None:
+        """Compute the precision; None if no estimate is possible."""
         try:
             self._precision = self.look(precision_of)
-        except ActiveEvalError:  # nothing can be read: judges see no width then
+        except ActiveEvalError:  # no estimate is possible: judges then see no width
             self._precision = None
 
 
 def precision_of(state: CampaignState) -> Precision | None:
-    """Return how wide the interval of a campaign's first question is; None where nothing can be read."""
+    """Compute the half-width of a campaign's first question, now and at the end; None if no estimate is possible."""
     from activeeval.campaigns.report.content import finite
     from activeeval.campaigns.status import estimates_of, half_width_of
 
@@ -144,11 +145,11 @@ def precision_of(state: CampaignState) -> Precision | None:
 
 
 def left_in(state: State) -> WaitingCounts:
-    """Return what waits."""
+    """Count the items that wait, from a state."""
     return left_of(state.n_waiting)
 
 
 def left_of(n_waiting: Mapping[int, int]) -> WaitingCounts:
-    """Return what waits, by block."""
+    """Count the items that wait, from their number in each block."""
     waiting = [n for _, n in sorted(n_waiting.items()) if n]
     return WaitingCounts(in_block=waiting[0] if waiting else 0, in_all=sum(waiting), blocks=len(waiting))

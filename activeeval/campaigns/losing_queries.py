@@ -1,4 +1,4 @@
-"""Which queries lose most in a campaign of two runs, with both lists as far as the measure reads."""
+"""Find the queries with the largest losses in a comparison of two runs, with both lists up to the measure's depth."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ _LONGEST_TITLE = 80
 
 
 def losses_of(state: CampaignState, answers: Sequence[SampleAnswer], units: Sequence[UnitRow]) -> list[Losses]:
-    """List the queries that lose most by each difference that is worse or undecided.
+    """List the queries with the largest losses for each difference that is worse or undecided.
 
-    The weights of queries are those of one sample: a campaign that is read in several rounds has none.
+    Queries' weights are those of one sample; for estimates over several rounds the list is empty.
     """
     listed = [k for k, answer in enumerate(answers) if answer.finding.verdict in LISTED]
     if len(state.read) > 1 or not listed:
         return []
     queries, titles = {unit.query_id: unit.query_text for unit in units}, _titles(units)
-    made = [_losses(state.read[0].campaign, k, answers[k].target, queries, titles) for k in listed]
-    return [losses for losses in made if losses.queries]
+    lists = [_losses(state.read[0].campaign, k, answers[k].target, queries, titles) for k in listed]
+    return [losses for losses in lists if losses.queries]
 
 
 def _losses(
     campaign: Campaign, question: int, target: Target, texts: Mapping[str, str], titles: Mapping[Pair, str]
 ) -> Losses:
-    """List the queries that lose most by a difference."""
+    """List the queries with the largest losses for one difference."""
     values = values_of_sample(campaign, target)
     labels = judged_queries(campaign.design, campaign.selection, campaign.labels, target).labels
     places = {query: q for q, query in enumerate(target.pool.query_texts.tolist())}
@@ -44,8 +44,8 @@ def _losses(
     for query in values.losing:
         lists = [_counted(ranking, places[query.query_id], target.depth) for ranking in (target.ranking, target.other)]
         new, old = (
-            [_item(target, item, int(labels.grades[item]), titles, item not in other) for item in mine[:MOST_SHOWN]]
-            for mine, other in (lists, lists[::-1])
+            [_item(target, item, int(labels.grades[item]), titles, item not in other) for item in ids[:MOST_SHOWN]]
+            for ids, other in (lists, lists[::-1])
         )
         queries.append(replace(query, text=texts.get(query.query_id, ""), items=new, versus_items=old))
     return Losses(
@@ -58,20 +58,21 @@ def _losses(
 
 
 def _counted(ranking: Rankings, query: int, depth: int) -> list[int]:
-    """Return the items of a query's list as far as the measure reads."""
+    """List the items of a query's ranking that the measure uses."""
     begin, end = ranking.offsets[query : query + 2].tolist()
     items: list[int] = ranking.items[begin : min(end, begin + depth)].tolist()
     return items
 
 
 def _item(target: Target, item: int, grade: int, titles: Mapping[Pair, str], is_only_here: bool) -> ListedItem:
+    """Build the entry of an item in a list, with its grade and title."""
     (pair,) = target.pool.pairs_of([item])
     judged = grade if grade >= 0 else None
     return ListedItem(doc_id=pair[1], title=titles.get(pair, ""), grade=judged, is_only_here=is_only_here)
 
 
 def _titles(units: Iterable[UnitRow]) -> dict[Pair, str]:
-    """Return the title of each document that judges read, else the beginning of its text; of a page of HTML no text."""
+    """Map each document to its title as judges read it, else to the beginning of its text unless that is HTML."""
     titles = {}
     for unit in units:
         for place in unit.places:

@@ -1,18 +1,17 @@
-"""Is the grade model right on average? What it expected of the judged items against the grades that they got.
+"""Check the calibration of the grade model: expected against given grades of the judged items.
 
-Judged items were chosen with unequal probabilities, so each counts 1 / its inclusion probability: a bin then stands for
-all items of the pool of which the model expects as much. With w these weights, d = grade − expected and D = Σ w d / Σ w
-in a bin, the standard error is that of a ratio with queries as clusters, as grades within a query go together:
+Judged items were chosen with unequal probabilities, so each has weight 1 / inclusion probability: a bin then represents
+all items of the pool with similar expected grades. With these weights w, d = grade − expected and D = Σ w d / Σ w in a
+bin, the standard error is that of a ratio with queries as clusters, because grades within a query are correlated:
 
     e_q = Σ_{i of q} w_i (d_i − D),        SE² = n / (n − 1) Σ e_q² / (Σ w)²,        n the queries of the bin,
 
-which takes queries for drawn with replacement and so is rather too large. Where few grades differ it is too small: 25
-items of which a model expects little all have grade 0. So a test takes what the model itself says of the spread of
-grades, Σ w² Var(grade) / (Σ w)², where that is more. The model is called off where a bin, or all items together, have
-|D| / SE beyond the t quantile at 5 % shared out among them (Bonferroni), with as many degrees of freedom as queries of
-equal weight tell as much, less one: (Σ W_q)² / Σ W_q², W_q = Σ w of q. With a model that is right, with and without a
-factor of the query that it does not know, 1,000 campaigns each of 40 queries by 3 and 100 by 4 items called it off in
-0.2 to 1.2 %.
+which treats queries as drawn with replacement and is therefore slightly too large. If few grades differ it is too
+small: 25 items with a low expected grade may all have grade 0. So the test uses the model's own variance of grades,
+Σ w² Var(grade) / (Σ w)², if that is larger. The model is rejected if a bin, or all items together, have |D| / SE beyond
+the t quantile at 5 % with Bonferroni correction. The degrees of freedom are the effective number of queries less one:
+(Σ W_q)² / Σ W_q² − 1, W_q = Σ w of q. With a correct model, with and without a query factor that is unknown to it, 0.2
+to 1.2 % of 1,000 campaigns each, of 40 queries by 3 and 100 by 4 items, rejected it.
 """
 
 from __future__ import annotations
@@ -30,15 +29,15 @@ from activeeval.core.types import Floats, Ints
 from activeeval.sampling.drawn_sample import DrawnSample
 
 MOST_BINS, FEWEST_ITEMS, FEWEST_QUERIES = 6, 20, 8
-"""Bins; judged items in a bin; queries below which no bin is tested. With 20 items a standard error is known to a sixth
-at best; of 8 queries t still holds its level roughly."""
+"""Maximum number of bins; minimum of judged items in a bin; minimum of queries for a test of a bin. With 20 items a
+standard error has a relative error of at least a sixth; with 8 queries the t test still roughly keeps its level."""
 FALSE_ALARMS = 0.05
 
 
 def calibrations(state: CampaignState) -> list[Calibration]:
-    """Return how far the grade model of each round that can be read is right; nothing of a design without a model.
+    """Check the grade model of each round that is used in estimates; empty for designs without a model.
 
-    Nothing of top-k judging either: ranks are no grades that the model speaks of.
+    Also empty for top-k judging: ranks are not grades that the model predicts.
     """
     if state.block == 0 or not state.campaign.judging.has_grades:
         return []
@@ -47,6 +46,7 @@ def calibrations(state: CampaignState) -> list[Calibration]:
 
 
 def _of_round(number: int, sample: DrawnSample) -> Calibration | None:
+    """Check the grade model of one round; None without a model or without judged items in complete blocks."""
     campaign = sample.campaign
     design, (block, level) = campaign.design, campaign.complete_block
     if design.beliefs is None or block == 0:
@@ -80,7 +80,7 @@ def _of_round(number: int, sample: DrawnSample) -> Calibration | None:
 
 
 def code_of(expected: Floats) -> Ints:
-    """Return the bin of each expected grade, from 0: bins of about as many items, what is equal in one bin."""
+    """Assign each expected grade to a bin, from 0: bins of similar size, equal values in the same bin."""
     n_bins = max(1, min(MOST_BINS, expected.size // FEWEST_ITEMS))
     edges = np.unique(np.quantile(expected, np.linspace(0, 1, n_bins + 1)[1:-1]))
     codes = np.searchsorted(edges, expected, side="left")
@@ -88,7 +88,7 @@ def code_of(expected: Floats) -> Ints:
 
 
 def _compared(columns: Floats, queries: Ints) -> CalibrationBin:
-    """Return what was expected and observed of some items; rows are expected, its variance, observed and weight."""
+    """Compare expected and given grades of some items; ``columns``: expected, its variance, given grade, weight."""
     expected, variances, observed, weights = columns
     total, code = float(weights.sum()), np.unique(queries, return_inverse=True)[1]
     mean_expected, mean_observed = float(weights @ expected) / total, float(weights @ observed) / total
@@ -105,7 +105,7 @@ def _compared(columns: Floats, queries: Ints) -> CalibrationBin:
         lowest=float(expected.min()),
         highest=float(expected.max()),
         gap=gap,
-        std_error=finite(math.sqrt(_clustered(squares)) / total) or None,  # 0 where all grades are alike: not known
+        std_error=finite(math.sqrt(_clustered(squares)) / total) or None,  # 0 if all grades are equal: unknown
         gap_std_error=finite(math.sqrt(spread) / total),
         p_value=_p_value(gap * total / math.sqrt(spread), np.asarray(np.bincount(code, weights), dtype=np.float64)),
         items=int(expected.size),
@@ -114,13 +114,13 @@ def _compared(columns: Floats, queries: Ints) -> CalibrationBin:
 
 
 def _clustered(squares: Floats) -> float:
-    """Return the variance of a sum of clusters' squares; NaN of one cluster."""
+    """Estimate the variance of a sum over clusters from their squared totals; NaN for one cluster."""
     n = squares.size
     return n / (n - 1) * float(squares.sum()) if n > 1 else math.nan
 
 
 def _p_value(errors: float, weights: Floats) -> float | None:
-    """Return the p-value of a gap of so many standard errors; None where too few queries tell of it."""
+    """Compute the two-sided p-value of a gap in standard errors; None if there are too few queries."""
     if weights.size < FEWEST_QUERIES or math.isnan(errors):
         return None
     freedom = float(weights.sum()) ** 2 / float(weights @ weights) - 1

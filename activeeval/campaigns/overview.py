@@ -1,4 +1,4 @@
-"""What whoever leads a campaign sees: the answer so far, how far it is, who did what, and what was remarked."""
+"""Overview page of a campaign's lead: estimates so far, progress, judges' work, remarks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_REMARKS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeRemark:
-    """What a judge remarked of an item: why it cannot be judged, or a note beside a grade; event ``seq``."""
+    """A judge's remark on an item: why it cannot be judged, or a note with a grade; event ``seq``."""
 
     seq: int
     date: str
@@ -36,31 +36,31 @@ class JudgeRemark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
-    """The page of a lead, as of event ``as_of``.
+    """The overview page of a lead, as of event ``as_of``.
 
     Attributes
     ----------
     headline : sequence of str
-        What the campaign answers at its last complete block: the sentences of ``campaign estimate``.
+        Estimates at the last complete block: the sentences of ``campaign estimate``.
     about : sequence of str
-        How far it is, what is aside, what to expect, whether the goal is reached.
+        Progress, answers that do not count, expected precision, and whether the goal is reached.
     next : str
-        What to do.
+        Recommended next step.
     footnotes, cautions : sequence of str
     interval : str
-        Of which kind the intervals of the headline are.
+        Kind of the headline's intervals.
     has_course : bool
-        Whether there is a picture of the answer over blocks.
+        True if there is a chart of the estimates over blocks.
     waiting : int
-        Items.
+        Items that wait.
     hours_left : float or None
-        That what waits takes at the pace so far; None where no time was taken.
-    judges : sequence of Work
+        Hours for the waiting items at the pace so far; None if no judgment was timed.
+    judges : sequence of JudgeActivity
     agreement : JudgeAgreement
-    checked : Checked
+    checked : JudgeChecks
     n_corrected : int
-        Grades that a later round took for known and that are others now.
-    cannot, notes : sequence of Remark
+        Grades that a later round treated as known and that have changed since.
+    cannot, notes : sequence of JudgeRemark
     """
 
     campaign: str
@@ -84,31 +84,31 @@ class Overview:
 
 
 def overview(state: CampaignState, store: Store, *, interval: str = "t", confidence: float = 0.95) -> Overview:
-    """Return what a lead sees of a campaign.
+    """Build the overview of a campaign for its lead.
 
     Parameters
     ----------
     interval : {"t", "group-sequential"}
-        For one look, or for whoever looks at the end of every block.
+        "t" is valid for one analysis, "group-sequential" for interim analyses at the end of each block.
     """
-    far = status(state, store)
-    read = estimates_of(state, kind=interval, confidence=confidence) if state.block else None
-    answers = read.answers if read else []
+    now = status(state, store)
+    estimates = estimates_of(state, kind=interval, confidence=confidence) if state.block else None
+    answers = estimates.answers if estimates else []
     goal, findings = reached(state) if answers else None, [answer.finding for answer in answers]
-    progress = far.progress
-    counts = {"late": progress.late, "put_off": progress.put_off, "cannot": progress.cannot, "in_hand": far.in_hand}
-    about = [reached_sentence(far.reached), aside_sentence(**counts)]
+    progress = now.progress
+    counts = {"late": progress.late, "put_off": progress.put_off, "cannot": progress.cannot, "in_hand": now.in_hand}
+    about = [reached_sentence(now.reached), aside_sentence(**counts)]
     about += [expected_sentence(findings) if progress.waiting and findings else ""]
     about += ["" if goal is None else text_of(goal)]
     return Overview(
         campaign=state.campaign.name,
         as_of=state.as_of,
         date=date_of(state.log[-1].at),
-        headline=read.headline if read else [],
+        headline=estimates.headline if estimates else [],
         about=[sentence for sentence in about if sentence],
-        next=next_sentence(step_of(state, answers, far.free), ""),
-        footnotes=read.footnotes if read else [],
-        cautions=[text_of(note) for note in (read.notes if read else far.cautions)],
+        next=next_sentence(step_of(state, answers, now.free), ""),
+        footnotes=estimates.footnotes if estimates else [],
+        cautions=[text_of(note) for note in (estimates.notes if estimates else now.cautions)],
         interval=interval,
         has_course=bool(answers),
         waiting=progress.waiting,
@@ -123,24 +123,25 @@ def overview(state: CampaignState, store: Store, *, interval: str = "t", confide
 
 
 def course(state: CampaignState, confidence: float = 0.95) -> list[CampaignReading]:
-    """Return what could be read at the end of each block so far."""
+    """List the estimates at the end of each block so far."""
     return readings_of(state, "pool", confidence) if state.block else []
 
 
 def _hours_left(state: CampaignState, waiting: int) -> float | None:
+    """Estimate the hours of judging that remain from the median time; None if unknown."""
     times = state.state.active_ms
     judges = state.campaign.judges_per_item
     return statistics.median(times) * waiting * judges / 3.6e6 if times and waiting else None
 
 
 def _last(state: CampaignState, kind: str) -> list[Event]:
-    """Return the judgments of a kind that stand, the newest first."""
+    """List the valid judgments of a kind, the newest first; for ``judged`` only those with a note."""
     standing = sorted((event for event in state.state.standing if event.kind == kind), key=lambda event: -event.seq)
     return [event for event in standing if kind == "cannot" or event.note][:_MOST_REMARKS]
 
 
 def _compared_with_notes(state: CampaignState) -> list[Event]:
-    """Return the comparisons beside which a judge remarked something, the newest first."""
+    """List the comparisons with a note, the newest first."""
     noted = (event for events in state.state.preferences.values() for event in events if event.note)
     return sorted(noted, key=lambda event: -event.seq)[:_MOST_REMARKS]
 

@@ -1,4 +1,4 @@
-"""What a judge of top-k judging does at a page: says which of two documents is better, goes back by replay."""
+"""Judging page for top-k judging: a judge chooses the better of two documents, and undoes comparisons by replay."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from activeeval.core.judgments.log import Event
 from activeeval.core.judgments.state import State
 from activeeval.report.numbers import counted
 
-if TYPE_CHECKING:  # where items are graded, nobody waits for what comparisons need
+if TYPE_CHECKING:  # not imported for campaigns with graded items
     from activeeval.campaigns.top_k_judging import DocumentPair
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """A document of a pair, with its number among those of the query, by which its frame is known."""
+    """A document of a pair, with its index among the query's documents, which identifies its frame on the page."""
 
     item: ItemView
     number: int
@@ -33,18 +33,18 @@ class Side:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairView:
-    """The page of a judge who compares.
+    """The page of a judge who compares documents.
 
     Attributes
     ----------
     query_id, query : str
-        Empty where nothing is left.
+        Empty if nothing is left.
     sides : tuple of Side
-        Left and right, as the store has thrown them; empty where nothing is left.
+        Left and right, in the random order chosen by the store; empty if nothing is left.
     low, high : int
-        How many comparisons the query may still take: nine times of ten it is between these.
+        90 % interval of the number of comparisons that the query still needs.
     n_compared : int
-        How many answers of the query count so far.
+        Number of valid answers to the query so far.
     """
 
     left: WaitingCounts
@@ -61,16 +61,16 @@ class PairView:
 
 @dataclass(slots=True)
 class PairsDesk(PageDesk):
-    """Where judges compare two documents at a time; of controls, pairs that come again with sides swapped."""
+    """Judging page for comparing two documents at a time; its controls are earlier pairs with sides swapped."""
 
     @property
     def k(self) -> int:
-        """How many of the best of a query are asked for."""
+        """Number of top documents to find for each query."""
         refusal = f"campaign {self.name}: its items are graded, not compared"
         return self.store.campaign(self.name).judging.of_ranks(refusal).k
 
     def page(self, judge: str) -> PairView:
-        """Return the page of a judge, who has the query then."""
+        """Claim the judge's next pair and build its page."""
         from activeeval.campaigns.top_k_judging import claim_comparison
 
         question = claim_comparison(self.store, self.name, judge, self.k)
@@ -78,27 +78,27 @@ class PairsDesk(PageDesk):
         return self._view(question) if question is None or control is None else self._again(question, control)
 
     def answer(self, event: Event, token: str, reply: Reply) -> Acknowledged:
-        """Store what a judge says of a pair that was shown in an event, with what it settles; see `Desk.submit`."""
-        said = self.said(event, reply)
+        """Store a judge's answer to the pair of an event, with the top k that it determines; see `Desk.submit`."""
+        judgment = self.said(event, reply)
         if event.kind != "control_shown":
-            return self.desk.submit(token, said)
+            return self.desk.submit(token, judgment)
         sides = event.body["sides"]
-        if said.kind != "preferred" or said.body.get("what") == "discarded":
-            return self._answer_query(event, token, said)
-        if said.body.get("preferred") not in (None, *sides):
-            raise InputError(f"documents {' and '.join(sides)} were asked, expected one of them")
-        return as_seen(self.store.submit(self.name, token, said))
+        if judgment.kind != "preferred" or judgment.body.get("what") == "discarded":
+            return self._answer_query(event, token, judgment)
+        if judgment.body.get("preferred") not in (None, *sides):
+            raise InputError(f"documents {' and '.join(sides)} are compared, expected one of them")
+        return as_seen(self.store.submit(self.name, token, judgment))
 
-    def _answer_query(self, event: Event, token: str, said: JudgeAnswer) -> Acknowledged:
-        """Store what is said of a control and is about its query: put off, beyond judging, without one of the two."""
+    def _answer_query(self, event: Event, token: str, judgment: JudgeAnswer) -> Acknowledged:
+        """Store an answer to a control that concerns its query: deferred, cannot be judged, or a document discarded."""
         if not self.store.is_answered(self.name, token):
-            held = self.desk.claim(event.judge)
-            if held is not None and held.unit == event.unit:
-                return self.desk.submit(held.token, said, f"token:{hashed(token)}")
-        return as_seen(self.store.submit(self.name, token, said))
+            claimed = self.desk.claim(event.judge)
+            if claimed is not None and claimed.unit == event.unit:
+                return self.desk.submit(claimed.token, judgment, f"token:{hashed(token)}")
+        return as_seen(self.store.submit(self.name, token, judgment))
 
     def undo(self, judge: str) -> Acknowledged | None:
-        """Take a judge's last comparison back, of the query in hand or of the one settled last; None without any."""
+        """Undo a judge's last comparison, of the current query or the one completed last; None if none exists."""
         from activeeval.campaigns.top_k_judging import Comparing
 
         last = self.log.look(lambda state: _last_control(state, judge_name(judge)))
@@ -108,19 +108,20 @@ class PairsDesk(PageDesk):
         return Comparing(self.store, self.name, judge).undo()
 
     def document(self, event: Event, number: int) -> ItemView:
-        """Return a document of the query that was shown in an event, by its number; InputError where there is none."""
+        """Build the view of a document of an event's query by its index; raise InputError if none exists."""
         documents = self.store.texts_of(self.name, event).text.get("documents", ())
         if not 0 <= number < len(documents):
             raise InputError(f"query {event.query_id} has {counted(len(documents), 'document')}, got number {number}")
         return _item(event.query_id, "", documents[number])
 
     def _control(self, judge: str, question: DocumentPair) -> Control | None:
-        """Return a pair of the query that its judge is to compare once more; None where another one comes."""
+        """Choose a pair of the query to compare again; None if an ordinary pair comes next."""
         if self.controls is None:
             return None
         return self.log.look(partial(self._next_control, self.controls, judge, question.claimed.unit))
 
     def _next_control(self, controls: Controls, judge: str, unit: int, state: State) -> Control | None:
+        """Choose a control pair of this query: the open one, or a new one if due; else None."""
         posed = state.checks.posed.get(judge)
         events = state.preferences.get((unit, judge), [])
         if posed is not None and posed.unit == unit and _is_to_come(posed, events):
@@ -129,29 +130,30 @@ class PairsDesk(PageDesk):
         return controls.swapped(judge, events, state.checks) if is_due else None
 
     def _again(self, question: DocumentPair, control: Control) -> PairView:
-        """Return the page with a pair of the query that was compared before, as that of any other pair."""
+        """Build the page of a pair that was compared before, so that it looks like any other pair."""
         view = self._view(question)
         token, posed = self.store.pose(self.name, control)
         documents = self.store.texts_of(self.name, posed).text["documents"]
-        number = {each["doc_id"]: k for k, each in enumerate(documents)}
+        number = {document["doc_id"]: k for k, document in enumerate(documents)}
         sides = tuple(Side(item=_item("", "", documents[number[doc]]), number=number[doc]) for doc in control.sides)
         return replace(view, token=token, sides=sides)
 
     def _n_again(self, judge: str, unit: int) -> int:
-        """Return how many pairs of a query its judge has compared once more: he sees them counted as any other."""
-        answers = self.log.look(lambda state: [e for (who, _), e in state.checks.answers.items() if who == judge])
+        """Count the pairs of a query that its judge has compared again; the judge sees them counted as any others."""
+        answers = self.log.look(lambda state: [e for (name, _), e in state.checks.answers.items() if name == judge])
         return sum(event.unit == unit for event in answers)
 
     def _view(self, question: DocumentPair | None) -> PairView:
+        """Build a judge's page for a pair, or for no pair."""
         left, lease_s = self.log.left, self.store.campaign(self.name).lease_s
         if question is None:
             return PairView(left=left, lease_s=lease_s, precision=self.reading.precision(left))
         claimed, remaining = question.claimed, question.remaining
         event = self.store.shown(self.name, claimed.token)
-        members = [each["doc_id"] for each in self.store.texts_of(self.name, event).text["documents"]]
+        members = [text["doc_id"] for text in self.store.texts_of(self.name, event).text["documents"]]
         sides = tuple(
-            Side(item=_item(claimed.query_id, claimed.query_text, each), number=members.index(each["doc_id"]))
-            for each in question.documents
+            Side(item=_item(claimed.query_id, claimed.query_text, text), number=members.index(text["doc_id"]))
+            for text in question.documents
         )
         low, high = remaining.low, remaining.high
         if (controls := self.controls) is not None:
@@ -172,17 +174,17 @@ class PairsDesk(PageDesk):
 
 
 def _is_to_come(posed: Event, events: Sequence[Event]) -> bool:
-    """Whether a control is still asked, after what was said of its query."""
+    """Check whether a shown control still needs an answer, given the later events of its query."""
     is_back = any(event.body.get("what") == "undone" and event.seq > posed.seq for event in events)
     return not is_back and not discarded_of(events) & set(posed.body["sides"])
 
 
 def _last_control(state: State, judge: str) -> Event | None:
-    """Return a judge's answer to a control where that is the last that he has said."""
+    """Find a judge's latest answer if that was to a control; else None."""
     last = next(reversed(state.checks.standing.get(judge, {}).values()), None)
     if last is None or last.kind != "checked":
         return None
-    others = [event for (_, who), events in state.preferences.items() if who == judge for event in events[-1:]]
+    others = [event for (_, name), events in state.preferences.items() if name == judge for event in events[-1:]]
     others += [event for event in state.put_off if event.judge == judge]
     return last if all(event.seq < last.seq for event in others) else None
 
@@ -190,12 +192,12 @@ def _last_control(state: State, judge: str) -> Event | None:
 def page_desk(
     store: Store, name: str, names: Mapping[int, str], controls: Controls | None = None
 ) -> JudgesDesk | PairsDesk:
-    """Return where judges of a campaign sit in front of a page, by how it is judged.
+    """Create the judging page that fits how a campaign is judged: grades or comparisons.
 
     Raises
     ------
     InputError
-        Where grades are named that it does not have.
+        If grades are named that the campaign does not have.
     """
     controls = None if controls is None else replace(controls, secret=store.digest_at(name, 1) or "")
     if not store.campaign(name).judging.is_whole:
@@ -203,8 +205,8 @@ def page_desk(
     if names:
         raise InputError(f"campaign {name}: its documents are compared, there are no grades to name", field="grade")
     if controls is not None and controls.known:
-        says = f"campaign {name}: its documents are compared, and controls are pairs that come again: expected no file"
-        raise InputError(says, field="controls")
+        problem = f"campaign {name}: its documents are compared and its controls are repeated pairs: expected no file"
+        raise InputError(problem, field="controls")
     return PairsDesk(store, name, controls)
 
 

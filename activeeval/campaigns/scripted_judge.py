@@ -1,4 +1,4 @@
-"""A scripted judge: claims and submits one item or comparison after another, with the grades that a file has."""
+"""A scripted judge: claims and answers items or comparisons one after another, with the grades of a file."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ Pair = tuple[str, str]
 
 
 class AcceptedAnswer(NamedTuple):
-    """An answer that the store has acknowledged, and the token it was given with."""
+    """An answer that the store has acknowledged, with its token."""
 
     acknowledged: Acknowledged
     token: str
 
 
 class ScriptedAnswers(NamedTuple):
-    """What a scripted judge says.
+    """Answers of a scripted judge.
 
     Attributes
     ----------
     grades : dict
-        By query and document; of ranks the better one has the larger.
+        By query and document; for ranks, the better document has the larger grade.
     machine : str
-        The file, where a machine says them and is taken for a person.
+        The file, if the grades are a grader's that count as a judge's; else empty.
     notes : tuple of Caution or Note
     """
 
@@ -41,15 +41,14 @@ class ScriptedAnswers(NamedTuple):
 
 
 def script_of(source: str | Judgments, *, machine_is_truth: bool = False) -> ScriptedAnswers:
-    """Make a scripted judge of judgments, of a file or in memory.
+    """Create a scripted judge from judgments, in a file or in memory.
 
-    Plain text is read line by line: the compiled readers take a second to start, and whoever runs a scripted judge
-    again and again waits for that each time.
+    Plain text is parsed line by line: the compiled readers take a second to start, which would delay each run.
 
     Raises
     ------
     InputError
-        Where the file cannot be read, or holds neither grades nor ranks.
+        If the file cannot be read, or has neither grades nor ranks.
     """
     judgments = held_or_read(source, is_plain=not machine_is_truth, machine_is_truth=machine_is_truth)
     machine = judgments.source if judgments.n_of_machines else ""
@@ -76,19 +75,21 @@ def judge_all(
     unjudged: str = "error",
     machine: str = "",
 ) -> Iterator[AcceptedAnswer]:
-    """Claim and submit until nothing is left or so many are judged; yield each answer once it is acknowledged.
+    """Claim and submit until nothing is left or ``limit`` items are judged; yield each acknowledged answer.
 
-    Of top-k judging these are comparisons: a tie where two grades are equal.
+    In top-k judging the answers are comparisons: a tie if two grades are equal.
 
     Parameters
     ----------
+    truth : mapping of (str, str) to int
+        Grades by query and document.
     machine : str
-        The file of a machine that is taken for a person: each answer keeps it.
+        File of a grader whose grades count as a judge's; stored with each answer.
 
     Raises
     ------
     InputError
-        Where the truth has no grade of an item that is asked for, unless such items are irrelevant.
+        If ``truth`` has no grade of a claimed item and ``unjudged`` is "error"; otherwise such items are irrelevant.
     """
     desk = desk_of(store, name)
     item = desk.claim(judge) if limit is None or limit > 0 else None
@@ -100,7 +101,7 @@ def judge_all(
             pairs = [(u.query_id, doc) for u in store.units(name) for p in u.places for doc in p.members or [p.doc_id]]
             n_missing = sum(truth.get(pair, -1) < 0 for pair in pairs)
             first = f"document {docs[grades.index(min(grades))]!r} of query {item.query_id!r}"
-            raise InputError(f"{first} is asked for and has no grade ({counted(n_missing, 'such item')}): expected one")
+            raise InputError(f"{first} has no grade ({counted(n_missing, 'such item')} in the campaign): expected one")
         n_done += 1
         judgment = desk.answer(docs, [max(grade, 0) for grade in grades]).of_machine(machine)
         if limit is not None and n_done == limit:

@@ -1,4 +1,4 @@
-"""What judging costs by the judges' own clocks: seconds for an item, for its length, its grade, and for a new query."""
+"""Cost of judging from the judges' clocks: seconds for an item, its length, its grade, and for opening a query."""
 
 from __future__ import annotations
 
@@ -23,27 +23,28 @@ from activeeval.report.rendering import Cell
 
 _PARTS = {"item": "an item", "length": "1,000 letters", "grade": "a grade more", "query": "a new query"}
 PRIOR_ITEMS = 30.0
-"""How many judgments the prior counts for: times of judgments spread about as widely as their mean, so that thirty tell
-it to a fifth."""
+"""Number of judgments that the prior counts as. Judging times have a standard deviation of about their mean, so that
+30 of them determine the mean to a fifth."""
 LONGEST = 10.0
-"""Times above ten times the median are taken for that: somebody left without stopping the clock."""
+"""Times above this multiple of the median are cut to it: the judge left without stopping the clock."""
 LEAST_SPREAD = 0.1
-"""Of the lengths of documents, beside their mean: 20 s an item look like 350 s each 1,000 letters where all documents
-have about 60, and the page that has 2,000 would be thought to take a quarter of an hour."""
+"""Minimum standard deviation of documents' lengths relative to their mean, for fitting an effect of length. With 20 s
+for each item and documents of about 60 characters, the fit would give 350 s for each 1,000 characters, and a page of
+2,000 would be expected to take a quarter of an hour."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostModel:
-    """Expected seconds: ``item + length · thousand letters + grade · grade``, and ``query`` for the first of a query.
+    """Expected seconds: ``item + length · thousand letters + grade · grade``, plus ``query`` for opening a query.
 
     Attributes
     ----------
     item, length, grade, query : float
         Seconds; none is negative.
     n_items : int
-        Judgments that it was fitted to.
+        Number of judgments in the fit.
     std_errors : tuple of float
-        Of the four.
+        Of the four coefficients.
     """
 
     item: float
@@ -54,26 +55,26 @@ class CostModel:
     std_errors: tuple[float, ...] = (float("nan"),) * 4
 
     def item_seconds(self, lengths: Floats, expected_grades: Floats) -> Floats:
-        """Return what each item takes, given its letters and the grade to expect of it."""
+        """Predict the seconds of each item from its length in characters and its expected grade."""
         return self.item + self.length * lengths / 1000 + self.grade * expected_grades
 
     @property
     def words(self) -> str:
-        """What it says, in a line."""
+        """Coefficients as a line of text."""
         parts = [f"{self.item:.3g} s an item", f"{self.length:.3g} s each 1,000 letters"]
-        parts += [f"{self.grade:.3g} s each grade", f"{self.query:.3g} s a new query"]
+        parts += [f"{self.grade:.3g} s each grade", f"{self.query:.3g} s for opening a query"]
         return f"{', '.join(parts)}, of {counted(self.n_items, 'timed judgment')}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class MeasuredCosts(PrintableResult):
-    """What the next design is to take for costs.
+    """Judging costs for the next design.
 
     Attributes
     ----------
     model : CostModel
     costs : Costs
-        Seconds, of each item of the campaign's pool.
+        Seconds of each item of the campaign's pool.
     """
 
     model: CostModel
@@ -81,34 +82,34 @@ class MeasuredCosts(PrintableResult):
 
     @property
     def note(self) -> Note:
-        """What judging takes, in a line."""
+        """Note with the fitted coefficients."""
         return Note("costs by clocks", {"model": self.model.words})
 
     @property
     def sentences(self) -> list[str]:
-        """What turning to a query costs."""
+        """Overhead of opening a query."""
         return [f"Overhead {self.of_a_query}."]
 
     @property
     def of_a_query(self) -> str:
-        """What turning to a query costs, in words."""
+        """Overhead of opening a query, as text."""
         return (
-            f"{self.overhead:.3g} is what turning to a query costs, in mean items of {self.costs.values.mean():.3g} s"
+            f"{self.overhead:.3g} is the overhead of opening a query, in mean items of {self.costs.values.mean():.3g} s"
         )
 
     @property
     def table(self) -> list[dict[str, Cell]]:
-        """What judging takes."""
+        """Fitted seconds, one row for each part."""
         return self.rows()
 
     @property
     def columns(self) -> dict[str, Any]:
-        """What each item of the pool should take, column by column, as ``cost`` takes it."""
+        """Expected cost of each item of the pool, by column, in the format of ``cost``."""
         costs = self.costs
         return {"query_id": list(costs.query_ids or ()), "doc_id": list(costs.doc_ids or ()), "cost": costs.values}
 
     def rows(self) -> list[dict[str, Cell]]:
-        """Return the seconds for each part of judging, as the command line has them."""
+        """Build a row of fitted seconds for each part of judging, as the command line prints them."""
         model = self.model
         return [
             {"seconds for": words, "value": getattr(model, key), "std_error": error, "judgments": model.n_items}
@@ -117,27 +118,27 @@ class MeasuredCosts(PrintableResult):
 
     @property
     def overhead(self) -> float:
-        """What turning to a query costs, in mean items."""
+        """Overhead of opening a query, in mean items."""
         return self.model.query / float(self.costs.values.mean())
 
 
 def fitted(units: Iterable[UnitRow], events: Iterable[Event], prior: CostModel | None = None) -> CostModel:
-    """Return the cost model of judgments whose time was taken, shrunk to a prior.
+    """Fit the cost model to timed judgments, shrunk to a prior.
 
     Least squares of the active seconds s on (1, letters / 1000, grade, first of its query for its judge), with a normal
-    prior that tells as much as n₀ = `PRIOR_ITEMS` judgments of the same kind would: b = b₀ + n / (n + n₀) (b̂ − b₀), b̂
-    without one. By default it says that an item takes as long as these did on average and nothing else matters. Lengths
-    that hardly differ (`LEAST_SPREAD`) tell nothing of letters and are left out; a coefficient that comes out negative
-    is set to 0 and the others are fitted again.
+    prior worth n₀ = `PRIOR_ITEMS` judgments of the same kind: b = b₀ + n / (n + n₀) (b̂ − b₀), with b̂ the estimate
+    without a prior. The default prior is the mean time for each item and no other effect. If lengths hardly differ
+    (`LEAST_SPREAD`), their effect is left out. A coefficient that comes out negative is set to 0 and the others are
+    fitted again.
 
     Raises
     ------
     InputError
-        Where no judgment's time was taken.
+        If no judgment was timed.
     """
     rows, seconds = _observations(units, events)
     if not seconds.size:
-        raise InputError("no judgment has a time: judges' clocks come with the answers (active_ms)")
+        raise InputError("no judgment has a time: pass the judges' times with the answers (active_ms)")
     if (usual := float(np.median(seconds))) > 0:
         seconds = np.minimum(seconds, LONGEST * usual)
     prior = prior or CostModel(item=float(seconds.mean()))
@@ -160,20 +161,20 @@ def fitted(units: Iterable[UnitRow], events: Iterable[Event], prior: CostModel |
 
 
 def clocked(store: Store, name: str, documents: str | None = None) -> MeasuredCosts:
-    """Return what judging takes by the clocks of a campaign's judges, fitted to all of them so far.
+    """Fit the cost model of a campaign to its judges' clocks and predict the cost of each item of its pool.
 
-    The length is that of the texts that the campaign or ``documents`` holds, the mean of those elsewhere; the grade
-    that which the grade model of the last design expects.
+    Lengths are those of the texts in the campaign or in ``documents``, and their mean for other documents; grades are
+    those that the grade model of the last design expects.
 
     Parameters
     ----------
     documents : str, optional
-        A table as `activeeval.formats.tables.text_tables.read_texts` reads it.
+        A table in the format of `activeeval.formats.tables.text_tables.read_texts`.
 
     Raises
     ------
     InputError
-        Where no judgment's time was taken.
+        If no judgment was timed.
     """
     versions = store.samples(name)
     sample, _ = unpacked_version(versions, versions[-1], f"campaign {name}")
@@ -183,8 +184,8 @@ def clocked(store: Store, name: str, documents: str | None = None) -> MeasuredCo
     ids = items.tolist()
     texts_by_id = read_texts(documents, DOCUMENTS, set(ids)).by_id if documents is not None else {}
     letters = {doc: sum(map(len, texts.values())) for doc, texts in texts_by_id.items() if texts} | _letters(units)
-    there = [letters[doc] for doc in ids if doc in letters]
-    mean = float(np.mean(there)) if there else 0.0
+    known_lengths = [letters[doc] for doc in ids if doc in letters]
+    mean = float(np.mean(known_lengths)) if known_lengths else 0.0
     lengths = np.array([letters.get(doc, mean) for doc in ids], dtype=np.float64)
     grades = np.zeros(pool.n_items) if design.beliefs is None else design.beliefs.expected_grades()[0]
     seconds = model.item_seconds(lengths, grades)
@@ -192,12 +193,12 @@ def clocked(store: Store, name: str, documents: str | None = None) -> MeasuredCo
 
 
 def is_timed(events: Iterable[Event]) -> bool:
-    """Whether the time of a judgment was taken."""
+    """Check whether any judgment was timed."""
     return bool(_observations((), events)[1].size)
 
 
 def _solved(rows: Floats, seconds: Floats, before: Floats, free: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Return coefficients and their standard errors; those that are not free stay what they were."""
+    """Solve for the free coefficients; return all coefficients and their standard errors (NaN if not free)."""
     x, left, n = rows[:, free], seconds - rows @ before, seconds.size
     share = n / (n + PRIOR_ITEMS)
     solution, errors = before.copy(), np.full(before.size, np.nan)
@@ -210,7 +211,7 @@ def _solved(rows: Floats, seconds: Floats, before: Floats, free: NDArray[np.bool
 
 
 def _observations(units: Iterable[UnitRow], events: Iterable[Event]) -> tuple[Floats, Floats]:
-    """Return what was known of each timed judgment, shape (n, 4), and its active seconds."""
+    """Collect the regressors of each timed judgment, shape (n, 4), and its active seconds, shape (n,)."""
     letters = _letters(units)
     met: set[tuple[str, str]] = set()
     rows, seconds = [], []
@@ -226,10 +227,10 @@ def _observations(units: Iterable[UnitRow], events: Iterable[Event]) -> tuple[Fl
 
 
 def _letters(units: Iterable[UnitRow]) -> dict[str, int]:
-    """Return the length of each document of which a campaign has a text."""
+    """Compute the length in characters of each document with a stored text."""
     return {place.doc_id: _length(place.text) for unit in units for place in unit.places if place.text}
 
 
 def _length(texts: Mapping[str, str]) -> int:
-    """Return the length of a document's own texts: what was needed is of its query."""
+    """Compute the length of a document's own texts, without the information need, which belongs to the query."""
     return sum(len(text) for name, text in texts.items() if name != NEED)

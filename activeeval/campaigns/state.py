@@ -1,4 +1,4 @@
-"""A stored campaign and what its log comes to: its rounds with all that counts, as of any event; what it answers."""
+"""State of a stored campaign as of any event: its rounds with their judgments, and its estimates."""
 
 from __future__ import annotations
 
@@ -29,22 +29,21 @@ Pair = tuple[str, str]
 
 
 class CampaignState:
-    """A campaign as of an event; it goes on event by event, and nothing but what is new is looked at again.
+    """A campaign as of an event, updated event by event without recomputing what has not changed.
 
     Parameters
     ----------
     campaign : CampaignRow
     versions : list of SampleRow
-        Of its sample.
 
     Attributes
     ----------
     log : list of Event
-        What has been looked at, from the first event on.
+        Events so far, from the first on.
     state : State
-        What that comes to.
+        State of the log after these events.
     rounds : list of DrawnSample
-        Each with all that counts of what was judged; one, unless it was redrawn.
+        Samples of the rounds with their judgments; one unless the campaign was redrawn.
     """
 
     def __init__(self, campaign: CampaignRow, versions: Sequence[SampleRow]) -> None:
@@ -60,24 +59,24 @@ class CampaignState:
 
     @classmethod
     def of(cls, store: Store, name: str) -> Self:
-        """Return a campaign as it was before its first event; raises InputError where there is none of that name."""
+        """Load a campaign without events; raise InputError if none of this name exists."""
         return cls(store.campaign(name), store.samples(name))
 
     def before(self) -> Self:
-        """Return the campaign as it was before its first event, with the samples that were unpacked already."""
+        """Create the campaign's state before its first event, sharing the unpacked samples."""
         start = type(self)(self.campaign, self.versions)
         start._samples = self._samples
         return start
 
     def refresh(self, store: Store, as_of: int | None = None) -> Self:
-        """Take in what has happened since it was looked at last; return itself.
+        """Read and apply the events since the last update; return self.
 
         Raises
         ------
         InputError
-            Where there is no event ``as_of``.
+            If there is no event ``as_of``.
         StateError
-            Where the log is not what was written, or nothing had been drawn yet.
+            If the log was altered, or nothing has been drawn yet.
         """
         name = self.campaign.name
         events = store.events(name, as_of, since=self.log[-1] if self.log else None)
@@ -86,7 +85,7 @@ class CampaignState:
         return self.follow(events)
 
     def follow(self, events: Sequence[Event]) -> Self:
-        """Take in events that follow those so far; return itself; raises StateError where nothing is drawn yet."""
+        """Apply the events that follow those so far; return self. Raises StateError if nothing has been drawn yet."""
         self.log.extend(events)
         places = self.state.apply_all(events)
         drawn = [row for row in self.versions if row.seq < self.as_of]
@@ -99,15 +98,16 @@ class CampaignState:
         return self
 
     def _draw(self, drawn: Sequence[SampleRow]) -> None:
-        """Make every round anew: there is a new version of a sample."""
+        """Rebuild all rounds for a new version of the sample."""
         self._versions, self.rounds, self._n_before = [row.version for row in drawn], [], []
         last = [versions[-1] for versions in rounds_of([row for row in drawn if row.digest])]
         for row in last:
             self._add_round(row)
-        # there may be hundreds of batches, each with a pool
+        # drop the other versions: there may be hundreds of batches, each with a pool
         self._samples = {row.version: self._samples[row.version] for row in last}
 
     def _add_round(self, row: SampleRow) -> None:
+        """Append the round of a sample version, with known grades corrected by earlier rounds."""
         if row.version not in self._samples:
             self._samples[row.version] = _unpacked(self.versions, row, self.campaign.name)
         sample = self._samples[row.version]
@@ -117,7 +117,7 @@ class CampaignState:
         self.rounds.append(self._judged(sample, drawn if known is drawn.known else drawn.corrected(known)))
 
     def _judged(self, sample: DrawnSample, design: Design) -> DrawnSample:
-        """Return the sample of the last round, read by a design, with all that counts of what was judged."""
+        """Build the last round's sample with a design and with the judgments so far."""
         n, third = self.campaign.judges_per_item, self.campaign.adjudicate
         rules = Rules(judges_per_item=n, policy=self.policy, adjudicate=third)
         ways = sample.campaign.ways
@@ -126,7 +126,7 @@ class CampaignState:
         return replace(sample, campaign=campaign)
 
     def _settle(self, places: set[Place]) -> None:
-        """Take in other judgments of places; rounds after one that changes are drawn with what it says now."""
+        """Apply changed judgments of places; rebuild all rounds if one before the last changes."""
         of_round: dict[int, list[Place]] = {}
         for place in places:
             of_round.setdefault(int(np.searchsorted(self._n_before, place[0], side="left")) - 1, []).append(place)
@@ -137,30 +137,30 @@ class CampaignState:
 
     @property
     def as_of(self) -> int:
-        """The number of the last event that is looked at."""
+        """Number of the last applied event."""
         return self.state.seq
 
     @property
     def version(self) -> int:
-        """Of the sample."""
+        """Version of the sample."""
         return self._versions[-1]
 
     @property
     def progress(self) -> Progress:
-        """How far all rounds are; what an earlier one could not judge and a later one asks for counts there."""
+        """Items judged, waiting and impossible to judge; an item included again counts in its last round."""
         judged, waiting, cannot = map(sum, zip(*(sample.campaign.progress for sample in self.rounds), strict=True))
         return Progress(judged=judged, waiting=waiting, cannot=cannot - asked_again(self.rounds))
 
     @property
     def agreement(self) -> Agreement:
-        """How many items several judges have judged, and on how many of these they agree."""
+        """Number of items with several judges, and number of these on which they agree."""
         return Agreement(*map(sum, zip(*(sample.campaign.agreement for sample in self.rounds), strict=True)))
 
     @property
     def n_corrected(self) -> int:
-        """How many grades that a later round took for known are others now."""
-        taken = (self._samples[versions[-1].version] for versions in rounds_of(self._drawn_versions))
-        pairs = zip(taken, self.rounds, strict=True)
+        """Number of grades that a later round treated as known and that have changed since."""
+        as_drawn = (self._samples[versions[-1].version] for versions in rounds_of(self._drawn_versions))
+        pairs = zip(as_drawn, self.rounds, strict=True)
         known = ((then.campaign.drawn_design.known, now.campaign.drawn_design.known) for then, now in pairs)
         return sum(int((then != now).sum()) for then, now in known)
 
@@ -170,7 +170,7 @@ class CampaignState:
 
     @property
     def judgments_by_item(self) -> dict[Pair, dict[str, Event]]:
-        """What stands by item, a query and a document, and judge: the last of what rounds have asked."""
+        """Valid judgments by item (query, document) and judge; for an item in several rounds, those of the last."""
         by_item: dict[Pair, dict[str, Event]] = {}
         for event in self.state.standing:
             by_item.setdefault((event.query_id, event.doc_id), {})[event.judge] = event
@@ -178,17 +178,17 @@ class CampaignState:
 
     @property
     def sample(self) -> DrawnSample:
-        """What the last round has drawn."""
+        """Sample of the last round, with its judgments."""
         return self.rounds[-1]
 
     @property
     def sample_id(self) -> str:
-        """The id of that sample."""
+        """Id of this sample."""
         return self._drawn_versions[-1].digest
 
     @property
     def as_drawn(self) -> DrawnSample:
-        """The same as it was drawn: what it took for known is not corrected, what judges said of it is as it is now."""
+        """The last round's sample with known grades as drawn, not as corrected since, and with current judgments."""
         sample = self._samples[self.version]
         if self.sample.campaign.drawn_design.known is sample.campaign.drawn_design.known:
             return self.sample
@@ -196,89 +196,89 @@ class CampaignState:
 
     @property
     def n_budgets(self) -> int:
-        """How often a budget was given: to the first sample, to further rounds and top-ups."""
+        """Number of budgets given: for the first sample, further rounds and top-ups."""
         return n_budgets(self._drawn_versions)
 
     @property
     def batch(self) -> int:
-        """The number of the last batch of the last round; 0 where depths follow no labels."""
+        """Number of the last batch of the last round; 0 without adaptive depth."""
         paths = self.sample.campaign.paths
         return 0 if paths is None else paths.n_batches
 
     @property
     def goes_on(self) -> bool:
-        """Whether depths follow labels and these lead to something that is not drawn yet."""
+        """True if the campaign has adaptive depth and its labels lead to items that are not drawn yet."""
         return self.sample.campaign.goes_on
 
     @property
     def closed(self) -> list[DrawnSample]:
-        """The rounds that are judged to their end, up to the first that is not."""
+        """Rounds that are completely judged, up to the first that is not."""
         is_open = (sample.campaign.is_open or sample.campaign.goes_on for sample in self.rounds)
-        return self.rounds[: next((k for k, waits in enumerate(is_open) if waits), len(self.rounds))]
+        return self.rounds[: next((k for k, is_waiting in enumerate(is_open) if is_waiting), len(self.rounds))]
 
     @property
     def read(self) -> list[DrawnSample]:
-        """What an estimate is read from: the rounds that are judged to their end, or the first as far as it is."""
-        read, taken = self.closed or self.rounds[:1], self.state.machine_judgments
-        return [sample.judged_by_machines(taken) for sample in read] if taken else read
+        """Samples used in estimates: the completely judged rounds, or else the first round as far as it is judged."""
+        used, by_file = self.closed or self.rounds[:1], self.state.machine_judgments
+        return [sample.judged_by_machines(by_file) for sample in used] if by_file else used
 
     @property
     def machine_cautions(self) -> list[Caution]:
-        """What is to be said of machines' judgments that are taken for people's: by judges' files, or when drawn."""
+        """Warnings about graders' judgments used as labels, imported or known when the sample was drawn."""
         drawn = {source: n for sample in self.rounds for source, n in sample.truth_of_machines}
-        return [truth_of_machines(*taken) for taken in {**drawn, **self.state.machine_judgments}.items()]
+        return [truth_of_machines(*pair) for pair in {**drawn, **self.state.machine_judgments}.items()]
 
     @property
     def block(self) -> int:
-        """The highest block, of all rounds, up to which all are complete; 0 where the first is not."""
+        """Highest block, over all rounds, up to which all are complete; 0 if the first is not."""
         done = sum(sample.campaign.n_complete_blocks for sample in self.closed)
         later = self.rounds[len(self.closed) :]
         return done + (later[0].campaign.complete_block[0] if later else 0)
 
     @property
     def n_blocks(self) -> int:
-        """How many blocks there are, of all rounds."""
+        """Number of blocks of all rounds."""
         return sum(len(sample.campaign.drawn_design.blocks) for sample in self.rounds)
 
     @property
     def level(self) -> float:
-        """The threshold of what is read in the last round that is."""
+        """Threshold of the levels used in estimates, in the last round that is used."""
         return self.read[-1].campaign.complete_block[1]
 
     def in_strict_order(self) -> CampaignState:
-        """Return the same state, read up to the lowest unit that waits.
+        """Return a copy that uses the sample up to the lowest waiting unit instead of complete blocks.
 
         Raises
         ------
         InputError
-            Where items may be passed over.
+            If the campaign has no strict order, or several rounds.
         """
         name = f"campaign {self.campaign.name}"
         if not self.campaign.strict_order:
             raise InputError(
-                f"{name}: judges may pass items over, so that it is read at the ends of blocks; one made with "
-                "`strict_order` may be read below the lowest item that waits",
+                f"{name}: judges may defer items, so that estimates are possible only at ends of blocks; create it "
+                "with `strict_order` to estimate up to the lowest waiting item",
                 field="strict_order",
             )
         if len(self.rounds) > 1:
-            raise InputError(f"{name}: rounds are read once they are judged to their ends")
+            raise InputError(f"{name}: several rounds are used once they are completely judged, without `strict_order`")
         strict = copy(self)
         strict.rounds = [replace(self.sample, campaign=self.sample.campaign.in_strict_order())]
         return strict
 
     @property
     def policy(self) -> str:
-        """What several judges' grades count as."""
+        """Policy that combines several judges' grades."""
         return str(self.campaign.config["policy"])
 
     @property
     def units(self) -> list[Unit]:
-        """The units of all rounds."""
+        """Units of all rounds."""
         return [unit for sample in self.rounds for unit in sample.campaign.units]
 
     @property
     def waiting(self) -> set[tuple[int, str]]:
-        """The unit, as the store numbers them, and the document of each item that waits."""
+        """Unit number in the store and document of each waiting item."""
         waiting, n_before = set(), 0
         for sample in self.rounds:
             settled = sample.campaign.settled
@@ -289,29 +289,30 @@ class CampaignState:
         return waiting
 
 
-def _unpacked(versions: Sequence[SampleRow], kept: SampleRow, name: str) -> DrawnSample:
-    sample, digest = unpacked_version(versions, kept, f"campaign {name}")
-    if digest != kept.digest:
+def _unpacked(versions: Sequence[SampleRow], row: SampleRow, name: str) -> DrawnSample:
+    """Unpack a version of the sample; raise StateError if its digest differs from the stored one."""
+    sample, digest = unpacked_version(versions, row, f"campaign {name}")
+    if digest != row.digest:
         raise StateError(
-            f"campaign {name}: version {kept.version} of the sample is not what was drawn: its id is {digest}, the "
-            f"store says {kept.digest}; campaign verify says all that is wrong"
+            f"campaign {name}: version {row.version} of the sample is not the one that was drawn: its id is {digest}, "
+            f"the store says {row.digest}; `campaign verify` lists all problems"
         )
     return sample
 
 
 def state_of(store: Store, name: str, as_of: int | None = None) -> CampaignState:
-    """Return a campaign as of an event, by default the last.
+    """Load a campaign's state as of an event, by default the last.
 
     Raises
     ------
     InputError
-        Where there is no such campaign or event.
+        If there is no such campaign or event.
     StateError
-        Where nothing had been drawn yet, or nothing ever is: a log of comparisons has no sample.
+        If nothing has been drawn yet, or the campaign is a log of comparisons, which has no sample.
     """
     state = CampaignState.of(store, name).refresh(store, as_of)
     if not state.rounds:
-        raise StateError(f"campaign {name}: is a log of comparisons without a sample; its log and truths are exported")
+        raise StateError(f"campaign {name}: is a log of comparisons without a sample: export its log or truths")
     return state
 
 
@@ -325,45 +326,45 @@ def answered(
     kind: str = "t",
     confidence: float = 0.95,
 ) -> tuple[list[SampleAnswer], list[Note]]:
-    """Return what a campaign answers to each question, and what to know of it.
+    """Estimate the answer to each question of a campaign; return the answers and notes on them.
 
     Raises
     ------
     StateError
-        Where no block is complete.
+        If no block is complete.
     InputError
-        Where a sample does not reach a question, or rounds are asked for an interval other than t.
+        If the sample does not support a question, or another interval than t is requested for several rounds.
     """
-    read = state.read
-    if len(read) > 1:
+    used = state.read
+    if len(used) > 1:
         if kind != "t":
             raise InputError("several rounds are read with t intervals")
-        check_known(read)
+        check_known(used)
         together, notes = round_answers(
-            read, measures, questions, contrasts, scope=scope, confidence=confidence, is_campaign=True
+            used, measures, questions, contrasts, scope=scope, confidence=confidence, is_campaign=True
         )
         n = state.n_corrected
         return together, notes + ([Note("corrected grades", {"n": n})] if n else [])
     together, notes = answers(
-        read[0], read[0].asked(measures, questions, contrasts), scope=scope, kind=kind, confidence=confidence
+        used[0], used[0].asked(measures, questions, contrasts), scope=scope, kind=kind, confidence=confidence
     )
     n_later = len(state.rounds) - 1
     return together, notes + ([Note("first round alone", {"n": n_later})] if n_later else [])
 
 
 def check_next_round(state: CampaignState, sample: DrawnSample) -> None:
-    """Raise where a sample cannot be a further round of a campaign, before anything of it is stored.
+    """Check that a sample can be a further round of a campaign, before any of it is stored.
 
     Raises
     ------
     InputError
-        Where it asks other questions or is of another pool.
+        If it has other questions or another pool.
     StateError
-        Where what it takes for known is no grade any more.
+        If an item that it treats as known no longer has a grade.
     """
-    asked = [[(each.title, str(each.target.measure)) for each in of.made_for] for of in (state.rounds[0], sample)]
-    if asked[0] != asked[1]:
-        raise InputError("a further round answers the questions that the campaign was made for, expected the same ones")
+    goals = [[(each.title, str(each.target.measure)) for each in of.made_for] for of in (state.rounds[0], sample)]
+    if goals[0] != goals[1]:
+        raise InputError("a further round must have the campaign's own questions and measures")
     campaigns = [*(each.campaign for each in state.rounds), sample.campaign]
     check_rounds(campaigns, [None] * len(campaigns))
     check_known((*state.rounds, sample))

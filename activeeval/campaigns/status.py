@@ -1,4 +1,4 @@
-"""How far a campaign is: what is spent and left, what waits, block by block, and what the judges' clocks say."""
+"""Progress of a campaign: budget spent and left, items waiting, by block, and judging times."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ from activeeval.sampling.estimate import Estimates
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """How far a campaign is, and how many answers are asked for as of now, several an item where it has several judges.
+    """Progress of a campaign, and the number of answers still needed now (several for each item with several judges).
 
     Attributes
     ----------
     progress : CampaignProgress
     free, in_hand : int
-        Answers that may be claimed, and claimed ones; of top-k judging queries, as the row calls them.
+        Answers that may be claimed, and claimed ones; in top-k judging queries.
     by_query : bool
-        Of top-k judging.
-    reached : Reached
-        The same for readers.
+        True for top-k judging.
+    reached : JudgingProgress
+        The progress in a form for sentences.
     differing : int or None
-        Items on which two judges differ and that wait for a third; None where nobody decides between two.
+        Items on which two judges differ and that wait for a third; None without adjudication.
     n_unread : int
-        Items that are judged and not read where nothing follows from their labels.
+        Items that are judged but not yet used in estimates (adaptive depth).
     cautions : tuple of Caution
-        Of machines' judgments that are taken for people's.
+        Warnings about graders' judgments used as labels.
     """
 
     progress: CampaignProgress
@@ -56,7 +56,7 @@ class Status:
     cautions: tuple[Caution, ...] = ()
 
     def row(self) -> dict[str, Cell]:
-        """Return the progress as a row, with what is free and in hand before what is late."""
+        """Build the output row, with free and in_hand before late."""
         prefix, row = "queries_" if self.by_query else "", dict[str, Cell]()
         for name, value in asdict(self.progress).items():
             row |= {f"{prefix}free": self.free, f"{prefix}in_hand": self.in_hand} if name == "late" else {}
@@ -70,35 +70,35 @@ class Status:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class CampaignStatus(PrintableResult):
-    """How far a campaign is.
+    """Progress of a campaign, as returned to Python users.
 
     Attributes
     ----------
     status : Status
     goal : str
-        Whether the half-width that it was made for is reached; nothing where it has none.
+        Sentence on whether the requested half-width is reached; empty if none was requested.
     """
 
     status: Status
     goal: str = ""
 
     def __getitem__(self, name: str) -> Cell:
-        """Return a figure by its name, as spent, left, judged or waiting."""
+        """Look up a figure by name, e.g. spent, left, judged or waiting."""
         return self.status.row()[name]
 
     @property
     def sentences(self) -> list[str]:
-        """How much is judged, how much waits."""
+        """Number of items judged and waiting."""
         progress = self.status.progress
-        far = (
+        summary = (
             f"{counted(progress.judged, 'item')} judged, {progress.waiting:,} "
             f"{agreeing(progress.waiting, 'waits', 'wait')}, block {progress.block} of {progress.blocks}"
         )
-        return [f"Campaign {progress.campaign}: {far} complete.", *([f"{self.goal}."] if self.goal else [])]
+        return [f"Campaign {progress.campaign}: {summary} complete.", *([f"{self.goal}."] if self.goal else [])]
 
     @property
     def table(self) -> Sequence[Mapping[str, Cell]]:
-        """What is known of it."""
+        """The first ten figures that are known."""
         left_out = ("campaign", "block", "blocks")
         return [
             {"figure": name, "value": value}
@@ -107,26 +107,26 @@ class CampaignStatus(PrintableResult):
         ][:10]
 
     def rows(self) -> list[dict[str, Cell]]:
-        """Return its row, as the command line has it."""
+        """Build the row that the command line prints."""
         return [self.status.row()]
 
 
 def status(state: CampaignState, store: Store) -> Status:
-    """Return how far a campaign is, and what is free and in hand as of now."""
+    """Compute a campaign's progress, with the assignments that are free and in hand now."""
     assignments = store.waiting(state.campaign.name)
     return _status(state, assignments["free"], assignments["leased"])
 
 
 def last_change(state: State, events: Sequence[Event]) -> int:
-    """Return the last event at which a block was complete or something was drawn: single answers do not move it."""
+    """Find the last event that completed a block or drew units; single answers do not change it."""
     drawn = max((event.seq for event in events if event.kind in ("drawn", "ended")), default=0)
     return max(drawn, *state.complete_at.values(), 0)
 
 
 def status_as_of(state: CampaignState, seq: int) -> Status:
-    """Return how far a campaign was as of an event, with what was free and in hand then."""
+    """Compute a campaign's progress as of an event, with the assignments free and in hand then."""
     past = state.before().follow(state.log[:seq])
-    states = Counter(held.state for held in past.state.assigned)
+    states = Counter(assignment.state for assignment in past.state.assigned)
     return _status(past, states["free"], states["leased"] + states["checked_out"])
 
 
@@ -144,7 +144,7 @@ def _status(state: CampaignState, free: int, in_hand: int) -> Status:
 
 
 def reached_of(state: CampaignState) -> JudgingProgress:
-    """Return how much of a campaign is judged, and by whom."""
+    """Count the judged and planned items of a campaign, and list its judges by number of judgments."""
     judges = Counter(event.judge for event in state.state.standing)
     is_each_once = state.campaign.judges_per_item == 1 and not state.campaign.judging.is_whole
     return JudgingProgress(
@@ -156,13 +156,13 @@ def reached_of(state: CampaignState) -> JudgingProgress:
         missing=waiting_by_block(state).get(state.block + 1, 0),
         batch=state.batch,
         goes_on=state.goes_on or state.progress.waiting > 0,
-        judges=[name for name, _ in sorted(judges.items(), key=lambda each: (-each[1], each[0]))],
+        judges=[name for name, _ in sorted(judges.items(), key=lambda row: (-row[1], row[0]))],
     )
 
 
 def progress_of(state: CampaignState) -> CampaignProgress:
-    """Return how far a campaign was as of an event."""
-    campaigns = [each.campaign for each in state.rounds]
+    """Compute a campaign's progress as of its last applied event."""
+    campaigns = [sample.campaign for sample in state.rounds]
     costs = [unit.cost for unit in state.units]
     spent = sum(spent_by_block(state).values())
     clock, progress = state.state.active_ms, state.progress
@@ -170,7 +170,7 @@ def progress_of(state: CampaignState) -> CampaignProgress:
         campaign=state.campaign.name,
         as_of=state.as_of,
         version=state.version,
-        budget=sum(each.design.budget or 0.0 for each in campaigns),
+        budget=sum(sample.design.budget or 0.0 for sample in campaigns),
         spent=spent,
         left=sum(costs) - spent,
         block=state.block,
@@ -186,7 +186,7 @@ def progress_of(state: CampaignState) -> CampaignProgress:
 
 
 def spent_by_block(state: CampaignState) -> dict[int, float]:
-    """Return what is spent in each block, of all rounds one after another, in the pool's mean items."""
+    """Compute the cost spent in each block, over all rounds in sequence, in the pool's mean items."""
     spent = dict.fromkeys(range(1, state.n_blocks + 1), 0.0)
     for campaign, block, unit in units_by_block(state):
         spent[block] += unit.cost * (1 - campaign.n_open(unit) / len(unit.items))
@@ -194,9 +194,9 @@ def spent_by_block(state: CampaignState) -> dict[int, float]:
 
 
 def units_by_block(state: CampaignState) -> Iterator[tuple[Campaign, int, Unit]]:
-    """Yield each unit with its round and its block, of all rounds one after another.
+    """Yield each unit with its round and block; blocks are numbered through all rounds.
 
-    Where depths follow labels what was asked and lies above all thresholds is of the last block: it is paid with it.
+    With adaptive depth, judged units above all thresholds belong to the last block, whose budget pays for them.
     """
     before = 0
     for sample in state.rounds:
@@ -207,7 +207,7 @@ def units_by_block(state: CampaignState) -> Iterator[tuple[Campaign, int, Unit]]
 
 
 def waiting_by_block(state: CampaignState) -> dict[int, int]:
-    """Return how many items of each block wait, of all rounds one after another; of those that have none nothing."""
+    """Count the waiting items of each block, numbered through all rounds; blocks without any are omitted."""
     waiting = Counter[int]()
     for campaign, block, unit in units_by_block(state):
         waiting[block] += campaign.n_open(unit)
@@ -215,19 +215,20 @@ def waiting_by_block(state: CampaignState) -> dict[int, int]:
 
 
 def look(state: CampaignState) -> tuple[float, float] | None:
-    """Return the half-width that a campaign was made for, and the widest now; None where it has none.
+    """Return the half-width requested for a campaign and the widest now; None if none was requested.
 
-    Whoever stops as soon as it is reached has looked at the end of every block: it is the group-sequential one.
+    The half-widths are group-sequential, because stopping as soon as the goal is reached means interim analyses at the
+    end of each block.
     """
     wanted = state.campaign.config.get("half_width")
-    if wanted is None or state.block == 0 or state.n_budgets > 1:  # looks are planned for the first budget
+    if wanted is None or state.block == 0 or state.n_budgets > 1:  # interim analyses are planned for the first budget
         return None
     answers, _ = answered(state, kind="group-sequential")
     return wanted, max(map(half_width_of, answers))
 
 
 def reached(state: CampaignState) -> Note | None:
-    """Return whether the half-width that the campaign was made for is reached; None where it has none."""
+    """Build the note on whether the requested half-width is reached; None if none was requested."""
     seen = look(state)
     if seen is None:
         return None
@@ -238,14 +239,14 @@ def reached(state: CampaignState) -> Note | None:
 
 
 def step_of(state: CampaignState, answers: Sequence[SampleAnswer], free: int | None = None) -> Step:
-    """Return what is to be done next.
+    """Determine the recommended next step.
 
     Parameters
     ----------
     answers : sequence of SampleAnswer
-        What it answers so far.
+        Estimates so far.
     free : int, optional
-        Answers that may be claimed; by default it is not known what judges have in hand.
+        Answers that may be claimed; by default unknown.
     """
     seen = look(state)
     if seen is not None and seen[1] <= seen[0]:
@@ -269,7 +270,7 @@ def estimates_of(
     kind: str = "t",
     confidence: float = 0.95,
 ) -> Estimates:
-    """Return what a campaign answers, and what to know of it; arguments as of `state.answered`."""
+    """Estimate a campaign's answers with notes; arguments as for `state.answered`."""
     return Estimates.of(
         state.read,
         answered(state, measures, questions, contrasts, scope=scope, kind=kind, confidence=confidence),
@@ -283,7 +284,7 @@ def estimates_of(
 
 
 def interim_rows(answers: Sequence[SampleAnswer]) -> list[dict[str, Cell]]:
-    """Make a row of the estimate of each question with what to expect at the end."""
+    """Build a row for each question's estimate, with the half-width expected at the end."""
     return [
         {
             "measure": answer.target.name,
@@ -304,5 +305,5 @@ def interim_rows(answers: Sequence[SampleAnswer]) -> list[dict[str, Cell]]:
 
 
 def half_width_of(answer: SampleAnswer) -> float:
-    """Return half the width of an answer's interval."""
+    """Compute the half-width of an answer's interval."""
     return (answer.interval.high - answer.interval.low) / 2

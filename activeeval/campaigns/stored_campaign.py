@@ -1,4 +1,4 @@
-"""Campaigns in a store: items claimed and judged, estimates and reports, the same as the command line's."""
+"""Python interface to campaigns in a store: claims, answers, estimates and reports, equal to the command line's."""
 
 from __future__ import annotations
 
@@ -39,24 +39,24 @@ from activeeval.sampling.sample_result import Sample, check_sample, file_of
 
 
 class AnswerOptions(TypedDict, total=False):
-    """What else `StoredCampaign.submit` may be told.
+    """Further options of `StoredCampaign.submit`.
 
     Attributes
     ----------
     cannot : str
-        Why it cannot be judged.
+        Why the item cannot be judged.
     later : bool
-        For another judge, or for later.
+        True to defer the item.
     preferred : str
-        Of two documents the better one.
+        The better one of two documents.
     tie : bool
-        Of two documents: they are alike.
+        True if two documents are equally good.
     discard : str
-        Of two documents: throw this one out of its query.
+        Document of the pair to remove from its query.
     key : str
-        The same key again is answered as it was the first time. Default: that of the token.
+        Sending the same key again returns the stored answer. By default derived from the token.
     active_ms : int
-        How long the judge looked at it.
+        Milliseconds of the judge's activity.
     """
 
     cannot: str | None
@@ -69,16 +69,16 @@ class AnswerOptions(TypedDict, total=False):
 
 
 class RuleOptions(TypedDict, total=False):
-    """How else a campaign is judged.
+    """Further rules of a campaign.
 
     Attributes
     ----------
     judges_per_item : int
         By default 1.
     adjudicate : bool
-        An item has two judges, and a third one where they differ.
+        True for two judges for each item, and a third where they differ.
     strict_order : bool
-        Items are claimed in their order and none is put off.
+        True to give items out in order, without deferring.
     """
 
     judges_per_item: int
@@ -88,7 +88,7 @@ class RuleOptions(TypedDict, total=False):
 
 @dataclass(slots=True, eq=False)
 class StoredCampaign(CampaignWork):
-    """A campaign in a store; `open_campaign` opens it, and `close`, or the end of a ``with``, closes the store.
+    """A campaign in a store, opened by `open_campaign`; `close`, or the end of a ``with`` block, closes the store.
 
     Attributes
     ----------
@@ -111,19 +111,19 @@ class StoredCampaign(CampaignWork):
 
     @checked
     def claim(self, judge: str) -> ItemClaim | None:
-        """Return the next item for a judge, with its texts and its token; None where nothing is left for this judge."""
+        """Claim the next item for a judge, with its texts and token; None if nothing is left for this judge."""
         return desk_of(self.store, self.name).claim(judge_of(judge))
 
     @checked
     def submit(self, claimed: ItemClaim | str, grade: int | None = None, **answer: Unpack[AnswerOptions]) -> Event:
-        """Store the answer to an item, and return it as it is stored; of kind ``late`` where it does not count.
+        """Store the answer to an item; return the stored event, of kind ``late`` if the answer does not count.
 
         Parameters
         ----------
-        claimed : Claimed or str
-            What `claim` returned, or its token.
+        claimed : ItemClaim or str
+            The result of `claim`, or its token.
         grade : int, optional
-            The grade; or one of ``cannot``, ``later``, and of two documents ``preferred``, ``tie``, ``discard``.
+            The grade; otherwise give ``cannot`` or ``later``, or for a pair ``preferred``, ``tie`` or ``discard``.
         answer
             `AnswerOptions`: cannot, later, preferred, tie, discard, key and active_ms.
         """
@@ -135,7 +135,7 @@ class StoredCampaign(CampaignWork):
 
     @checked
     def status(self, as_of: int | None = None) -> CampaignStatus:
-        """Return how far the campaign is: spent and left, judged and waiting."""
+        """Compute the campaign's progress: budget spent and left, items judged and waiting."""
         state = self._at(as_of)
         goal = reached(state)
         return CampaignStatus(status=status(state, self.store), goal="" if goal is None else text_of(goal))
@@ -152,24 +152,24 @@ class StoredCampaign(CampaignWork):
         confidence: float = 0.95,
         as_of: int | None = None,
     ) -> Result | Results:
-        """Return what the campaign answers: one result where one question was asked, else a list.
+        """Estimate the answers to the campaign's questions: one result for one question, else a list.
 
         Parameters
         ----------
         as_of : int, optional
-            An event of the log; by default the last. All others are as of `Sample.estimate`.
+            Number of an event in the log; by default the last. The other parameters are those of `Sample.estimate`.
 
         Raises
         ------
         StateError
-            Where no block is complete.
+            If no block is complete.
         """
         measures = [] if measure is None else measures_of(measure)[0]
-        state, asked = self._at(as_of), tuple(questions or ())
-        how: dict[str, Any] = {"scope": check_scope(scope), "kind": interval, "confidence": confidence}
-        estimates = estimates_of(state, measures, asked, contrasts, **how)
+        state, question_names = self._at(as_of), tuple(questions or ())
+        options: dict[str, Any] = {"scope": check_scope(scope), "kind": interval, "confidence": confidence}
+        estimates = estimates_of(state, measures, question_names, contrasts, **options)
         warn_of([(answer.title, answer.estimate.cautions) for answer in estimates.answers])
-        is_as_made = not measures and not asked and contrasts is None
+        is_as_made = not measures and not question_names and contrasts is None
         return results_of(estimates, partial(_moments, state, scope, confidence) if is_as_made else None)
 
     @checked
@@ -183,16 +183,16 @@ class StoredCampaign(CampaignWork):
         confidence: float = 0.95,
         as_of: int | None = None,
     ) -> AuditResult:
-        """Return what the campaign says of machines' grades: arguments as of `Sample.audit`.
+        """Audit graders' grades against the campaign's judgments; parameters as for `Sample.audit`.
 
         Raises
         ------
         StateError
-            Where no block is complete.
+            If no block is complete.
         """
         measures = [] if measure is None else measures_of(measure)[0]
-        how: dict[str, Any] = {"scope": check_scope(scope), "confidence": confidence}
-        return audited_of(audit_of(self._at(as_of), graders_of(graders), measures, tuple(questions or ()), **how))
+        options: dict[str, Any] = {"scope": check_scope(scope), "confidence": confidence}
+        return audited_of(audit_of(self._at(as_of), graders_of(graders), measures, tuple(questions or ()), **options))
 
     @checked
     def report(
@@ -205,12 +205,12 @@ class StoredCampaign(CampaignWork):
         as_of: int | None = None,
         force: bool = False,
     ) -> str:
-        """Write what a team reads of its campaign, .html, .md or .json, and return the name of the file.
+        """Write a report of the campaign as .html, .md or .json; return the name of the file.
 
         Parameters
         ----------
         graders : path, data frame, Judgments or Grades, a list of them, or a dict of names to them, optional
-            Machines whose grades are audited in a section of it.
+            Graders to audit in a section of the report.
         """
         name = str(os.fspath(path))
         suffix = Path(name.lower().removesuffix(".gz")).suffix
@@ -227,7 +227,7 @@ class StoredCampaign(CampaignWork):
 
     @checked
     def log(self, kind: str = "") -> Any:
-        """Return every event as a data frame; ``kind`` as of `Sample.sheet`."""
+        """Return all events as a data frame; ``kind`` as for `Sample.sheet`."""
         names = ("seq", "kind", "judge", "query_id", "doc_id", "unit", "grade", "reason", "at")
         events = self.store.events(self.name)
         return frame_of([{name: getattr(event, name) for name in names} for event in events], kind, names)
@@ -238,7 +238,7 @@ class StoredCampaign(CampaignWork):
 
 @checked
 def open_campaign(url: Any, name: str) -> StoredCampaign:
-    """Open a campaign where it is stored.
+    """Open a campaign in an existing store.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def open_campaign(url: Any, name: str) -> StoredCampaign:
     Raises
     ------
     InputError
-        Where there is no such store, or no such campaign in it.
+        If the store does not exist, or has no such campaign.
 
     Examples
     --------
@@ -269,21 +269,21 @@ def open_campaign(url: Any, name: str) -> StoredCampaign:
 
 
 def _judgment(grade: int | None, answer: AnswerOptions) -> JudgeAnswer:
-    """Return what an answer says; raises InputError where it says nothing, or several things."""
+    """Build an answer from its options; raise InputError unless exactly one kind of answer is given."""
     check_names(answer, AnswerOptions)
-    said: dict[str, Any] = {"grade": grade} | {name: value for name, value in answer.items() if name != "key"}
-    n_values = sum(said.get(name) is not None for name in ("grade", "preferred", "discard", "cannot"))
-    if n_values + said.get("tie", False) + said.get("later", False) != 1:
+    values: dict[str, Any] = {"grade": grade} | {name: value for name, value in answer.items() if name != "key"}
+    n_values = sum(values.get(name) is not None for name in ("grade", "preferred", "discard", "cannot"))
+    if n_values + values.get("tie", False) + values.get("later", False) != 1:
         raise InputError("give one of `grade`, `cannot` and `later`, or of two documents `preferred`, `tie`, `discard`")
-    if "cannot" in said and not said["cannot"].strip():
-        raise InputError("`cannot` says why it cannot be judged, got nothing", field="cannot")
-    return JudgeAnswer.of(**said)
+    if "cannot" in values and not values["cannot"].strip():
+        raise InputError("`cannot` needs the reason why the item cannot be judged, got an empty one", field="cannot")
+    return JudgeAnswer.of(**values)
 
 
 def _moments(state: CampaignState, scope: str, confidence: float, answer: SampleAnswer) -> list[EarlyReading]:
-    """Return what the campaign said over time, of the questions that it was made for."""
-    asked = [(each.title, str(each.target.measure)) for each in state.sample.made_for]
-    place = asked.index((direction(answer.system, answer.versus), str(answer.target.measure)))
+    """List the campaign's estimates over time for one of its original questions."""
+    questions = [(question.title, str(question.target.measure)) for question in state.sample.made_for]
+    place = questions.index((direction(answer.system, answer.versus), str(answer.target.measure)))
     moments = []
     for moment in readings_of(state, scope, confidence):
         ends = moment.answers[place]
@@ -304,7 +304,7 @@ def create_campaign(
     queries: str | None = None,
     **rules: Unpack[RuleOptions],
 ) -> StoredCampaign:
-    """Put a sample into a store, made where there is none, and return the campaign, ready for judges.
+    """Store a sample as a new campaign, ready for judges; the store is created if it does not exist.
 
     Parameters
     ----------
@@ -312,12 +312,12 @@ def create_campaign(
     url : path or str
         A file, or sqlite:///FILE or postgresql://USER@HOST/DATABASE.
     policy : {"majority", "median", "mean-gain"}, optional
-        What counts where several judges grade an item: majority; of an even number of judges mean-gain, with
-        ``adjudicate`` median.
+        How several judges' grades of an item are combined. By default majority; with an even number of judges
+        mean-gain, with ``adjudicate`` median.
     lease_s : int
-        Seconds for which an item belongs to the judge who has claimed it.
+        Seconds for which a claimed item is reserved for its judge.
     documents, queries : str, optional
-        As of `Sample.save`.
+        As for `Sample.save`.
     rules
         `RuleOptions`: judges_per_item, adjudicate and strict_order.
 
@@ -334,13 +334,13 @@ def create_campaign(
     """
     check_sample(sample)
     check_names(rules, RuleOptions)
-    how: dict[str, Any] = {"judges_per_item": None, "adjudicate": False, "strict_order": False, **rules}
+    rule_options: dict[str, Any] = {"judges_per_item": None, "adjudicate": False, "strict_order": False, **rules}
     measures = [str(target.measure) for target in sample.drawn.campaign.design.targets]
-    held = rules_for(measures, policy=policy, lease_s=lease_s, **how)
-    check_rules(sample.drawn, held)
+    judging_rules = rules_for(measures, policy=policy, lease_s=lease_s, **rule_options)
+    check_rules(sample.drawn, judging_rules)
     words, _ = words_of(sample.drawn.pairs, name, documents, file_of(queries))
     beside = {"seed": sample.seed, "half_width": None}
-    made = opened_with(
-        url, lambda store: create(store, name, sample.drawn, held, texts=words, beside=beside), create=True
+    opened_store = opened_with(
+        url, lambda store: create(store, name, sample.drawn, judging_rules, texts=words, beside=beside), create=True
     )
-    return StoredCampaign(made, name)
+    return StoredCampaign(opened_store, name)

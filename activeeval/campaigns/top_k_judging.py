@@ -1,8 +1,8 @@
-"""Top-k judging in a campaign: a judge finds the k best of a query by comparing two documents at a time.
+"""Top-k judging in a campaign: a judge finds the k best documents of a query by comparing two at a time.
 
-A comparison is claimed and submitted as an item is; which two are next follows from what the judge has said of the
-query so far. The query is the judge's as long as its lease is renewed, by every answer, and the answer that leaves
-nothing to compare settles it with the truth that it came to.
+A comparison is claimed and submitted as an item is; the next pair depends on the judge's answers to the query so far.
+The query is reserved for the judge as long as the lease is renewed, which each answer does. The answer after which
+nothing is left to compare stores the resulting order.
 """
 
 from __future__ import annotations
@@ -30,11 +30,10 @@ class DocumentPair:
 
     Attributes
     ----------
-    claimed : Claimed
-        The query, with the token of this comparison; its text has the two documents in the order in which they are
-        shown.
+    claimed : ItemClaim
+        The query, with the token of this comparison; its text has the two documents in display order.
     labelling : TopKLabelling
-        What its judge has said of the query before.
+        The judge's comparisons of the query so far.
     """
 
     claimed: ItemClaim
@@ -42,53 +41,53 @@ class DocumentPair:
 
     @property
     def query(self) -> str:
-        """The id of the query."""
+        """Id of the query."""
         return self.claimed.query_id
 
     @property
     def documents(self) -> list[dict[str, str]]:
-        """The two documents as they are shown, each with its id and its texts."""
+        """The two documents in display order, each with its id and texts."""
         return list(self.claimed.text["documents"])
 
     @property
     def first(self) -> str:
-        """The document that is shown first."""
+        """Id of the document displayed first."""
         return self.documents[0]["doc_id"]
 
     @property
     def second(self) -> str:
-        """The other document."""
+        """Id of the other document."""
         return self.documents[1]["doc_id"]
 
     @property
     def n_documents(self) -> int:
-        """How many documents the query has."""
+        """Number of documents of the query."""
         return self.labelling.n_items
 
     @property
     def remaining(self) -> RemainingComparisons:
-        """How many comparisons the query may still take."""
+        """Estimated number of comparisons that the query still needs."""
         return self.labelling.remaining(0, 50)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparisonOutcome:
-    """What the comparisons of a judge come to so far.
+    """Results of a judge's comparisons so far.
 
     Attributes
     ----------
     n_queries, n_settled : int
-        Of the campaign, and those that are settled.
+        Number of queries of the campaign, and of completed ones.
     n_comparisons : int
-        How many answers count.
+        Number of valid answers.
     n_ties : int
-        How many pairs are alike.
+        Number of tied pairs.
     n_overruled : int
-        How many of them do not share a rank in the truths of settled queries, as other answers set them apart.
+        Number of ties whose documents have different ranks in the result, because other answers separate them.
     truths : dict of str to Truth
-        Of every settled query.
+        Result of each completed query.
     comparisons : list of Comparison
-        Those that stand, of all queries.
+        Valid comparisons of all queries.
     """
 
     n_queries: int
@@ -101,19 +100,19 @@ class ComparisonOutcome:
 
 
 class Comparing:
-    """The work of one judge on a campaign of top-k judging.
+    """Session of one judge in a campaign of top-k judging.
 
     Parameters
     ----------
     store : Store
     name : str
-        Of the campaign.
+        Name of the campaign.
     judge : str
 
     Raises
     ------
     InputError
-        Where the campaign's items are graded.
+        If the campaign's items are graded.
     """
 
     def __init__(self, store: Store, name: str, judge: str) -> None:
@@ -123,31 +122,31 @@ class Comparing:
 
     @property
     def n_queries(self) -> int:
-        """How many queries the campaign has."""
+        """Number of queries of the campaign."""
         return sum(self._store.waiting(self._name).values())
 
     def ask(self) -> DocumentPair | None:
-        """Return what to compare next, the same until there is an answer; None when nothing is left."""
+        """Return the next pair to compare, the same until it is answered; None if nothing is left."""
         if self._question is None:
             self._question = claim_comparison(self._store, self._name, self._judge, self._k)
         return self._question
 
     def prefer(self, document: str | None, active_ms: int | None = None) -> Acknowledged:
-        """Say which of the two documents is better, None of two that are alike.
+        """Submit the better one of the two documents; None for a tie.
 
         Raises
         ------
         InputError
-            Where it is neither of the two.
+            If it is neither of the two.
         """
         return self._answer({"what": "compared", "preferred": document}, active_ms)
 
     def discard(self, document: str, active_ms: int | None = None) -> Acknowledged:
-        """Throw a document of the query out; InputError where it is none of it."""
+        """Remove a document from the query; raise InputError if the query has no such document."""
         return self._answer({"what": "discarded", "document": document}, active_ms)
 
     def undo(self) -> Acknowledged | None:
-        """Take the last answer back, of the query in hand or of the one that was settled last; None without any."""
+        """Undo the last answer, of the current query or of the one completed last; None if none exists."""
         question = self.ask()
         if question is None or not question.labelling.answers:
             settled = self._last_settled()
@@ -161,35 +160,37 @@ class Comparing:
 
     @property
     def compared(self) -> ComparisonOutcome:
-        """What all comparisons of the judge come to so far."""
+        """Results of all comparisons of the judge so far."""
         return compared(self._store, self._name, self._judge, self._k)
 
     def _answer(self, body: Body, active_ms: int | None) -> Acknowledged:
+        """Submit an answer to the current pair; raise InputError if nothing is left to compare."""
         question = self.ask()
         if question is None:
             raise InputError(f"campaign {self._name}: nothing is left to compare")
         return self._submit(question.claimed.token, body, active_ms)
 
     def _submit(self, token: str, body: Body, active_ms: int | None = None) -> Acknowledged:
+        """Submit an answer under a token, and forget the current pair."""
         judgment = JudgeAnswer(kind="preferred", body=body, active_ms=active_ms)
         done = self._store.submit(self._name, token, settling(self._store, self._name, token, judgment, self._k))
         self._question = None
         return done
 
     def _last_settled(self) -> int | None:
-        """Return the event of the query that this judge settled last by comparisons."""
+        """Find the event of the query that this judge completed last by comparisons; None if none exists."""
         state = State.of(self._store.events(self._name))
         settled = (event for event in state.standing if (event.unit, event.judge) in state.preferences)
         return max((event.seq for event in settled if event.judge == self._judge and event.body), default=None)
 
 
 def claim_comparison(store: Store, name: str, judge: str, k: int) -> DocumentPair | None:
-    """Give a judge the next comparison of the query that he has, or else of the next query; None where there is none.
+    """Give a judge the next pair of the query that is open, or else of the next query; None if nothing is left.
 
     Parameters
     ----------
     k : int
-        How many of the best of a query the campaign asks for.
+        Number of top documents to find for each query.
     """
     while (item := store.claim(name, judge)) is not None:
         labelling, docs = _labelling(store.events(name, unit=item.unit), judge_name(judge), k)
@@ -203,7 +204,7 @@ def claim_comparison(store: Store, name: str, judge: str, k: int) -> DocumentPai
 
 
 def settling(store: Store, name: str, token: str, judgment: JudgeAnswer, k: int) -> JudgeAnswer:
-    """Return what is said under the token of a comparison with the two documents that it is of, and what it settles.
+    """Complete an answer to a comparison: add the two documents, and the resulting order if the query is now complete.
 
     Parameters
     ----------
@@ -213,30 +214,30 @@ def settling(store: Store, name: str, token: str, judgment: JudgeAnswer, k: int)
     Raises
     ------
     InputError
-        Where it is no answer to what was asked.
+        If it is not an answer to this pair.
     """
     claimed = store.shown(name, token)
     events = store.events(name, claimed.seq, unit=claimed.unit)
     labelling, docs = _labelling(events, claimed.judge, k)
     body = dict(judgment.body)
-    asked = labelling.ask()
-    if body.get("what") == "compared" and asked is not None:
-        first, second = sided(claimed.query_id, docs[asked[0]], docs[asked[1]])
+    pair_asked = labelling.ask()
+    if body.get("what") == "compared" and pair_asked is not None:
+        first, second = sided(claimed.query_id, docs[pair_asked[0]], docs[pair_asked[1]])
         preferred = body.get("preferred")
         if preferred not in (None, first, second):
             pair = f"documents {shown(first)} and {shown(second)} of query {shown(claimed.query_id)}"
-            raise InputError(f"{pair} were asked, got {shown(str(preferred))}, expected one of them")
+            raise InputError(f"{pair} are compared, got {shown(str(preferred))}, expected one of them")
         body |= {"first": first, "second": second}
     _take(labelling, docs, body)
     if labelling.ask() is not None:
         return replace(judgment, body=body)
     settled = JudgeAnswer(kind="judged", body=truth_of(labelling, docs).parts)
-    machines = (str(each.get(OF_MACHINE, "")) for each in (body, *(event.body for event in events)))
+    machines = (str(event_body.get(OF_MACHINE, "")) for event_body in (body, *(event.body for event in events)))
     return replace(judgment, body=body, settles=settled.of_machine(next(filter(None, machines), "")).body)
 
 
 def compared(store: Store, name: str, judge: str, k: int) -> ComparisonOutcome:
-    """Return what the comparisons of a judge come to so far; ``k`` as in `claim_comparison`."""
+    """Summarize a judge's comparisons so far; ``k`` as in `claim_comparison`."""
     events = store.events(name)
     state = State.of(events)
     standing = [event for event in state.standing if event.judge == judge]
@@ -258,7 +259,7 @@ def compared(store: Store, name: str, judge: str, k: int) -> ComparisonOutcome:
 
 
 def truth_of(settled: TopKLabelling, docs: Sequence[str]) -> Truth:
-    """Return what a settled labelling of documents came to."""
+    """Convert a completed labelling of documents to its order."""
     groups = settled.groups()
     above = {item for group in groups for item in group}
     below = [doc for item, doc in enumerate(docs) if item not in {*above, *settled.discarded}]
@@ -266,17 +267,17 @@ def truth_of(settled: TopKLabelling, docs: Sequence[str]) -> Truth:
 
 
 def sided(query: str, first: str, second: str) -> Pair:
-    """Return two documents in the order in which they are shown, for a pair that is asked again in the other one.
+    """Order two documents for display by a pseudorandom digest of their ids; the same each time the pair is shown.
 
-    An algorithm would show what it knows best always on one side, and whoever likes a side better would favour it; so
-    ids decide, as the throw of a coin would.
+    The algorithm's own order would show the better-known document always on the same side, and a judge's preference for
+    a side would favour it.
     """
     ids = "\0".join((query, *sorted((first, second)), "sides"))
     return (first, second) if hashlib.sha256(ids.encode()).digest()[0] % 2 == 0 else (second, first)
 
 
 def _labelling(events: Sequence[Event], judge: str, k: int) -> tuple[TopKLabelling, list[str]]:
-    """Return what the events of a unit come to for a judge, and the documents of its query as they are met."""
+    """Replay the events of a unit for a judge; return the labelling and the query's documents in order."""
     state = State.of(events)
     drawn = next(event for event in events if event.kind == "drawn")
     docs = list(drawn.body["members"][0])
@@ -287,6 +288,7 @@ def _labelling(events: Sequence[Event], judge: str, k: int) -> tuple[TopKLabelli
 
 
 def _take(labelling: TopKLabelling, docs: Sequence[str], body: Body) -> None:
+    """Apply an answer to a labelling: a comparison, a discarded document, or an undo."""
     if body.get("what") == "undone":
         labelling.undo()
     elif body.get("what") == "discarded":
@@ -294,17 +296,18 @@ def _take(labelling: TopKLabelling, docs: Sequence[str], body: Body) -> None:
     elif body.get("what") == "compared":
         labelling.tell(None if body["preferred"] is None else _place(docs, body["preferred"]))
     else:
-        raise InputError(f"of two documents somebody says compared, discarded or undone, got {body.get('what')!r}")
+        raise InputError(f"an answer to a pair is compared, discarded or undone, got {body.get('what')!r}")
 
 
 def _place(docs: Sequence[str], doc: object) -> int:
+    """Find the index of a document; raise InputError if the query has no such document."""
     if not isinstance(doc, str) or doc not in docs:
-        raise InputError(f"document {doc!r} is none of the query")
+        raise InputError(f"document {doc!r} is not in the query")
     return docs.index(doc)
 
 
 def _standing(query: str, labelling: TopKLabelling, docs: Sequence[str]) -> Iterator[Comparison]:
-    """Yield the comparisons of a query that stand."""
+    """Yield the valid comparisons of a query."""
     for first, second, preferred in labelling.preferences():
         better, other = (second, first) if preferred == second else (first, second)
         yield Comparison(query, docs[better], docs[other], preferred is None)

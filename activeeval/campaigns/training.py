@@ -1,4 +1,4 @@
-"""Items whose grades are known, which every judge grades before the real ones and learns from; they never count."""
+"""Training items with known grades, which each judge grades before the real ones; they never count."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from activeeval.formats.tables.sheets import Sheet
 
 MOST = 10
-"""Items of the file that are asked, the first of it: more would be read with less and less care."""
+"""Maximum number of training items, the first of the file: judges would read more with less care."""
 _TEXTS = ("need", "title", "text", "url")
 _IDS = ("query_id", "doc_id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownItem:
-    """An item whose grade is known, and why it is that; ``key`` is its digest."""
+    """An item with its known grade and the reason for it; ``key`` is its digest."""
 
     key: str
     item: ItemView
@@ -35,14 +35,14 @@ class KnownItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingView:
-    """The training page of a judge: an item, and once it is answered what was said.
+    """The training page of a judge: an item and, once it is answered, the judge's grade.
 
     Attributes
     ----------
     number, n : int
-        Which item of how many, from 1.
+        Number of the item, from 1, and number of items.
     said : int or None
-        The grade that the judge gave; None while there is none.
+        The judge's grade; None before the answer.
     """
 
     known: KnownItem
@@ -52,19 +52,19 @@ class TrainingView:
 
 
 def read_known(path: str, max_grade: int, most: int | None = MOST) -> list[KnownItem]:
-    """Read items whose grades are known: a table of query, grade and, if it likes, need, title, text, url and why.
+    """Read items with known grades: a table of query, grade and optionally need, title, text, url and why.
 
-    Columns query_id and doc_id say how the item is called; controls have them.
+    Controls also have columns query_id and doc_id.
 
     Parameters
     ----------
     most : int or None
-        Items that are taken, the first of the table; None takes all.
+        Maximum number of items, the first of the table; None for all.
 
     Raises
     ------
     InputError
-        Where there is no such table, or a grade is none of the scale.
+        If there is no such table, or a grade is not on the scale.
     """
     from activeeval.formats.tables.sheets import sheet_parts
 
@@ -75,12 +75,12 @@ def read_known(path: str, max_grade: int, most: int | None = MOST) -> list[Known
             sheet.column(name, (name,))
         items += [_item(sheet, row, max_grade) for row in range(sheet.n_rows)]
     if not items:
-        raise InputError(f"{path}: holds no item whose grade is known")
+        raise InputError(f"{path}: has no item with a known grade")
     return items[:most]
 
 
 def training_of(store: Store, name: str, judge: str, known: Sequence[KnownItem]) -> TrainingView | None:
-    """Return what a judge is to train with next; None where that is nothing."""
+    """Build the page of the judge's next training item; None if the training is complete."""
     done = {str(event.body["item"]) for event in store.trainings(name, judge)} if known else set()
     for number, item in enumerate(known, start=1):
         if item.key not in done:
@@ -89,16 +89,16 @@ def training_of(store: Store, name: str, judge: str, known: Sequence[KnownItem])
 
 
 def trained_on(store: Store, name: str, judge: str, known: Sequence[KnownItem], number: int) -> TrainingView:
-    """Return an item of the training with what a judge said of it; InputError where that is nothing yet."""
-    said = {str(event.body["item"]): event.grade for event in store.trainings(name, judge)}
-    if not 1 <= number <= len(known) or known[number - 1].key not in said:
+    """Build the page of an answered training item; raise InputError if the judge has not answered it."""
+    grades = {str(event.body["item"]): event.grade for event in store.trainings(name, judge)}
+    if not 1 <= number <= len(known) or known[number - 1].key not in grades:
         raise InputError(f"item {number} of the training is not answered yet")
     item = known[number - 1]
-    return TrainingView(known=item, number=number, n=len(known), said=said[item.key])
+    return TrainingView(known=item, number=number, n=len(known), said=grades[item.key])
 
 
 def trained(events: Sequence[Event]) -> list[TrainingScore]:
-    """Return how often each judge gave the known grade, by the events of their training."""
+    """Count how often each judge gave the known grade in training."""
     by_judge: dict[str, list[bool]] = {}
     for event in events:
         if event.kind == "trained":
@@ -109,17 +109,19 @@ def trained(events: Sequence[Event]) -> list[TrainingScore]:
 
 
 def _item(sheet: Sheet, row: int, max_grade: int) -> KnownItem:
+    """Read a training or control item from a row of a table."""
     texts = {name: _text(sheet, row, name) for name in ("query", "grade", "why", *_TEXTS)}
     grade = texts["grade"].removesuffix(".0")
     if not (grade.isascii() and grade.isdigit() and int(grade) <= max_grade):
-        sheet.fail(row, "grade", f"{shown(texts['grade'])} is no grade, expected one from 0 to {max_grade}")
+        sheet.fail(row, "grade", f"{shown(texts['grade'])} is not a grade, expected one from 0 to {max_grade}")
     query_id, doc_id = (_text(sheet, row, name) for name in _IDS)
     key = hashlib.sha256("\0".join((*texts.values(), *filter(None, (query_id, doc_id)))).encode()).hexdigest()[:32]
-    held = ItemTexts(query_text=texts["query"], text={name: texts[name] for name in _TEXTS})
-    return KnownItem(key=key, item=ItemView.of(query_id, doc_id, held), grade=int(grade), why=texts["why"])
+    item_texts = ItemTexts(query_text=texts["query"], text={name: texts[name] for name in _TEXTS})
+    return KnownItem(key=key, item=ItemView.of(query_id, doc_id, item_texts), grade=int(grade), why=texts["why"])
 
 
 def _text(sheet: Sheet, row: int, name: str) -> str:
+    """Read a cell as text; "" if the column or the value is missing."""
     from activeeval.formats.tables.cells import is_empty
 
     value = sheet.columns[name][row] if name in sheet.columns else None

@@ -1,4 +1,4 @@
-"""Is a campaign still what it was? Its log whole, its sample the one that seed and ids give, its units those drawn."""
+"""Verify a campaign: its log is intact, its sample follows from seed and ids, its units are those drawn."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _MOST = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class VerificationResult(PrintableResult):
-    """Whether a campaign is still what it was.
+    """Result of verifying a campaign.
 
     Attributes
     ----------
     campaign : str
     head : str
-        ``SEQ:DIGEST`` of the last event: kept elsewhere, it shows later that nothing was cut off or written anew.
+        ``SEQ:DIGEST`` of the last event. If kept elsewhere, it shows later whether the log was cut off or rewritten.
     problems : tuple of str
-        None where the log is whole and replay is identical.
+        Empty if the log is intact and the sample is reproduced.
     """
 
     campaign: str
@@ -35,50 +35,50 @@ class VerificationResult(PrintableResult):
 
     @property
     def is_whole(self) -> bool:
-        """Whether all is well."""
+        """True if there are no problems."""
         return not self.problems
 
     @property
     def sentences(self) -> list[str]:
-        """What is wrong, or that nothing is."""
+        """The problems, or a sentence that there are none."""
         events = counted(int(self.head.partition(":")[0]), "event")
         well = f"campaign {self.campaign}: {events}, the log is whole and replay is identical"
         return list(self.problems) or [well]
 
     def rows(self) -> list[dict[str, Cell]]:
-        """Return its row, as the command line has it."""
+        """Build the row that the command line prints."""
         problems = " | ".join(self.problems)
         return [{"campaign": self.campaign, "is_whole": self.is_whole, "head": self.head, "problems": problems}]
 
 
 def verified(store: Store, name: str, head: str | None = None) -> VerificationResult:
-    """Check a campaign as `verify` does, and return the head of its log beside what is wrong."""
+    """Verify a campaign; return its problems with the head of its log."""
     problems = tuple(verify(store, name, head))
     return VerificationResult(campaign=name, head=head_of(store, name), problems=problems)
 
 
 def head_of(store: Store, name: str) -> str:
-    """Return ``SEQ:DIGEST`` of the last event: the digest stands for all that was written up to it."""
+    """Return ``SEQ:DIGEST`` of the last event; the digest covers all events up to it."""
     last = store.last_seq(name)
     return f"{last}:{store.digest_at(name, last) or ''}"
 
 
 def verify(store: Store, name: str, head: str | None = None) -> list[str]:
-    """Return what is wrong with a campaign, a line each; nothing where the log is whole and replay is identical.
+    """List what is wrong with a campaign, one line each; empty if the log is intact and the sample is reproduced.
 
-    The sample is read from what is kept of it, which its digest proves, and drawn again from its key and ids; every
-    unit must be the one that is stored.
+    The stored sample, whose digest is checked, is drawn again from its key and ids; each unit must equal the stored
+    one.
 
     Parameters
     ----------
     head : str, optional
-        What `head_of` returned earlier: the log of then must be the beginning of that of now. Without, a log whose end
-        was cut off, or that somebody wrote anew from its first event on, looks whole.
+        An earlier result of `head_of`: the log then must be the beginning of the log now. Without it, a log that was
+        cut off at the end or rewritten from its first event is not detected.
     """
     problems = list(store.verify(name)) + ([] if head is None else _since(store, name, head))
     versions, units = store.samples(name), store.units(name)
     lost = sorted({unit.version for unit in units} - {row.version for row in versions})
-    problems += [f"version {version} of the sample is gone, units of it are there" for version in lost]
+    problems += [f"version {version} of the sample is missing, but units of it are stored" for version in lost]
     offset, stored = (0, 0), list[UnitRow]()
     for of_round in rounds_of([row for row in versions if row.digest]):
         for row in of_round:
@@ -96,20 +96,20 @@ def verify(store: Store, name: str, head: str | None = None) -> list[str]:
 
 
 def _since(store: Store, name: str, head: str) -> list[str]:
-    """Return whether the log does not begin with the one that had a head."""
+    """Check that the log contains the event with this head; return a list with the problem, or an empty list."""
     number, _, digest = head.partition(":")
     if not number.isdecimal():
         raise InputError(f"the head of a log is SEQ:DIGEST, as `campaign verify` prints it, got {head!r}")
     last, seq = store.last_seq(name), int(number)
     if seq > last:
-        return [f"the log ends with event {last}: event {seq}, its head once, is gone"]
+        return [f"the log ends with event {last}: event {seq}, its head earlier, is missing"]
     if seq and store.digest_at(name, seq) != digest:
-        return [f"event {seq} is not the one that was the head of the log"]
+        return [f"event {seq} is not the earlier head of the log"]
     return []
 
 
 def _differences(campaign: Campaign, stored: list[UnitRow], version: int, n_units: int, n_blocks: int) -> list[str]:
-    """Return where the units that a sample gives are not those that are stored, behind those of earlier rounds."""
+    """List the units of a sample that differ from the stored ones, after those of earlier rounds; at most five."""
     planned = campaign.planned
     if len(planned) != len(stored):
         return [f"version {version}: the sample has {counted(len(planned), 'unit')}, the store {len(stored)}"]

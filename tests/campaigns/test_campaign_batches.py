@@ -309,7 +309,7 @@ def test_sheets_go_out_batch_by_batch(tmp_path):
         (taken,) = take_files(case.store, "week", [path], "ann")
         assert taken.stored == sheet.items
     assert estimate_of(case.state()) == estimate_of(one.state())
-    with pytest.raises(InputError, match="nothing waits, all is judged"):
+    with pytest.raises(InputError, match="no item waits, all are judged"):
         write_batches(case.store, "week", SheetPlan(path=str(tmp_path / "more.csv")))
 
 

@@ -86,7 +86,7 @@ def test_depths_that_follow_labels_are_judged_to_the_end(call, oracle):
     judge_file("b.csv")
     assert call("campaign", "import", "w", "b.csv").code == 0
     early = call("campaign", "status", "w")
-    assert "what comes next follows from what is judged" in " ".join(early.out.split())
+    assert "the next items depend on the judgments" in " ".join(early.out.split())
     assert call("campaign", "judge", "w", "--judge", "ann", "--oracle", oracle).code == 0
     status = call("campaign", "status", "w", "-o", "jsonl").rows[0]
     assert (status["block"], status["blocks"], status["waiting"]) == (4, 4, 0)
@@ -168,7 +168,7 @@ def test_a_sheet_goes_out_and_comes_back(campaign):
     n = len(csv_rows("b1.csv"))
     assert f"b1.csv: {n} judgments stored" in campaign("import", "b1.csv", "--judge", "ann").err
     assert f"{n} were there already" in campaign("import", "b1.csv", "--judge", "ann").err
-    assert f"{n} kept that do not count" in campaign("import", "b1.csv", "--judge", "bob").err
+    assert f"{n} kept without counting" in campaign("import", "b1.csv", "--judge", "bob").err
     assert estimate_row(campaign)["block"] == 1
     assert campaign("next", "--out", "b2.csv").code == 0
     assert {row["block"] for row in csv_rows("b2.csv")} == {"2"}
@@ -206,7 +206,7 @@ def test_judgments_of_what_was_never_drawn_are_counted_and_left_out(campaign, fo
     assert campaign("status", "-o", "jsonl").rows[0] == after
     kept = campaign("import", "others.qrels", "--judge", "bob", "--keep-foreign", "-o", "jsonl")
     assert (kept.rows[0]["late"], kept.rows[0]["foreign"]) == (2, 0)
-    assert "2 kept that do not count (never drawn)" in kept.err
+    assert "2 kept without counting (never drawn)" in kept.err
     assert campaign("status", "-o", "jsonl").rows[0]["late"] == 2
     assert (
         campaign("import", "others.qrels", "--judge", "bob", "--keep-foreign", "-o", "jsonl").rows[0]["repeated"] == 2
@@ -366,7 +366,7 @@ def test_labels_of_the_pool_are_not_used_unless_asked_for(call):
         ("submit w --token nonsense --grade 1", "token"),
         ("submit w --token x --grade 1 --later", "give one of --grade, --cannot and --later"),
         ("judge w --judge ann --oracle b.qrels", "b.qrels: no such file"),
-        ("judge w --judge ann --oracle few.qrels", "is asked for and has no grade"),
+        ("judge w --judge ann --oracle few.qrels", "has no grade"),
         ("retract w --seq 1 --judge ann", "1"),
         ("estimate w --db mysql://x/y", "mysql"),
         ("status w --db text.activeeval", "text.activeeval"),
@@ -409,7 +409,7 @@ def test_what_was_tampered_with_is_found(campaign, folder, oracle):
 @pytest.mark.parametrize(
     ("table", "change", "says"),
     [
-        ("event", "UPDATE event SET grade = 0 WHERE kind = 'judged'", "event {first} is not what was written"),
+        ("event", "UPDATE event SET grade = 0 WHERE kind = 'judged'", "event {first} was altered"),
         ("event", "DELETE FROM event WHERE seq = 60", "event 60 is missing: after 59 comes 61"),
         (
             "campaign",
@@ -602,10 +602,10 @@ def test_a_grade_that_a_later_round_knew_may_be_corrected(campaign, oracle):
     assert estimate_row(campaign, "--as-of", before["as_of"]) == before
     write_lines(Path("gone.csv"), ["query_id,doc_id,grade", f"{pair[0]},{pair[1]},cannot"])
     campaign("import", "gone.csv", "--judge", "ann")
-    assert "1 item that round 2 takes for known has no one grade any more" in campaign("estimate").err
+    assert "1 item that round 2 treats as known has no single grade any more" in campaign("estimate").err
     told = campaign("status", "-o", "jsonl")
     assert told.rows[0]["cannot"] == 1
-    assert "no one grade any more" in told.err
+    assert "no single grade any more" in told.err
 
 
 def test_what_could_not_be_judged_may_be_asked_again_by_a_later_round(campaign, oracle):
@@ -653,7 +653,7 @@ def test_a_campaign_that_would_be_gone_is_not_made(call, folder, db):
     before = sorted(folder.iterdir())
     made = call("campaign", "create", "x", *MADE, "--db", db)
     assert (made.code, made.out) == (1, "")
-    assert "what is in memory is gone with the command" in made.err
+    assert "a database in memory is lost when the command ends" in made.err
     assert sorted(folder.iterdir()) == before
 
 
@@ -756,13 +756,13 @@ def test_strictly_by_level_nothing_is_passed_over(call, oracle, folder):
     assert call("campaign", "create", "v", *MADE).code == 0
     assert "one made with --strict-order" in call("campaign", "estimate", "v", "--strict-order").err
     levels = ("--measure", "DCG@5", "--budget", "60", "--method", "active")
-    assert "it has no levels to go by" in call("campaign", "create", "u", *RUN, *levels, "--strict-order").err
+    assert "items have no order" in call("campaign", "create", "u", *RUN, *levels, "--strict-order").err
     assert not Path("u.activeeval").exists()
 
 
 def test_each_judge_has_a_sheet_of_his_own(call, folder):
     call("campaign", "create", "w", *MADE, "--judges-per-item", 2)
-    assert "say with --judge whose sheet it is" in call("campaign", "next", "w", "--out", "b.csv").err
+    assert "name the sheet's judge with --judge" in call("campaign", "next", "w", "--out", "b.csv").err
     for name in ("ann", "bob"):
         assert call("campaign", "next", "w", "--judge", name, "--out", f"{name}.csv").code == 0
         judge_file(f"{name}.csv")
@@ -823,7 +823,7 @@ def test_a_query_named_by_a_text_of_several_is_refused(call, folder):
     assert call("campaign", "create", "w", *MADE, "--queries", "q.csv").code == 0
     write_lines(folder / "case.csv", ["query,docid,rating", "the same,d1,2"])
     told = call("campaign", "import", "w", "case.csv", "--judge", "ann")
-    assert "case.csv:2: the query 'the same' is the text of several (q1, q10, " in told.err
+    assert "case.csv:2: the query 'the same' is the text of several queries (q1, q10, " in told.err
     assert told.code == 1
 
 
@@ -842,7 +842,7 @@ def test_cells_of_a_table_are_read_as_judges_write_them(campaign, folder):
 
 def test_whoever_takes_back_anothers_judgment_says_why(campaign, oracle):
     seq = campaign("judge", "--judge", "ann", "--oracle", oracle, "--limit", 1).rows[0]["seq"]
-    assert "whoever takes back another's says why" in campaign("retract", "--seq", seq, "--judge", "bob").err
+    assert "retracting another judge's answer needs a reason" in campaign("retract", "--seq", seq, "--judge", "bob").err
     assert campaign("retract", "--seq", seq, "--judge", "bob", "--reason", "wrong query").code == 0
 
 
@@ -851,7 +851,7 @@ def test_the_head_of_a_log_shows_that_its_end_was_cut_off(campaign, oracle):
     head = campaign("verify").out.strip()
     campaign("judge", "--judge", "ann", "--oracle", oracle, "--limit", 1)
     assert campaign("verify", "--head", head).code == 0
-    assert "is not the one that was the head" in campaign("verify", "--head", head[:-1] + "x").err
+    assert "is not the earlier head" in campaign("verify", "--head", head[:-1] + "x").err
     assert "SEQ:DIGEST" in campaign("verify", "--head", "x").err
     with sqlite3.connect("w.activeeval") as file:
         (guard,) = file.execute("SELECT sql FROM sqlite_master WHERE name = 'event_no_delete'").fetchone()
@@ -861,7 +861,7 @@ def test_the_head_of_a_log_shows_that_its_end_was_cut_off(campaign, oracle):
         file.execute(guard)
     file.close()
     assert campaign("verify").code == 0
-    assert f"event {head.split(':')[0]}, its head once, is gone" in campaign("verify", "--head", head).err
+    assert f"event {head.split(':')[0]}, its head earlier, is missing" in campaign("verify", "--head", head).err
 
 
 def test_a_judge_is_one_person_whoever_writes_the_accent_in_two_signs(call, oracle):
@@ -1019,7 +1019,7 @@ def test_a_sample_that_nobody_drew_is_found_by_verify(campaign, oracle):
     with sqlite3.connect("w.activeeval") as file:
         file.execute("INSERT INTO sample SELECT campaign_id, 2, digest || 'x', payload, seq, 'topped up' FROM sample")
     file.close()
-    assert "version 2 of the sample is of no event" in campaign("verify").err
+    assert "version 2 of the sample belongs to no event" in campaign("verify").err
 
 
 def test_rounds_that_cost_differently_are_weighted_by_what_they_leave(call, oracle):
@@ -1065,7 +1065,7 @@ def test_by_level_a_reading_below_nothing_is_refused(campaign, call, oracle):
     assert "the lowest unit waits" in call("campaign", "estimate", "v", "--strict-order").err
     usage = call("campaign", "submit", "v", "--token", "x", "--cannot", " ")
     assert usage.code == 2
-    assert "--cannot says why" in usage.err
+    assert "--cannot needs the reason" in usage.err
 
 
 def test_a_round_has_the_scale_of_its_campaign(call, campaign, oracle):

@@ -120,7 +120,7 @@ def test_the_page_begins_with_the_answer_and_what_to_do_next(judged, folder):
 def test_status_says_the_answer_how_far_and_what_is_next(call):
     assert call(*CREATE).code == 0
     at_start = call("campaign", "status", "week")
-    assert "0 of 40 judgments; nothing can be read yet: 10 complete block 1 of 4." in at_start.out
+    assert "0 of 40 judgments; no estimate is possible yet: 10 complete block 1 of 4." in at_start.out
     assert "Next: `activeeval campaign next week --out batch.csv`" in at_start.out
     oracle = ("--oracle", "q.qrels", "--unjudged", "irrelevant")
     assert call("campaign", "judge", "week", "--judge", "ann", *oracle, "--limit", 13).code == 0

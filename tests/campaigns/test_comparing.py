@@ -188,11 +188,11 @@ def test_a_query_is_put_off_or_cannot_be_judged(store):
     ("said", "problem"),
     [
         (JudgeAnswer(kind="judged", grade=1), "campaign top: its documents are compared, not graded"),
-        (preferred("d9"), r"documents 'd\d' and 'd\d' of query 'q1' were asked, got 'd9', expected one of them"),
+        (preferred("d9"), r"documents 'd\d' and 'd\d' of query 'q1' are compared, got 'd9', expected one of them"),
         (preferred("D1"), "expected one of them"),
         (
             JudgeAnswer(kind="preferred", body={"what": "discarded", "document": "d9"}),
-            "document 'd9' is none of the query",
+            "document 'd9' is not in the query",
         ),
         (JudgeAnswer(kind="preferred", body={"what": "undone"}), "there is no answer to take back"),
         (JudgeAnswer(kind="preferred", body={"what": "guessed"}), "compared, discarded or undone, got 'guessed'"),
@@ -264,8 +264,8 @@ def test_what_was_retracted_begins_anew(store):
     assert set(before.truths) == {"q2", "q3"}
     assert all(pair.query == "q3" for pair in before.comparisons)
     assert claimed(store).query_id == "q1"
-    with pytest.raises(StateError, match="does not stand any more"):
+    with pytest.raises(StateError, match="is not valid any more"):
         store.reopen("top", seq, "ann")
     other = next(event.seq for event in store.events("top") if event.kind == "judged" and event.unit == 3)
-    with pytest.raises(InputError, match="whoever takes back another's says why"):
+    with pytest.raises(InputError, match="retracting another judge's answer needs a reason"):
         store.reopen("top", other, "bob")

@@ -94,7 +94,7 @@ def test_no_two_people_get_the_same_item(made):
     claimed = store.claim("w", "dee")
     assert (claimed.query_id, claimed.doc_id) not in together
     with pytest.raises(
-        InputError, match=r"nothing is free of what waits in block 1: 15 items are with ann, bob, cy un"
+        InputError, match=r"no item is free of the waiting items in block 1: 15 items are with ann, bob, cy un"
     ):
         next_of(store, "c.csv", "dee")
     next_of(store, "c.csv", "dee", ahead=True, most=10)

@@ -193,7 +193,7 @@ def test_a_file_of_something_else_is_no_log(drawn, call, folder, content):
     (folder / "x.log").write_bytes(content)
     told = call("label", "s.csv", "--k", 3, "--log", "x.log", "--out", "x.csv")
     assert told.code == 1
-    expected = "x.log: is no log of comparisons, expected a new file or one that `activeeval label` made"
+    expected = "x.log: is not a log of comparisons, expected a new file or one made by `activeeval label`"
     assert told.err.splitlines()[-1] == f"activeeval: {expected}"
     assert (folder / "x.log").read_bytes() == content
     assert not (folder / "x.csv").exists()
@@ -214,7 +214,7 @@ def test_the_log_of_other_documents_or_of_another_k_is_refused(drawn, call, fold
     (folder / "t.csv").write_text(change((folder / "s.csv").read_text()))
     told = call("label", "t.csv", "--k", k, "--log", "ann.log", "--out", "x.csv")
     assert told.code == 1
-    assert f"ann.log: is not the log of these documents: is it that of t.csv, for the top {k}?" in told.err
+    assert f"ann.log: is not the log of the documents of t.csv for the top {k}" in told.err
     assert not (folder / "x.csv").exists()
 
 

@@ -185,7 +185,7 @@ def test_of_a_mixed_file_people_s_count_and_the_others_are_counted(call):
     assert (labels.grades.size, [note.code for note in labels.notes]) == (35, ["machines left out"])
     code, out, err = call("campaign", "import", "w", "mixed.csv", "-o", "jsonl")
     assert (code, json.loads(out)["of_machines"]) == (0, 5)
-    assert "5 of machines left out" in err
+    assert "5 of graders left out" in err
     code, _, err = call(*("mixed.csv" if word == "FILE" else word for word in DOORS["judged"]))
     assert code == 0
     assert "mixed.csv: 5 judgments of machines are left out" in err

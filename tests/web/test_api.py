@@ -46,7 +46,7 @@ def test_the_same_again_is_the_same_and_another_changes_nothing(site):
     assert again.json() == first.json() | {"repeated": True}
     other = submit(program, token=token, grade=2)
     assert other.status_code == 409
-    assert "says something else" in other.json()["error"]
+    assert "is a different answer" in other.json()["error"]
     assert [event.grade for event in site.judged] == [1]
 
 

@@ -1,4 +1,4 @@
-"""``activeeval campaign close``: nothing more is given out, until it is opened again."""
+"""Command ``activeeval campaign close``: stop giving out items, or reopen a campaign."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from activeeval.report.numbers import counted
 
 @command()
 @of_campaign
-@click.option("--reopen", "opens", is_flag=True, help="Give out again what was open when it was closed.")
+@click.option("--reopen", "opens", is_flag=True, help="Reopen the campaign: give out the items held back.")
 @output_option
 def close(name: str, db: str | None, opens: bool, form: str) -> None:
-    """Close a campaign: judges are given nothing more; what they have in hand they may answer, and nothing is lost.
+    """Close a campaign: judges get no further items; they may still answer the items in hand, and no data are lost.
 
     \b
     activeeval campaign close week1

@@ -1,4 +1,4 @@
-"""``activeeval campaign create``, ``top-up`` and ``list``."""
+"""Commands ``activeeval campaign create``, ``top-up`` and ``list``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _MINUTES = 60
 _RULES = ("strict_order", "adjudicate", "judges_per_item", "policy")
 _OF_NEW = (*_RULES, "lease", "judged_from")
-"""What a further round takes from its campaign."""
+"""Options that a further round takes from its campaign, so that they may not be given."""
 
 
 @command()
@@ -38,31 +38,31 @@ _OF_NEW = (*_RULES, "lease", "judged_from")
     "--judged-from",
     multiple=True,
     metavar="NAME",
-    help="A campaign whose judgments are known, as --judged; URL#NAME where it is in another store. Repeatable.",
+    help="Use the judgments of this campaign as known, as --judged; URL#NAME if it is in another store. Repeatable.",
 )
 @click.option(
-    "--redraw", is_flag=True, help="Draw a further round of the campaign NAME, with all that was learned so far."
+    "--redraw", is_flag=True, help="Draw a further round of the campaign NAME, with all judgments so far known."
 )
 @sampling_options.texts_options
-@click.option("--judges-per-item", type=click.IntRange(1), help="How many judges each item waits for. Default: 1.")
+@click.option("--judges-per-item", type=click.IntRange(1), help="Number of judges for each item. Default: 1.")
 @any_policy_option(
     type=click.Choice(("majority", "median", "mean-gain")),
-    help="Where judges differ: the grade that most give (the lowest of several such), the lower median, or the mean "
-    "gain. Default: majority; of an even number of judges mean-gain, with --adjudicate median.",
+    help="What counts if judges differ: the most frequent grade (the lowest in a tie), the lower median, or the mean "
+    "gain. Default: majority; with an even number of judges mean-gain, with --adjudicate median.",
 )
-@click.option("--adjudicate", is_flag=True, help="An item has two judges, and a third one where they differ.")
+@click.option("--adjudicate", is_flag=True, help="Two judges for each item, and a third if they differ.")
 @click.option(
     "--lease",
     type=click.FloatRange(0, 525_600, min_open=True),
     default=15.0,
     metavar="MINUTES",
-    help="How long an item stays with the judge who has it.",
+    help="Time for which a claimed item is reserved for its judge.",
 )
 @click.option(
     "--strict-order",
     is_flag=True,
-    help="Items are claimed in their order and none is put off: `estimate --strict-order` reads at any time. Default: "
-    "any order within a block; read at the ends of blocks.",
+    help="Give items out in order, without deferring: `estimate --strict-order` works at any time. Default: "
+    "any order within a block; estimates at the ends of blocks.",
 )
 @output_option
 def create(
@@ -76,16 +76,16 @@ def create(
     form: str,
     **options: Any,
 ) -> None:
-    """Draw a sample and put it into the store, ready for judges; no label of the pool is looked at.
+    """Draw a sample and store it as a campaign, ready for judges; no label of the pool is read.
 
-    The options are those of `activeeval sample`. One campaign answers every measure and question that is named here.
+    The options are those of `activeeval sample`. One campaign answers all measures and questions named here.
 
-    With --redraw a further round is drawn for a campaign that is there, with a grade model that has learned from all it
-    has judged so far: on the same pool, for the same measures and questions, which need not be named again. All that is
-    judged is known: it costs nothing and is not asked for again. Every round must be judged to its end before the next
-    is drawn; `estimate` reads the rounds together, by weights that their budgets alone decide: set the budgets
-    beforehand, and as shares (10%) where rounds cost differently. Where answers came with the judges' times, items and
-    queries cost what these say, fitted again to all of them (`campaign cost`); --cost or --overhead say otherwise.
+    --redraw draws a further round for an existing campaign, with a grade model fitted to all judgments so far: on the
+    same pool, for the same measures and questions, which need not be named again. Judged items are known: they cost
+    nothing and are not drawn again. Each round must be completely judged before the next is drawn. `estimate` combines
+    the rounds with weights that depend only on their budgets: fix the budgets beforehand, as shares (10%) if rounds
+    differ in cost. If answers have judging times, the costs of items and queries are fitted to these (`campaign cost`);
+    --cost or --overhead override them.
 
     \b
     activeeval campaign create week1 --run new.run --versus-run old.run --max-grade 3 --budget 200
@@ -96,32 +96,32 @@ def create(
     from activeeval.campaigns.draw import rules_for
     from activeeval.campaigns.store import checked_name
 
-    how = {rule: options.pop(rule) for rule in _RULES}
+    rule_options = {rule: options.pop(rule) for rule in _RULES}
     if redraw:
         _further_round(name, db, form, options, documents=documents, queries=queries)
         return
     check_free(checked_name(name), db)
     with worded():
-        rules = rules_for(options["measures"], lease_s=max(1, math.ceil(lease * _MINUTES)), **how)
-    kept: dict[str, TextFile] = {}
+        rules = rules_for(options["measures"], lease_s=max(1, math.ceil(lease * _MINUTES)), **rule_options)
+    text_files: dict[str, TextFile] = {}
     for other in dict.fromkeys(judged_from):
         labels, texts = _labels(other, db)
-        options["judged"], kept = (*options["judged"], labels), {**texts, **kept}
+        options["judged"], text_files = (*options["judged"], labels), {**texts, **text_files}
     choices, request = sampling_options.requested(options, queries)
     with worded():
-        draws = _drawing(name, db, create=True, documents=documents, queries=queries, kept=kept)
-        sample, made = draws.new(choices, request, rules)
-    say(f"seed {made.seed}: campaign {name} is in {made.db}, {counted(made.as_of, 'event')}")
+        draws = _drawing(name, db, create=True, documents=documents, queries=queries, kept=text_files)
+        sample, row = draws.new(choices, request, rules)
+    say(f"seed {row.seed}: campaign {name} is in {row.db}, {counted(row.as_of, 'event')}")
     if rules.judges_per_item > 1:
         third = ", a third where they differ" if rules.adjudicate else ""
         say(f"each item has {rules.judges_per_item} judges{third}; their grades count by policy: {rules.policy}")
     warn_of_weights(sample.campaign.design.name, sample.campaign.design)
     _say_next(name, db)
-    emit_done([asdict(made)], form)
+    emit_done([asdict(row)], form)
 
 
 def _further_round(name: str, db: str | None, form: str, options: dict[str, Any], **texts: Any) -> None:
-    """Draw a further round of a campaign, by the rules that it was made with."""
+    """Draw a further round of a campaign under its existing rules."""
     source, typed = click.get_current_context().get_parameter_source, click.core.ParameterSource.COMMANDLINE
     for option in _OF_NEW:
         if source(option) is typed:
@@ -131,14 +131,14 @@ def _further_round(name: str, db: str | None, form: str, options: dict[str, Any]
     choices, request = sampling_options.requested(options, texts["queries"])
     with worded():
         by_clock = typed not in (source("cost"), source("overhead"))
-        _, made = _drawing(name, db, **texts).further_round(choices, request, by_clock=by_clock)
-    say(f"seed {made.seed}: a further round of campaign {name}, as of event {made.as_of}")
+        _, row = _drawing(name, db, **texts).further_round(choices, request, by_clock=by_clock)
+    say(f"seed {row.seed}: a further round of campaign {name}, as of event {row.as_of}")
     _say_next(name, db)
-    emit_done([asdict(made)], form)
+    emit_done([asdict(row)], form)
 
 
 def _drawing(name: str, db: str | None, *, create: bool = False, **texts: Any) -> CampaignDrawing:
-    """Return where samples of a campaign go, with the tables of its texts."""
+    """Describe where a campaign's samples are stored and which tables hold its texts."""
     from activeeval.campaigns.draw import CampaignDrawing
 
     store = partial(opened, name, db, create=create)
@@ -146,22 +146,22 @@ def _drawing(name: str, db: str | None, *, create: bool = False, **texts: Any) -
 
 
 def _say_next(name: str, db: str | None) -> None:
-    """Say with which command judging goes on."""
+    """Print the command with which judging continues."""
     from activeeval.campaigns.commands.next_step import next_command
     from activeeval.campaigns.report.judges_content import Step
     from activeeval.campaigns.report.next_steps import next_sentence
 
     with opened(name, db) as store:
         campaign = store.campaign(name)
-        waits = bool(store.waiting(name)["free"])
+        has_free = bool(store.waiting(name)["free"])
     by_query = campaign.judging.is_whole
-    step = Step(kind="judge" if waits else "done")
+    step = Step(kind="judge" if has_free else "done")
     command = next_command(step, name, db, judges_per_item=campaign.judges_per_item, by_query=by_query)
     say(next_sentence(step, command))
 
 
 def _labels(other: str, db: str | None) -> tuple[KnownGrades, TextFiles]:
-    """Return what another campaign has judged and knew, and where its texts are."""
+    """Read another campaign's grades and the sources of its texts."""
     from activeeval.campaigns.draw import kept_texts, known_of
     from activeeval.core.masked_addresses import masked
 
@@ -173,14 +173,14 @@ def _labels(other: str, db: str | None) -> tuple[KnownGrades, TextFiles]:
 
 @command("top-up")
 @of_campaign
-@budget_option(required=True, help=f"What is added. {BUDGET_HELP}.")
+@budget_option(required=True, help=f"Budget to add. {BUDGET_HELP}.")
 @sampling_options.texts_options
 @output_option
 def top_up(name: str, db: str | None, budget: Budget, documents: str | None, queries: str | None, form: str) -> None:
-    """Add to the budget of a campaign: the same sample, and one more block of it.
+    """Add to the budget of a campaign: extend the same sample by one block.
 
-    No label is paid twice. A top-up that was decided by looking at estimates is a look: a plain interval then misses
-    more often than it says.
+    No label is paid for twice. If you decide on a top-up from the estimates, that is an interim analysis: a plain
+    interval then covers the true value less often than stated.
 
     \b
     activeeval campaign top-up week1 --budget 100
@@ -191,10 +191,10 @@ def top_up(name: str, db: str | None, budget: Budget, documents: str | None, que
     tell("topping up")
     with opened(name, db) as store:
         sample, seq = topped_up(store, name, budget, documents=documents, queries=queries, say=say_note)
-        made = NewCampaign.of(store, name, place_of(name, db), sample, seq)
+        row = NewCampaign.of(store, name, place_of(name, db), sample, seq)
     say(f"campaign {name} is topped up as of event {seq}")
     _say_next(name, db)
-    emit_done([asdict(made)], form)
+    emit_done([asdict(row)], form)
 
 
 @command("list")

@@ -1,4 +1,4 @@
-"""``activeeval campaign audit``: what a machine's grades are worth, by the labels of a campaign."""
+"""Command ``activeeval campaign audit``: audit graders with a campaign's judgments."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from activeeval.graders.commands.audit import audit_options, show_audit
 @as_of_option
 @audit_options
 def audit(name: str, db: str | None, as_of: int | None, form: str, **asked: Any) -> None:
-    """Hold a machine's grades against what people say so far: its bias with an interval, system by system.
+    """Audit a grader with the judgments so far: its bias with an interval, for each system.
 
-    As `activeeval audit` does of a sample and its sheets: read from the highest complete block.
+    Works as `activeeval audit` on a sample and its sheets, and uses judgments up to the highest complete block.
 
     \b
     activeeval campaign audit week1 --grader llm.qrels

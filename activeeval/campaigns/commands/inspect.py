@@ -1,4 +1,4 @@
-"""``activeeval campaign status``, ``estimate``, ``export`` and ``verify``: what the log says."""
+"""Commands ``activeeval campaign status``, ``estimate``, ``export``, ``verify`` and ``cost``."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _FORMS = ("qrels", "prels", "jsonl", "csv", "weights", "quepid", "rank-eval")
 @price_option
 @output.output_option
 def status(name: str, db: str | None, as_of: int | None, confidence: float, price: Price | None, form: str) -> None:
-    """Say what a campaign tells so far, how far it is, what to expect at the end, and what to do next.
+    """Show a campaign's estimates so far, its progress, the precision expected at the end, and the next step.
 
     \b
     activeeval campaign status week1
@@ -49,36 +49,36 @@ def status(name: str, db: str | None, as_of: int | None, confidence: float, pric
     tell("reading the log")
     with opened(name, db) as store:
         state = state_of(store, name, as_of)
-        far = status_of(state, store)
+        progress = status_of(state, store)
         price = None if price is None else price.timed(seconds_an_item(store, name))
     estimates, problem = None, ""
     try:
         estimates = estimates_of(state, confidence=confidence) if state.block else None
-    except ActiveEvalError as refusal:  # what is spent and what waits is known all the same
+    except ActiveEvalError as refusal:  # the progress is known even without estimates
         problem = complaint(refusal, click.get_current_context().command)
     if form == "text" and not output.is_asked("wide"):
-        _show_status(state, far, estimates, db)
+        _show_status(state, progress, estimates, db)
     else:
-        now = interim_rows(estimates.answers) if estimates else []
+        estimate_rows = interim_rows(estimates.answers) if estimates else []
         controls = controls_of(state)
-        row = far.row() | ({"controls": "; ".join(controls)} if controls else {})
-        output.emit([row | line for line in now] or [row], form)
+        row = progress.row() | ({"controls": "; ".join(controls)} if controls else {})
+        output.emit([row | line for line in estimate_rows] or [row], form)
         if state.block == 0:
-            output.say("no block is complete yet: there is nothing that may be read")
-    output.say_notes(far.cautions)
-    say_campaign_costs(price, far)
+            output.say("no block is complete yet: no estimate is possible")
+    output.say_notes(progress.cautions)
+    say_campaign_costs(price, progress)
     if problem:
         output.say(problem)
 
 
-def say_campaign_costs(price: Price | None, far: Status) -> None:
-    """Say what the answers to come and those so far cost; nothing where that is not known."""
-    say_costs(price, far.free + far.in_hand, "answers to come")
-    say_costs(price, far.progress.judged, "items judged so far")
+def say_campaign_costs(price: Price | None, status: Status) -> None:
+    """Print the cost of the answers to come and of those so far; nothing if the price is unknown."""
+    say_costs(price, status.free + status.in_hand, "answers to come")
+    say_costs(price, status.progress.judged, "items judged so far")
 
 
-def _show_status(state: CampaignState, far: Status, estimates: Estimates | None, db: str | None) -> None:
-    """Print for a reader what is known, how far that is, a table, and what to do next."""
+def _show_status(state: CampaignState, current: Status, estimates: Estimates | None, db: str | None) -> None:
+    """Print for a reader: estimates, progress, a table if there are several questions, and the next step."""
     from activeeval.campaigns.report.next_steps import (
         aside_sentence,
         expected_sentence,
@@ -89,14 +89,14 @@ def _show_status(state: CampaignState, far: Status, estimates: Estimates | None,
     from activeeval.report.message_lookup import text_of
     from activeeval.sampling.estimate import beyond
 
-    progress, answers = far.progress, estimates.answers if estimates else []
+    progress, answers = current.progress, estimates.answers if estimates else []
     goal, findings = reached(state) if answers else None, [answer.finding for answer in answers]
-    counts = {"late": progress.late, "put_off": progress.put_off, "cannot": progress.cannot, "in_hand": far.in_hand}
-    about = [reached_sentence(far.reached), aside_sentence(**counts)]
+    counts = {"late": progress.late, "put_off": progress.put_off, "cannot": progress.cannot, "in_hand": current.in_hand}
+    about = [reached_sentence(current.reached), aside_sentence(**counts)]
     about += [
         expected_sentence(findings) if progress.waiting and findings else "",
         "" if goal is None else f"The goal: {text_of(goal)}.",
-        *(f"{text_of(note)}." for note in beyond(far.n_unread)),
+        *(f"{text_of(note)}." for note in beyond(current.n_unread)),
     ]
     if click.get_current_context().params["as_of"] is not None:
         about.append(f"This is as of event {progress.as_of}.")
@@ -108,12 +108,12 @@ def _show_status(state: CampaignState, far: Status, estimates: Estimates | None,
         click.echo()
         show_findings(estimates, "text")
         click.echo()
-    step = step_of(state, answers, far.free)
+    step = step_of(state, answers, current.free)
     output.show_text(visible(next_sentence(step, _command(step, state, db))))
 
 
 def controls_of(state: CampaignState) -> list[str]:
-    """Return how often each judge said of controls what was expected, as sentences."""
+    """State for each judge and kind of control how often the answer was as expected."""
     from activeeval.campaigns.control_items import controlled
     from activeeval.campaigns.judging_messages import controls_sentence
 
@@ -122,7 +122,7 @@ def controls_of(state: CampaignState) -> list[str]:
 
 
 def _command(step: Step, state: CampaignState, db: str | None) -> str:
-    """Return the command that does a step."""
+    """Build the command of a step."""
     from activeeval.campaigns.commands.next_step import next_command
     from activeeval.campaigns.status import reached_of
 
@@ -148,11 +148,11 @@ def _command(step: Step, state: CampaignState, db: str | None) -> str:
 @click.option(
     "--strict-order",
     is_flag=True,
-    help="Read up to the lowest item that waits, not at ends of blocks alone: of a campaign made with --strict-order.",
+    help="Estimate up to the lowest waiting item, not only at ends of blocks: for a campaign made with --strict-order.",
 )
 @output.tracked_option
 def estimate(name: str, db: str | None, as_of: int | None, strict_order: bool, form: str, **asked: Any) -> None:
-    """Estimate from the highest complete block; any measure and pair that the sample reaches.
+    """Estimate from the highest complete block; for any measure and pair of systems that the sample supports.
 
     \b
     activeeval campaign estimate week1
@@ -170,12 +170,12 @@ def estimate(name: str, db: str | None, as_of: int | None, strict_order: bool, f
     state = state.in_strict_order() if strict_order else state
     tell("estimating")
     where = f"up to level {state.level:.4g}" if strict_order else f"block {state.block} of {state.n_blocks}"
-    beside: dict[str, Cell] = {"as_of": state.as_of, "block": state.block, "threshold": state.level}
-    beside |= {"policy": state.policy} if state.campaign.judges_per_item > 1 else {}
+    columns: dict[str, Cell] = {"as_of": state.as_of, "block": state.block, "threshold": state.level}
+    columns |= {"policy": state.policy} if state.campaign.judges_per_item > 1 else {}
     grow = campaign_command(name, db, "top-up")
-    shown = estimates_of(state, **asked)
+    estimates = estimates_of(state, **asked)
     grow = f"{grow} --budget {{budget}}"
-    show_estimates(shown, form, f"as of event {state.as_of}, {where}", beside, NextSteps(grow, batch))
+    show_estimates(estimates, form, f"as of event {state.as_of}, {where}", columns, NextSteps(grow, batch))
 
 
 @command()
@@ -186,14 +186,14 @@ def estimate(name: str, db: str | None, as_of: int | None, strict_order: bool, f
     "kind",
     type=click.Choice(_FORMS),
     required=True,
-    help="qrels; prels, with probabilities, of complete blocks; jsonl: every event; csv: a row each judge; weights: "
+    help="qrels; prels, with probabilities, of complete blocks; jsonl: all events; csv: a row for each judge; weights: "
     "probability and weight of every item; quepid: ratings; rank-eval: a request for Elasticsearch and OpenSearch.",
 )
 @output.out_option(help="Default: standard output.")
 @output.force_option
 @output.output_option
 def export(name: str, db: str | None, as_of: int | None, kind: str, out: str | None, force: bool, form: str) -> None:
-    """Write a campaign out for other tools.
+    """Export a campaign for other tools.
 
     \b
     activeeval campaign export week1 --format qrels --out week1.qrels
@@ -218,14 +218,16 @@ def export(name: str, db: str | None, as_of: int | None, kind: str, out: str | N
 @command()
 @of_campaign
 @click.option(
-    "--head", metavar="SEQ:DIGEST", help="Of an earlier `verify`: the log of then must be where this one began."
+    "--head",
+    metavar="SEQ:DIGEST",
+    help="Head of an earlier `verify`: the log must still begin with the log of that time.",
 )
 @output.output_option
 def verify(name: str, db: str | None, head: str | None, form: str) -> None:
-    """Check that the log is whole, and that the sample, drawn again from its seed and ids, is the one that was judged.
+    """Check that the log is intact and that drawing the sample again from its seed and ids reproduces it.
 
-    Exit code 0 where all is well, 1 where not, each problem a line. Prints the head of the log: kept elsewhere, it
-    shows later that nothing was cut off or written anew.
+    Exit code 0 if there are no problems, else 1 with one line for each problem. Prints the head of the log: if kept
+    elsewhere, it shows later that the log was not cut off or rewritten.
 
     \b
     activeeval campaign verify week1
@@ -234,30 +236,30 @@ def verify(name: str, db: str | None, head: str | None, form: str) -> None:
 
     tell("verifying")
     with opened(name, db) as store:
-        made = verified(store, name, head)
+        result = verified(store, name, head)
     settle()
-    output.emit_done(made.rows(), form)
-    for problem in made.problems[1:]:
+    output.emit_done(result.rows(), form)
+    for problem in result.problems[1:]:
         output.say(problem)
-    if made.problems:
-        raise StateError(made.problems[0])
+    if result.problems:
+        raise StateError(result.problems[0])
     if form == "text":
-        click.echo(made.head)
-    output.say(f"{made.sentences[0]}; its head is on standard output")
+        click.echo(result.head)
+    output.say(f"{result.sentences[0]}; its head is on standard output")
 
 
 @command()
 @of_campaign
-@output.out_option(help="Write what each item of the pool should take, for --cost: .csv, .tsv …")
+@output.out_option(help="Write the expected seconds of each item of the pool, for --cost: .csv, .tsv …")
 @documents_option
 @output.force_option
 @output.output_option
 def cost(name: str, db: str | None, out: str | None, documents: str | None, force: bool, form: str) -> None:
-    """Say what judging takes by the judges' clocks: seconds for an item, its length, its grade, and for a new query.
+    """Fit judging time from the judges' clocks: seconds for an item, its length, its grade, and for opening a query.
 
-    Fitted to the judgments whose time was taken, held to a prior while they are few. `create --redraw` does it by
-    itself; another campaign takes the file as --cost, the overhead that is said as --overhead. How long documents are
-    that were not drawn is read from --documents, or else taken for the mean.
+    The model is fitted to timed judgments and shrunk to a prior while they are few. `create --redraw` uses it by
+    itself; for another campaign, pass the file as --cost and the printed overhead as --overhead. Lengths of documents
+    that were not drawn are read from --documents, or else assumed to be the mean.
 
     \b
     activeeval campaign cost week1 --out seconds.csv --documents documents.jsonl
@@ -271,9 +273,9 @@ def cost(name: str, db: str | None, out: str | None, documents: str | None, forc
         output.check_new(out, SUFFIXES, force)
     tell("reading the log")
     with opened(name, db) as store:
-        taken = clocked(store, name, documents)
-    output.emit(taken.rows(), form)
+        costs = clocked(store, name, documents)
+    output.emit(costs.rows(), form)
     if out is not None:
-        write_columns(taken.columns, out)
-        output.say(f"wrote {out}: seconds for each of {counted(taken.costs.values.size, 'item')} of the pool")
-    output.say(f"--overhead {taken.of_a_query}")
+        write_columns(costs.columns, out)
+        output.say(f"wrote {out}: seconds for each of {counted(costs.costs.values.size, 'item')} of the pool")
+    output.say(f"--overhead {costs.of_a_query}")

@@ -1,4 +1,4 @@
-"""``activeeval campaign claim``, ``submit``, ``judge``, ``next``, ``import`` and ``retract``: what judges do."""
+"""Commands of judges: ``activeeval campaign claim``, ``submit``, ``judge``, ``next``, ``import``, ``retract`` …"""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def _print(record: Row) -> None:
-    """Print a JSON line and have it out before anything else happens."""
+    """Print a record as a JSON line and flush it."""
     click.echo(json.dumps(record, ensure_ascii=False))
     sys.stdout.flush()
 
@@ -32,12 +32,12 @@ def _print(record: Row) -> None:
 @of_campaign
 @judge_option
 def claim(name: str, db: str | None, judge: str) -> None:
-    """Take the next item: a JSON line with its ids, its texts, and the token with which the answer is given.
+    """Claim the next item: print a JSON line with its ids, its texts, and the token for the answer.
 
-    Of top-k judging the item is a query, and its texts are two documents, in the order in which they are to be shown.
+    In top-k judging the item is a query, and its texts are two documents, in display order.
 
-    An item stays with its judge until the lease ends. A judge who has one open gets it again, with a new token; the
-    old one is dead. A token of null: nothing is left for this judge now.
+    An item is reserved for its judge until the lease ends. A judge with an open item gets it again, with a new token;
+    the old token becomes invalid. A token of null means that nothing is left for this judge now.
 
     \b
     activeeval campaign claim week1 --judge ann
@@ -53,10 +53,10 @@ def claim(name: str, db: str | None, judge: str) -> None:
 @of_campaign
 @judge_option
 def label(name: str, db: str | None, judge: str) -> None:
-    """Ask which of two documents is better until the best of every query are known: for top-k judging.
+    """Ask which of two documents is better until the top documents of each query are known: for top-k judging.
 
-    A query is a judge's until it is settled, or no answer came for as long as the lease. Stop with q or Ctrl-C at any
-    time: the same call goes on with the next question. Each answer is stored before the next is asked.
+    A query is reserved for its judge until it is complete, or until the lease passes without an answer. Stop with q or
+    Ctrl-C at any time: the same call continues with the next question. Each answer is stored before the next question.
 
     \b
     activeeval campaign create week1 --run new.run --max-grade 3 \\
@@ -78,18 +78,18 @@ def label(name: str, db: str | None, judge: str) -> None:
 @of_campaign
 @click.option("--token", required=True, help="From `claim`.")
 @click.option("--grade", type=click.IntRange(0), help="The grade.")
-@click.option("--preferred", metavar="DOC", help="Of two documents: the better one.")
-@click.option("--tie", is_flag=True, help="Of two documents: they are alike.")
-@click.option("--discard", metavar="DOC", help="Of two documents: throw this one out of its query.")
-@click.option("--cannot", metavar="REASON", help="In place of these: it, or its query, cannot be judged, and why.")
-@click.option("--later", is_flag=True, help="In place of these: for another judge, or for later.")
-@click.option("--key", help="The same key again is answered as it was the first time. Default: the token.")
-@click.option("--active-ms", type=click.IntRange(0), metavar="MS", help="How long the judge looked at it.")
-@click.option("--then-claim", is_flag=True, help="Take the next item in the same step, and print it as a second line.")
+@click.option("--preferred", metavar="DOC", help="For a pair: the better document.")
+@click.option("--tie", is_flag=True, help="For a pair: the documents are equally good.")
+@click.option("--discard", metavar="DOC", help="For a pair: remove this document from its query.")
+@click.option("--cannot", metavar="REASON", help="Instead: the item, or its query, cannot be judged, with the reason.")
+@click.option("--later", is_flag=True, help="Instead: defer the item.")
+@click.option("--key", help="Sending the same key again returns the stored answer. Default: the token.")
+@click.option("--active-ms", type=click.IntRange(0), metavar="MS", help="Time that the judge was active on it.")
+@click.option("--then-claim", is_flag=True, help="Claim the next item in the same step and print it as a second line.")
 def submit(name: str, db: str | None, token: str, key: str | None, then_claim: bool, **answer: Any) -> None:
-    """Give the answer to an item, or to two documents: a JSON line with what was stored, once it is.
+    """Submit the answer to an item or a pair; print the stored answer as a JSON line.
 
-    An answer whose item has gone to another judge is kept, of kind `late`, and does not count.
+    An answer whose item has gone to another judge is kept with kind `late` and does not count.
 
     \b
     activeeval campaign submit week1 --token TOKEN --grade 2
@@ -110,36 +110,37 @@ def submit(name: str, db: str | None, token: str, key: str | None, then_claim: b
 
 
 def _judgment(answer: Mapping[str, Any]) -> JudgeAnswer:
-    """Return what the options of an answer say."""
+    """Build an answer from the options of ``submit``; raise UsageError unless exactly one answer is given."""
     from activeeval.campaigns.store import JudgeAnswer
 
-    said = sum(answer[name] is not None for name in ("grade", "preferred", "discard", "cannot"))
-    if said + answer["tie"] + answer["later"] != 1:
+    n_answers = sum(answer[name] is not None for name in ("grade", "preferred", "discard", "cannot"))
+    if n_answers + answer["tie"] + answer["later"] != 1:
         both = "of two documents --preferred, --tie, --discard"
         raise click.UsageError(f"give one of --grade, --cannot and --later, {both}")
     if answer["cannot"] is not None and not answer["cannot"].strip():
-        raise click.UsageError("--cannot says why it cannot be judged, got nothing")
+        raise click.UsageError("--cannot needs the reason why the item cannot be judged, got an empty one")
     return JudgeAnswer.of(**answer)
 
 
 @command()
 @of_campaign
 @judge_option
-@click.option("--oracle", required=True, metavar="FILE", help="Judgments of any form, where the grades are looked up.")
-@click.option("--limit", type=click.IntRange(0), metavar="N", help="Judge so many. Default: all that is left.")
+@click.option("--oracle", required=True, metavar="FILE", help="Judgments in any form, the source of the grades.")
+@click.option(
+    "--limit", type=click.IntRange(0), metavar="N", help="Maximum number of items. Default: all that are left."
+)
 @unjudged_option(
-    show_default=True, help="What an item is that is asked for and has no grade there: an error, or of grade 0."
+    show_default=True, help="How to treat a claimed item without a grade there: as an error, or as grade 0."
 )
 @machine_is_truth_option
 def judge(
     name: str, db: str | None, judge: str, oracle: str, limit: int | None, unjudged: str, machine_is_truth: bool
 ) -> None:
-    """Judge by a file: claim and submit one item after another until nothing is left.
+    """Judge with the grades of a file: claim and submit one item after another until nothing is left.
 
-    Top-k judging compares by the grades that the file has; equal ones are a tie, and --limit counts comparisons.
+    Top-k judging compares documents by these grades; equal grades are a tie, and --limit counts comparisons.
 
-    Prints a JSON line for each judgment once the store has acknowledged it. Several may run at once, under several
-    names.
+    Prints a JSON line for each judgment once the store has acknowledged it. Several judges may run at the same time.
 
     \b
     activeeval campaign judge week1 --judge ann --oracle qrels.txt --limit 50
@@ -150,25 +151,31 @@ def judge(
     script = script_of(oracle, machine_is_truth=machine_is_truth)
     say_notes(script.notes)
     with opened(name, db) as store:
-        how: dict[str, Any] = {"limit": limit, "unjudged": unjudged, "machine": script.machine}
-        for done, token in judge_all(store, name, judge_of(judge), script.grades, **how):
+        options: dict[str, Any] = {"limit": limit, "unjudged": unjudged, "machine": script.machine}
+        for done, token in judge_all(store, name, judge_of(judge), script.grades, **options):
             _print(acknowledged_line(done, token))
 
 
 @command("next")
 @of_campaign
 @out_option(required=True, help=f"Sheet to write: {sheet_options.FORMS}.")
-@click.option("--items", type=click.IntRange(1), metavar="N", help="At most so many for each judge. Default: all.")
+@click.option(
+    "--items", type=click.IntRange(1), metavar="N", help="Maximum number of items for each judge. Default: all."
+)
 @any_judge_option(
     "judges",
     multiple=True,
-    help="Whose sheet it is: without what he has judged. Of several each has a sheet, FILE-JUDGE.csv. Repeatable; "
-    "needed with several judges an item. Default: whoever brings it back.",
+    help="Judge of the sheet, which omits items that this judge has judged. Several judges have a sheet FILE-JUDGE.csv "
+    "each. Repeatable; needed if items have several judges. Default: the judge named at import.",
 )
 @click.option(
-    "--for", "lease_s", type=DURATION, default="3d", help="For so long its items are the judge's: 45m, 12h, 3d."
+    "--for",
+    "lease_s",
+    type=DURATION,
+    default="3d",
+    help="Time for which its items are reserved for the judge: 45m, 12h, 3d.",
 )
-@click.option("--ahead", is_flag=True, help="Of all blocks. Default: of the lowest one that is not complete.")
+@click.option("--ahead", is_flag=True, help="Items of all blocks. Default: only of the lowest incomplete one.")
 @sheet_options.guide_options
 @force_option
 @output_option
@@ -184,11 +191,11 @@ def next_(
     form: str,
     **guide: Any,
 ) -> None:
-    """Write the sheet of what waits in the lowest open block, for a spreadsheet; `import` takes it back.
+    """Write a sheet of the waiting items in the lowest open block, for a spreadsheet; `import` reads it back.
 
-    What is written is lent to its judge: nobody else gets it until --for is over or the sheet is back. An answer that
-    comes later counts if nobody else has the item by then; else it is kept, of kind `late`. What lies ahead counts once
-    the blocks below it are complete.
+    The items are reserved for the judge: no other judge gets them until --for has passed or the sheet is imported. A
+    later answer counts if no other judge has the item by then; otherwise it is kept with kind `late`. Items of later
+    blocks (--ahead) count once the blocks before them are complete.
 
     \b
     activeeval campaign next week1 --judge ann --judge bob --out batch1.csv
@@ -200,22 +207,22 @@ def next_(
         sheets = write_batches(store, name, plan, Lease(seconds=lease_s, most=items, ahead=ahead))
         follows = store.campaign(name).follows_labels
     for sheet in sheets:
-        whose = f"{sheet.judge}'s" if sheet.judge else "theirs who bring it back"
+        owner = sheet.judge or "the judge who returns it"
         part = f"{'batch' if follows else 'block'} {sheet.block}"
         where = f"items from {part} on" if ahead or follows else f"items of {part}"
         where = f"{where}, as of event {sheet.as_of}"
-        say(f"wrote {sheet.sheet}: {sheet.items} {where}; {whose} for {lasting(lease_s)}")
+        say(f"wrote {sheet.sheet}: {sheet.items} {where}; reserved for {lasting(lease_s)} for {owner}")
     emit_done(list(map(asdict, sheets)), form)
 
 
 @command("import")
 @of_campaign
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@any_judge_option(help="Whose judgments they are, where a file names no judge.")
+@any_judge_option(help="Judge of files that name none.")
 @click.option(
     "--keep-foreign",
     is_flag=True,
-    help="Keep judgments of items that were never drawn, an event each. Default: they are counted and left out.",
+    help="Keep judgments of items that were never drawn, one event each. Default: they are counted and left out.",
 )
 @machine_is_truth_option
 @output_option
@@ -228,15 +235,15 @@ def import_(
     machine_is_truth: bool,
     form: str,
 ) -> None:
-    """Take judgments from sheets, qrels, LETOR files, tables, Quepid's ratings and logs of campaigns.
+    """Import judgments from sheets, qrels, LETOR files, tables, Quepid ratings and logs of campaigns.
 
-    A table (CSV, TSV, JSONL, parquet, xlsx, ods) has columns query_id, doc_id, grade and, if it likes, judge; a grade
-    may be `cannot`, or nothing while the item waits. Of Quepid's (query, docid, rating) queries are known by their
-    texts. A log is what `export --format jsonl` has written.
+    A table (CSV, TSV, JSONL, parquet, xlsx, ods) has columns query_id, doc_id, grade and optionally judge; a grade
+    may be `cannot`, or empty while the item waits. Quepid ratings (query, docid, rating) identify queries by their
+    texts. A log is a file written by `export --format jsonl`.
 
-    All of the files, or nothing. What is there already is not stored twice, another grade of the same judge takes
-    the earlier one's place, and what others have judged already is kept and does not count. Judgments of items that
-    were never drawn are left out.
+    Either all files are imported or none. Judgments that are stored already are not stored again; a different grade of
+    the same judge replaces the earlier one; judgments of items that other judges have completed are kept but do not
+    count. Judgments of items that were never drawn are left out.
 
     \b
     activeeval campaign import week1 batch1.csv --judge ann
@@ -246,22 +253,22 @@ def import_(
     from activeeval.report.cautions import marked
 
     with opened(name, db) as store:
-        who = None if judge is None else judge_of(judge)
-        taken = take_files(store, name, files, who, keep_foreign=keep_foreign, machine_is_truth=machine_is_truth)
-    for file in taken:
+        by = None if judge is None else judge_of(judge)
+        imported = take_files(store, name, files, by, keep_foreign=keep_foreign, machine_is_truth=machine_is_truth)
+    for file in imported:
         say(file.sentence("--keep-foreign"))
         say_notes(file.notes)
-    rows = [marked([asdict(file) | {"late": sum(file.late.values())}], file.notes)[0] for file in taken]
+    rows = [marked([asdict(file) | {"late": sum(file.late.values())}], file.notes)[0] for file in imported]
     emit_done(rows, form)
 
 
 @command(context_settings={"show_default": False})
 @of_campaign
 @judge_option
-@click.option("--seq", type=click.IntRange(1), required=True, help="The event of the judgment.")
+@click.option("--seq", type=click.IntRange(1), required=True, help="Number of the judgment's event.")
 @click.option("--reason", default="", help="Why.")
 def retract(name: str, db: str | None, judge: str, seq: int, reason: str) -> None:
-    """Take a judgment back: its item waits again.
+    """Retract a judgment: its item waits for a judge again.
 
     \b
     activeeval campaign retract week1 --seq 214 --judge ann --reason "wrong tab"

@@ -1,4 +1,4 @@
-"""``activeeval label``: find the best documents of queries by comparing two at a time, at a terminal."""
+"""Command ``activeeval label``: find the top documents of queries by comparing two at a time, at a terminal."""
 
 from __future__ import annotations
 
@@ -17,30 +17,32 @@ from activeeval.report.numbers import counted
 if TYPE_CHECKING:
     from activeeval.campaigns.top_k_judging import Comparing, ComparisonOutcome, DocumentPair
 
-_KEYS = "1 or 2 is better, = alike, x1 or x2 throws one out, u takes the last answer back, q stops"
+_KEYS = "1 or 2: this one is better; =: equally good; x1 or x2: remove this one; u: undo the last answer; q: quit"
 _LINES = 6
 _WIDTH = 100
 
 
 @command()
 @click.argument("sheet", metavar="SHEET")
-@click.option("--k", type=click.IntRange(1), required=True, metavar="K", help="How many of the best of each query.")
+@click.option(
+    "--k", type=click.IntRange(1), required=True, metavar="K", help="Number of top documents to find for each query."
+)
 @click.option(
     "--log",
     required=True,
     metavar="FILE",
-    help="A store for the answers and their times, each on the disk before the next is asked; resumed.",
+    help="Store of the answers and their times; each is on disk before the next question. Resumed if it exists.",
 )
 @out_option(required=True, help="The truth so far: .csv, .tsv, .jsonl or .parquet.")
-@click.option("--preferences", metavar="FILE", help="The comparisons that stand, as JSON lines.")
+@click.option("--preferences", metavar="FILE", help="Also write the valid comparisons, as JSON lines.")
 @force_option
 def label(sheet: str, k: int, log: str, out: str, preferences: str | None, force: bool) -> None:
-    """Ask which of two documents is better until the K best of every query of a SHEET are known, in order.
+    """Ask which of two documents is better until the K best documents of each query of a SHEET are known, in order.
 
-    Some 150 comparisons for the ten best of fifty documents, which come in an order that belongs to their ids and
-    favours no run. Documents that are alike share a rank, also where there are more of them than ranks are left.
-    Stop with q or Ctrl-C at any time: the same call goes on with the next question. One log and one file a judge; the
-    log is that of a campaign called as the file, here `ann`, which `activeeval campaign export ann --db ann.log` reads.
+    The ten best of fifty documents take about 150 comparisons, in an order that depends only on ids and favours no
+    run. Tied documents share a rank, even if they exceed the ranks that are left. Stop with q or Ctrl-C at any time:
+    the same call continues with the next question. Use one log and one output file for each judge. The log is a
+    campaign named after the file, here `ann`, and can be exported by `activeeval campaign export ann --db ann.log`.
 
     \b
     activeeval sample --run new.run --max-grade 3 --measure "kNDCG(k=5)@10" \\
@@ -67,26 +69,26 @@ def label(sheet: str, k: int, log: str, out: str, preferences: str | None, force
         try:
             converse(work)
         finally:
-            now = work.compared
-            write_labels(now, out, preferences)
-            say(f"{summed_up(now)}: wrote {out}")
+            outcome = work.compared
+            write_labels(outcome, out, preferences)
+            say(f"{summed_up(outcome)}: wrote {out}")
 
 
 def summed_up(compared: ComparisonOutcome) -> str:
-    """Return how far a judge is, and what is to be said of ties where there are any."""
+    """Summarize a judge's progress, and ties if there are any."""
     done = (
         f"{compared.n_settled} of {counted(compared.n_queries, 'query')} settled by "
         f"{counted(compared.n_comparisons, 'comparison')}"
     )
     if not compared.n_ties:
         return done
-    split = f", but for {compared.n_overruled} that other answers set apart: there the order of asking has a say"
+    split = f", except {compared.n_overruled} that other answers separate: there the order of questions matters"
     return f"{done}; documents of {compared.n_ties} ties share a rank{split if compared.n_overruled else ''}"
 
 
 def converse(work: Comparing) -> None:
-    """Ask and record until all is settled, or the judge has enough."""
-    query, shown, began = None, None, 0.0
+    """Ask for comparisons and store the answers until all queries are complete or the judge stops."""
+    query, current, began = None, None, 0.0
     while True:
         question = work.ask()
         if question is None:
@@ -96,8 +98,8 @@ def converse(work: Comparing) -> None:
         if question.query != query:
             query = question.query
             _show_query(question, work.n_queries)
-        if question is not shown:
-            shown, began = question, time.monotonic()
+        if question is not current:
+            current, began = question, time.monotonic()
         _show(question)
         answer = _typed("better", prompt_suffix=" [1/2/=/x1/x2/u/q]: ")
         if answer in (None, "q"):
@@ -107,7 +109,7 @@ def converse(work: Comparing) -> None:
 
 
 def _typed(prompt: str, **options: Any) -> str | None:
-    """Return what somebody types; None where there is no more."""
+    """Read a line from the terminal; None at the end of input."""
     try:
         return str(click.prompt(prompt, err=True, **options)).strip().lower()
     except click.Abort:
@@ -116,15 +118,15 @@ def _typed(prompt: str, **options: Any) -> str | None:
 
 
 def _is_undone(work: Comparing) -> bool:
-    """Ask whether the last answer shall stand, once all is settled; take it back where it shall not."""
+    """Ask at the end whether to undo the last answer; undo it if so and return True."""
     answer = _typed("all settled", default="", show_default=False, prompt_suffix=" [Enter/u]: ")
     if not sys.stdin.isatty():
-        click.echo(err=True)  # nobody's Enter has ended the line
+        click.echo(err=True)  # without a terminal no Enter has ended the line
     return answer == "u" and work.undo() is not None
 
 
 def _is_taken(work: Comparing, question: DocumentPair, answer: str | None, active_ms: int) -> bool:
-    """Record what an answer says, and return whether it is one."""
+    """Store a typed answer; return False if it is not a valid one."""
     sides = {"1": question.first, "2": question.second}
     if answer in ("1", "2", "="):
         done = work.prefer(sides.get(answer), active_ms)
@@ -133,11 +135,12 @@ def _is_taken(work: Comparing, question: DocumentPair, answer: str | None, activ
     else:
         return answer == "u" and work.undo() is not None
     if done.event.kind == "late":
-        say(f"the answer is kept and does not count: {done.event.reason}")
+        say(f"the answer is kept but does not count: {done.event.reason}")
     return True
 
 
 def _show_query(question: DocumentPair, n_queries: int) -> None:
+    """Print a query with its text and the expected number of comparisons on stderr."""
     claimed, left = question.claimed, question.remaining
     place = f"query {claimed.unit} of {n_queries}, {counted(question.n_documents, 'document')}"
     click.echo(f"\n{place}, {left.low} to {left.high} comparisons: {visible(question.query)}", err=True)
@@ -145,6 +148,7 @@ def _show_query(question: DocumentPair, n_queries: int) -> None:
 
 
 def _show(question: DocumentPair) -> None:
+    """Print the two documents of a pair on stderr."""
     for side, document in enumerate(question.documents, start=1):
         text = "\n".join(words for name, words in document.items() if name != "doc_id")
         click.echo(f"\n {side}  {visible(document['doc_id'])}", err=True)
@@ -152,7 +156,7 @@ def _show(question: DocumentPair) -> None:
 
 
 def _cut(text: str, margin: str) -> str:
-    """Return the first lines of a text, wrapped."""
+    """Wrap a text and keep its first lines."""
     lines = [line for part in text.splitlines() for line in textwrap.wrap(part, _WIDTH)]
-    shown = lines[:_LINES] + (["…"] if len(lines) > _LINES else [])
-    return "\n".join(margin + visible(line) for line in shown)
+    kept_lines = lines[:_LINES] + (["…"] if len(lines) > _LINES else [])
+    return "\n".join(margin + visible(line) for line in kept_lines)

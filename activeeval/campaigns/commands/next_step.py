@@ -1,4 +1,4 @@
-"""Which command does the next step of a campaign."""
+"""Commands that carry out the next step of a campaign."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def campaign_command(name: str, db: str | None, command: str, *arguments: str) -> str:
-    """Return a command on a campaign as it is typed; a password is left out of the store's address."""
+    """Format a command on a campaign as typed in a shell; the store's address is printed without its password."""
     where = option_words(db=db and place_of(name, db))
     return shlex.join(["activeeval", "campaign", command, name, *where, *arguments])
 
@@ -28,23 +28,23 @@ def next_command(
     judges_per_item: int = 1,
     by_query: bool = False,
 ) -> str:
-    """Return the command that does a step.
+    """Format the command of a step; empty if none exists.
 
     Parameters
     ----------
     judges : sequence of str
-        Who has judged; the first of them goes on.
+        Judges so far; the command names the first.
     by_query : bool
-        Of top-k judging, which no sheet is written for.
+        True for top-k judging, which has no sheets.
     """
-    who = judges[0] if judges else "NAME"
+    judge = judges[0] if judges else "NAME"
     if step.kind == "judge" and by_query:
-        return campaign_command(name, db, "label", *option_words(judge=who))
+        return campaign_command(name, db, "label", *option_words(judge=judge))
     if step.kind == "judge":
-        of_judge = who if judges_per_item > 1 else ""
+        of_judge = judge if judges_per_item > 1 else ""
         return campaign_command(name, db, "next", *option_words(judge=of_judge, out="batch.csv"))
     if step.kind == "wait":
-        return "" if by_query else campaign_command(name, db, "import", "batch.csv", *option_words(judge=who))
+        return "" if by_query else campaign_command(name, db, "import", "batch.csv", *option_words(judge=judge))
     if step.kind == "top up":
         return campaign_command(name, db, "top-up", *option_words(budget=f"{step.budget:.0f}"))
     return campaign_command(name, db, "report")

@@ -1,4 +1,4 @@
-"""What the commands of a campaign have in common: its name, where it is stored, the store opened and closed."""
+"""Common options of campaign commands: its name, its store, opening the store."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ name_argument = click.argument("name", metavar="NAME")
 any_db_option = partial(click.option, "--db", metavar="URL")
 db_option = any_db_option(help="The store: a file or postgresql://USER@HOST/DATABASE. Default: NAME.activeeval.")
 as_of_option = click.option(
-    "--as-of", type=click.IntRange(1), metavar="SEQ", help="As of this event of the log. Default: the last."
+    "--as-of", type=click.IntRange(1), metavar="SEQ", help="Use the log up to this event. Default: the last."
 )
-judge_option = any_judge_option(required=True, help="Whose: a name, or a number.")
+judge_option = any_judge_option(required=True, help="Name or number of the judge.")
 
 
 class _Duration(click.ParamType):  # type: ignore[type-arg]  # older releases are not generic
@@ -38,7 +38,7 @@ class _Duration(click.ParamType):  # type: ignore[type-arg]  # older releases ar
         match = _TIME.fullmatch(str(value))
         seconds = round(float(match[1]) * _SECONDS[match[2]]) if match else 0
         if not 1 <= seconds <= _LONGEST_LEASE:
-            self.fail(f"{value!r} is no time up to a year, expected as 45m, 12h or 3d", param, context)
+            self.fail(f"{value!r} is not a time of at most a year, expected one like 45m, 12h or 3d", param, context)
         return seconds
 
 
@@ -46,7 +46,7 @@ DURATION = _Duration()
 
 
 def lasting(seconds: int) -> str:
-    """Return how long something lasts in words.
+    """Format a duration in words.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def lasting(seconds: int) -> str:
 
 
 def url_of(name: str, db: str | None) -> str:
-    """Return the address of a campaign's store."""
+    """Build the URL of a campaign's store."""
     from activeeval.campaigns.store import address_of, checked_name, file_url
     from activeeval.core.masked_addresses import masked
 
@@ -68,19 +68,19 @@ def url_of(name: str, db: str | None) -> str:
         raise InputError(f"{masked(db)}: a server is named as postgresql://USER@HOST/DATABASE")
     url = db if _URL.match(db) else file_url(db)
     if address_of(url).is_in_memory:
-        raise InputError(f"{db}: what is in memory is gone with the command, expected the name of a file")
+        raise InputError(f"{db}: a database in memory is lost when the command ends, expected the name of a file")
     return url
 
 
 def place_of(name: str, db: str | None) -> str:
-    """Return the address of a campaign's store as anybody may read it."""
+    """Build the address of a campaign's store without secrets."""
     from activeeval.core.masked_addresses import masked
 
     return masked(url_of(name, db))
 
 
 def named_again(db: str | None) -> str:
-    """Return what names a store in a command that is printed, without its password; nothing for the usual one."""
+    """Format the --db option for a printed command, without the password; empty for the default store."""
     from activeeval.core.masked_addresses import masked
 
     return f" --db {masked(db)}" if db else ""
@@ -88,7 +88,7 @@ def named_again(db: str | None) -> str:
 
 @contextmanager
 def opened(name: str, db: str | None, *, create: bool = False, wait_s: float = 30.0) -> Iterator[Store]:
-    """Open the store of a campaign, and close it; ``wait_s`` as of `activeeval.campaigns.store.open_store`."""
+    """Open a campaign's store and close it afterwards; ``wait_s`` as for `activeeval.campaigns.store.open_store`."""
     from activeeval.campaigns.store import open_store
 
     with open_store(url_of(name, db), create=create, wait_s=wait_s) as store:
@@ -96,7 +96,7 @@ def opened(name: str, db: str | None, *, create: bool = False, wait_s: float = 3
 
 
 def check_free(name: str, db: str | None) -> None:
-    """Raise where a campaign of that name is stored already or none can be, before anything is computed."""
+    """Raise InputError if a campaign of this name exists or cannot be stored, before anything is computed."""
     from activeeval.campaigns.store import is_made
 
     if not is_made(url_of(name, db)):
@@ -107,12 +107,12 @@ def check_free(name: str, db: str | None) -> None:
 
 
 def of_campaign(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the name of a campaign and where it is stored."""
+    """Decorate a command with the campaign's name and the --db option."""
     return name_argument(db_option(command))
 
 
 def judge_of(text: str) -> str:
-    """Return a judge's name as it is kept; blanks and capitals tell nobody apart."""
+    """Normalize a judge's name for storage: blanks and capitals do not distinguish judges."""
     from activeeval.core.judgments.judge_names import judge_name
 
     name = judge_name(text)

@@ -1,4 +1,4 @@
-"""``activeeval campaign report``: what a team reads of its campaign, week by week."""
+"""Command ``activeeval campaign report``: write a campaign's report."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def report(
 ) -> None:
     """Write the report of a campaign: estimates now and over time, queries, cost, judges, design.
 
-    One HTML file that needs nothing else, for the screen and for print; or the same as markdown, without charts, or as
-    JSON, with all its numbers. It says as of which event of the log it is true, and the same log gives the same bytes.
-    Of two runs it lists the queries that lose most, with both lists side by side, where the verdict is worse or
-    undecided. It tells how far judges agree, whether the grade model is right, and who skips relevant items more than
-    others; with --grader what a machine's grades are worth.
+    The report is one self-contained HTML file, for screen and print; or markdown without charts, or JSON with all
+    numbers. It names the event of the log up to which it holds, and the same log gives the same bytes. For two runs
+    whose verdict is worse or undecided it lists the queries with the largest losses, with both result lists. It
+    reports the judges' agreement, the calibration of the grade model, and judges who skip relevant items more often
+    than others; with --grader also an audit of graders.
 
     \b
     activeeval campaign report week1
@@ -67,8 +67,8 @@ def report(
         by_query = store.campaign(name).judging.is_whole
         costs = None if price is None else _costs(store, name, as_of, price)
     judges = [work.judge for work in summed.cost.judges]
-    how: dict[str, Any] = {"judges": judges, "judges_per_item": summed.head.judges_per_item, "by_query": by_query}
-    command = next_command(summed.next, name, db, **how)
+    options: dict[str, Any] = {"judges": judges, "judges_per_item": summed.head.judges_per_item, "by_query": by_query}
+    command = next_command(summed.next, name, db, **options)
     text = campaign_text(summed, Path(path.lower().removesuffix(".gz")).suffix, command)
     with write_atomically(path) as handle:
         handle.write(text)
@@ -80,7 +80,7 @@ def report(
 
 
 def _costs(store: Store, name: str, as_of: int | None, price: Price) -> tuple[Price, Status]:
-    """Return a price by the judges' clocks, and how far a campaign is."""
+    """Compute the price by the judges' clocks and the campaign's progress."""
     from activeeval.campaigns.judges import seconds_an_item
     from activeeval.campaigns.state import state_of
     from activeeval.campaigns.status import status

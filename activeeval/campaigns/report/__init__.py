@@ -1,1 +1,1 @@
-"""What a team reads of its campaign: the content as values, and a page that words it."""
+"""Report of a campaign: its content as values, and a page that presents them."""

@@ -1,4 +1,4 @@
-"""Sentences of how far judges agree, beside coefficients that do not say all of it."""
+"""Sentences on the agreement of judges that complement the coefficients."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def alike_sentence(n_alike: int, n_items: int, common_grade: float, base_rate: float) -> str:
-    """Say how many items got one grade of all their judges, and how common the commonest grade is.
+    """State how many items got the same grade from all their judges, and the share of the most common grade.
 
     Examples
     --------
@@ -25,17 +25,17 @@ def alike_sentence(n_alike: int, n_items: int, common_grade: float, base_rate: f
 
 
 def undefined_sentence(coefficient: Coefficient, n_items: int, common_grade: float) -> str:
-    """Say why there is no coefficient; empty where there is one."""
+    """Explain why the coefficient is undefined; empty if it is defined."""
     if not coefficient.why_undefined:
         return ""
     if not coefficient.n:
-        return "How far the judges agree is not known: nothing was judged by several."
+        return "The judges' agreement is unknown: no item was graded by several judges."
     items = f"the {counted(n_items, 'item')} that several judged" if n_items > 1 else "the item that several judged"
     return f"No coefficient of agreement is defined: {items} got one grade only, {common_grade:g}."
 
 
 def severity_sentence(judges: Sequence[str], difference: Coefficient, confidence: float) -> str:
-    """Say that a judge grades lower than another; empty where the interval of their difference holds 0.
+    """State which judge grades lower than another; empty if the interval of their difference includes 0.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def _percent(share: float) -> str:
 
 
 def sentences_beside(figures: SharedAgreement) -> list[str]:
-    """Say what the coefficients of a campaign leave out, and who is stricter than whom."""
+    """List the sentences that complement the coefficients: equal grades, undefined coefficients, stricter judges."""
     alike = alike_sentence(figures.n_alike, figures.n_items, figures.common_grade, figures.alpha.base_rate or 0.0)
     sentences = [undefined_sentence(figures.alpha, figures.n_items, figures.common_grade), alike]
     for pair in figures.pairs:

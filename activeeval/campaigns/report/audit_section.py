@@ -1,4 +1,4 @@
-"""The section of a campaign's report on machines' grades: alone, beside people's labels, and value by value."""
+"""Section of a campaign's report on graders: alone, against judges' labels, and value by value."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from activeeval.report.numbers import counted
 from activeeval.report.pages import Block, Heading, Lines, Paragraph, Table
 
 _WIDTH = 160
-"""Letters that a table of a page has room for."""
+"""Width of a table on a page, in characters."""
 
 
 def gist(summary: CampaignReport) -> str:
-    """Return how many machines are held against people, in a few words."""
-    return f"{counted(len(summary.audit), 'grader')}: what each alone would say, and by how much that is off"
+    """Summarize the section in a few words."""
+    return f"{counted(len(summary.audit), 'grader')}: estimates from each alone, and their bias"
 
 
 def audit(summary: CampaignReport) -> list[Block]:
-    """Return what machines' grades are worth by people's labels; nothing where none are given."""
+    """Build the section that audits graders against judges' labels; empty without graders."""
     graders = summary.audit
     if not graders:
         return []
@@ -35,6 +35,7 @@ def audit(summary: CampaignReport) -> list[Block]:
 
 
 def _of_grader(grader: GraderAudit) -> list[Block]:
+    """Build the part on one grader: its values, skill and warnings."""
     lines = caution_lines([("", grader.cautions)], least="note") + [text_of(note) for note in grader.notes]
     blocks: list[Block] = [Heading(grader.grader), _table(value_table(grader))]
     blocks.append(Paragraph(" ".join(skill_sentences(grader))))

@@ -1,4 +1,4 @@
-"""Charts of a campaign as SVG inside a page: the same numbers make the same bytes, no text of a campaign is in them."""
+"""Charts of a campaign as inline SVG: the same numbers give the same bytes; no text of a campaign is included."""
 
 from __future__ import annotations
 
@@ -24,41 +24,42 @@ _REFERENCE = re.compile(r'(\bid="|url\(#|href="#)')
 
 
 def reading_chart(name: str, readings: Sequence[CampaignReading], answer: int, unit: str, budget: float) -> str:
-    """Draw a question's estimate against what was spent, with plain intervals and those that hold at every look.
+    """Draw a question's estimates against the cost spent, with t intervals and group-sequential intervals.
 
     Parameters
     ----------
     name : str
-        Of the chart within its page: letters and digits.
+        Id of the chart within its page: letters and digits.
     readings : sequence of CampaignReading
-        As the summary of a campaign has them.
     answer : int
-        Which of their answers.
+        Index of the question in the readings.
+    unit : str
+        Unit of costs.
     budget : float
-        What is to be spent: where the picture ends, so that it says how far the judging is.
+        Right end of the axis, so that the chart shows the progress of judging.
     """
     with styled(_LOOK):
         figure, axis = _figure()
-        read = [row for row in readings if math.isfinite(row.answers[answer].value)]
-        points = [(row.spent, row.answers[answer]) for row in read]
-        always = [(row.spent, row.every_look[answer]) for row in read if row.every_look]
-        if always := [(x, each) for x, each in always if math.isfinite(each.high - each.low)]:
-            ends = ([each.low for _, each in always], [each.high for _, each in always])
-            axis.vlines([x for x, _ in always], *ends, color=_GREY, lw=1, ls=(0, (2, 2)), label="holds at every look")
-        bounded = [(x, each.low, each.high) for x, each in points if math.isfinite(each.high - each.low)]
+        finite_readings = [row for row in readings if math.isfinite(row.answers[answer].value)]
+        points = [(row.spent, row.answers[answer]) for row in finite_readings]
+        wide = [(row.spent, row.every_look[answer]) for row in finite_readings if row.every_look]
+        if wide := [(x, bounds) for x, bounds in wide if math.isfinite(bounds.high - bounds.low)]:
+            ends = ([bounds.low for _, bounds in wide], [bounds.high for _, bounds in wide])
+            axis.vlines([x for x, _ in wide], *ends, color=_GREY, lw=1, ls=(0, (2, 2)), label="holds at every look")
+        bounded = [(x, bounds.low, bounds.high) for x, bounds in points if math.isfinite(bounds.high - bounds.low)]
         ends = ([low for _, low, _ in bounded], [high for *_, high in bounded])
         axis.vlines([x for x, *_ in bounded], *ends, color=_BLUE, lw=2.5, label="holds at one look")
-        axis.plot([x for x, _ in points], [each.value for _, each in points], "o-", color=_BLUE, ms=5, lw=0.8)
+        axis.plot([x for x, _ in points], [bounds.value for _, bounds in points], "o-", color=_BLUE, ms=5, lw=0.8)
         _focus(axis, bounded)
         axis.set(xlabel=f"spent ({unit})", ylabel="estimate")
         axis.set_xlim(left=0, right=1.06 * max(budget, *(x for x, _ in points)))
-        # not inside: the longer intervals go from the bottom to the top
+        # not inside the axes: long intervals extend over their full height
         figure.legend(frameon=False, fontsize=8, loc="outside upper right", ncols=2)
         return _svg(figure, name)
 
 
 def _focus(axis: Any, bounded: Sequence[tuple[float, float, float]]) -> None:
-    """Show the plain intervals whole: a first look's other one may be many times as long, and is cut then."""
+    """Scale the axis to the t intervals; a group-sequential interval may be many times longer at first and is cut."""
     if not bounded:
         return
     low, high = min(low for _, low, _ in bounded), max(high for *_, high in bounded)
@@ -69,7 +70,7 @@ def _focus(axis: Any, bounded: Sequence[tuple[float, float, float]]) -> None:
 
 
 def calibration_chart(name: str, bins: Sequence[CalibrationBin]) -> str:
-    """Draw what grades were observed over what the model expected, ± 2 standard errors; else as `reading_chart`."""
+    """Draw given grades, ± 2 standard errors, against the model's expected grades; ``name`` as in `reading_chart`."""
     with styled(_LOOK):
         figure, axis = _figure()
         largest = max(max(part.expected, part.observed + 2 * (part.std_error or 0.0)) for part in bins)
@@ -96,7 +97,7 @@ def _figure() -> tuple[Any, Any]:
 
 
 def _svg(figure: Any, name: str) -> str:
-    """Return a figure as an element, its ids with a prefix of their own: a page may hold several."""
+    """Render a figure as an SVG element; its ids get a prefix, because a page may contain several charts."""
     text = StringIO()
     figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     svg = text.getvalue()

@@ -1,6 +1,6 @@
-"""All that the report of a campaign says, as of an event: plain numbers and text, made of the log alone.
+"""Collect the content of a campaign's report, as of an event: numbers and text derived from the log alone.
 
-The same log gives the same summary: nothing in it is of the time or the machine it was made on.
+The same log gives the same report; it does not depend on the current time or the machine.
 """
 
 from __future__ import annotations
@@ -63,30 +63,30 @@ def summary(
     confidence: float = 0.95,
     graders: Sequence[Any] = (),
 ) -> CampaignReport:
-    """Return what the report of a campaign says, as of an event, by default the last.
+    """Compute the content of a campaign's report, as of an event, by default the last.
 
     Parameters
     ----------
     graders : sequence
-        Machines whose grades are audited, as of `activeeval.inputs.grader_values.read_graders`.
+        Graders to audit, as for `activeeval.inputs.grader_values.read_graders`.
 
     Raises
     ------
     InputError
-        Where there is no such campaign or event.
+        If there is no such campaign or event.
     StateError
-        Where nothing had been drawn yet.
+        If nothing has been drawn yet.
     """
     state, units = state_of(store, name, as_of), store.units(name)
     events = state.log
     texts = {unit.query_id: unit.query_text for unit in units}
-    read = estimates_of(state, scope=scope, confidence=confidence) if state.block else None
-    answers, notes = (read.answers, read.notes) if read else ([], [])
+    estimates = estimates_of(state, scope=scope, confidence=confidence) if state.block else None
+    answers, notes = (estimates.answers, estimates.notes) if estimates else ([], [])
     readings = readings_of(state, scope, confidence) if answers else []
     return CampaignReport(
         format=FORMAT,
-        headline=read.headline if read else [],
-        footnotes=read.footnotes if read else [],
+        headline=estimates.headline if estimates else [],
+        footnotes=estimates.footnotes if estimates else [],
         next=step_of(state, answers),
         head=_head(state),
         scope=scope,
@@ -109,7 +109,7 @@ def summary(
 
 
 def _head(state: CampaignState) -> ProgressHeader:
-    """Return how far the campaign is, and as of when that is true."""
+    """Summarize a campaign's progress and its date."""
     goal = reached(state)
     return ProgressHeader(
         **asdict(progress_of(state)),
@@ -128,7 +128,7 @@ def _head(state: CampaignState) -> ProgressHeader:
 
 
 def _estimate(answer: SampleAnswer, confidence: float) -> CampaignEstimate:
-    """Tabulate an answer; its intervals have room for items that cannot be judged."""
+    """Convert an answer to report values; its interval allows for items that cannot be judged."""
     low, high = answer.estimate.bounds(answer.interval)
     at_once = None if answer.shared is None else answer.estimate.bounds(answer.shared.interval)
     return CampaignEstimate(
@@ -156,6 +156,7 @@ def _estimate(answer: SampleAnswer, confidence: float) -> CampaignEstimate:
 
 
 def _cost(state: CampaignState, events: Sequence[Event], units: Sequence[UnitRow]) -> Cost:
+    """Summarize judges' work, answers by day, and judging times."""
     answers = [event for event in events if event.kind in ("judged", "cannot")]
     return Cost(
         judges=work_of(state.state, events),
@@ -166,8 +167,8 @@ def _cost(state: CampaignState, events: Sequence[Event], units: Sequence[UnitRow
 
 
 def _design(state: CampaignState, readings: Sequence[CampaignReading]) -> DesignSummary:
-    """Return what was drawn, and how."""
-    # once something is read the estimates say what machines were taken for
+    """Summarize what was drawn, and how."""
+    # once there are estimates, these carry the warnings about graders
     machines = [] if state.block else state.machine_cautions
     campaign, versions = state.sample.campaign, [row for row in state.versions if row.version <= state.version]
     design = campaign.design
@@ -205,7 +206,7 @@ def _design(state: CampaignState, readings: Sequence[CampaignReading]) -> Design
 
 
 def _round(sample: DrawnSample) -> Round:
-    """Return the probabilities with which the items of a round came into its sample."""
+    """Summarize the inclusion probabilities of a round's items."""
     campaign = sample.campaign
     items = [item for unit in campaign.units for item in unit.items]
     probs = item_probabilities(campaign)[items]
@@ -222,11 +223,12 @@ def _round(sample: DrawnSample) -> Round:
 
 
 def _known(sample: DrawnSample) -> int:
+    """Count the items whose grade a sample treats as known."""
     return int((sample.campaign.design.known >= 0).sum())
 
 
 def _blocks(state: CampaignState, readings: Sequence[CampaignReading]) -> list[BlockProgress]:
-    """Return every block, of all rounds one after another."""
+    """List the progress of each block, numbered through all rounds."""
     spent, ends, rows = spent_by_block(state), _complete_at(state, readings), list[BlockProgress]()
     units: dict[int, list[Unit]] = {}
     for _, block, unit in units_by_block(state):
@@ -257,7 +259,7 @@ def _blocks(state: CampaignState, readings: Sequence[CampaignReading]) -> list[B
 
 
 def _complete_at(state: CampaignState, readings: Sequence[CampaignReading]) -> dict[int, int]:
-    """Return as of which event each block was complete with those before it, as far as it is."""
+    """Map each complete block to the event at which it and all blocks before it were complete."""
     if all(sample.campaign.paths is None for sample in state.rounds):
         return state.state.complete_at
     ends: dict[int, int] = {}
@@ -267,6 +269,7 @@ def _complete_at(state: CampaignState, readings: Sequence[CampaignReading]) -> d
 
 
 def _log(state: CampaignState, events: Sequence[Event]) -> LogSummary:
+    """Count the log's events by kind, and late answers by judge and reason."""
     late = Counter((event.judge, event.reason) for event in state.state.late)
     return LogSummary(
         events=len(events),

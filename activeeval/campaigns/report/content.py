@@ -1,4 +1,4 @@
-"""What the report of a campaign says, as values: numbers and text that a page words and JSON carries."""
+"""Content of a campaign's report as values: the page formats them and JSON contains them."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from activeeval.sampling.lost_queries import Losses
 
 
 def finite(value: float) -> float | None:
-    """Return a number that is one; None for what is infinite or not known."""
+    """Convert a number to float; None if it is infinite or NaN."""
     return float(value) if math.isfinite(value) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingBlock:
-    """How many items of a block wait."""
+    """Number of waiting items of a block."""
 
     block: int
     items: int
@@ -37,24 +37,24 @@ class WaitingBlock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgressHeader(CampaignProgress):
-    """How far the campaign is, and as of when that is true.
+    """Progress of a campaign with its date and settings, for the head of the report.
 
     Attributes
     ----------
     date, created : str
         UTC.
     rounds, rounds_read, block_read : int
-        Drawn, that can be read, and complete blocks of these.
+        Rounds drawn, rounds used in estimates, and their complete blocks.
     unit : str
-        Of costs.
+        Unit of costs.
     judges_per_item : int
     waiting_by_block : list of WaitingBlock
     goal : str
-        Whether the half-width that was asked for is reached; empty where none was.
+        Sentence on whether the requested half-width is reached; empty if none was requested.
     batch : int
-        The number of the last one, where depths follow labels; 0 where they follow none.
+        Number of the last batch; 0 without adaptive depth.
     goes_on : bool
-        Whether something waits, or labels lead to more.
+        True if items wait or labels lead to more.
     """
 
     date: str
@@ -72,24 +72,24 @@ class ProgressHeader(CampaignProgress):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignEstimate(CampaignQuestion):
-    """The answer to a question; what is infinite or not known is None.
+    """Estimate of a question; infinite or unknown values are None.
 
     Attributes
     ----------
     value, std_error, low, high : float or None
-        The interval has room for items that cannot be judged.
+        The interval allows for items that cannot be judged.
     confidence : float
     half_width, half_width_at_end : float or None
-        Now, and to expect when all is judged.
+        Now, and expected when all items are judged.
     p_value : float or None
-        Of differences alone.
+        Only for differences.
     queries, items : int
     effective_sample_size : float or None
-    cautions : list of Worded
+    cautions : list of MessageText
     low_at_once, high_at_once : float or None
-        Ends that hold for all differences of a measure together.
+        Simultaneous interval for all differences of a measure.
     sentence : str
-        All this as a reader wants it.
+        The result in a sentence.
     """
 
     value: float | None
@@ -111,18 +111,18 @@ class CampaignEstimate(CampaignQuestion):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignReading:
-    """What could be read as of an event: the answers to all questions that the campaign was made for.
+    """Estimates of all questions of a campaign as of an event.
 
     Attributes
     ----------
     as_of : int
     date : str
     block, blocks, rounds : int
-        Complete, planned, and read.
+        Complete blocks, planned blocks, and rounds used.
     spent : float
         In the pool's mean items.
     answers, every_look : list of Answer
-        By question; with intervals that hold at every look, where there are such.
+        By question; with t intervals, and with group-sequential intervals if available.
     """
 
     as_of: int
@@ -135,7 +135,7 @@ class CampaignReading:
     every_look: list[Answer]
 
     def ends(self, question: int) -> dict[str, float | None]:
-        """Tabulate the estimate of a question and its intervals; None for what is infinite or not known."""
+        """Tabulate a question's estimate and its intervals; None for infinite or unknown values."""
         answer, always = self.answers[question], self.every_look[question] if self.every_look else None
         return {
             "value": finite(answer.value),
@@ -146,19 +146,19 @@ class CampaignReading:
         }
 
     def row(self) -> dict[str, Any]:
-        """Tabulate it for JSON."""
+        """Convert the reading to a dict for JSON."""
         fields = {name: getattr(self, name) for name in ("as_of", "date", "block", "blocks", "rounds", "spent")}
         return fields | {"answers": [self.ends(k) for k in range(len(self.answers))]}
 
     def says_the_same(self, other: CampaignReading) -> bool:
-        """Whether another moment gives the same estimates and intervals."""
-        mine, others = self.row()["answers"], other.row()["answers"]
-        return [(each["value"], each["low"]) for each in mine] == [(each["value"], each["low"]) for each in others]
+        """Check whether another reading has the same estimates and intervals."""
+        own_row, theirs = self.row()["answers"], other.row()["answers"]
+        return [(row["value"], row["low"]) for row in own_row] == [(row["value"], row["low"]) for row in theirs]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryShare:
-    """A judged query with its share of an estimate's variance, and how far it moves the estimate."""
+    """A judged query with its share of an estimate's variance and its shift of the estimate."""
 
     query_id: str
     text: str
@@ -169,7 +169,7 @@ class QueryShare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Largest:
-    """The judged queries that matter most to the answer of a question, by its number."""
+    """The judged queries with most influence on a question's estimate; ``question`` is its index."""
 
     question: int
     queries: list[QueryShare]
@@ -177,7 +177,7 @@ class Largest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindCount:
-    """How many events of a kind the log has."""
+    """Number of events of a kind in the log."""
 
     kind: str
     n: int
@@ -185,7 +185,7 @@ class KindCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LateCount:
-    """How many answers of a judge came too late to count, for a reason."""
+    """Number of a judge's answers that came too late to count, by reason."""
 
     judge: str
     reason: str
@@ -194,7 +194,7 @@ class LateCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogSummary:
-    """What the log holds, and the digest of its last event."""
+    """Counts of the log's events, and the digest of the last."""
 
     events: int
     kinds: list[KindCount]
@@ -204,23 +204,23 @@ class LogSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignReport:
-    """All that the report of a campaign says, as of an event; `record` is its JSON.
+    """Content of a campaign's report, as of an event; `record` converts it to JSON.
 
-    What is not known is None; no number is NaN or infinite. ``as_of`` numbers are those of the log.
+    Unknown values are None; no number is NaN or infinite. ``as_of`` fields are event numbers.
 
     Attributes
     ----------
     headline : list of str
-        The sentences that tell it, three at most; none where nothing can be read.
+        At most three sentences with the main result; empty if no estimate is possible.
     footnotes : list of str
-        What measures and intervals are.
+        Explanations of measures and intervals.
     next : Step
     losses : list of Losses
-        Of each difference that is worse or undecided; none of a campaign that is read in several rounds.
+        For each difference that is worse or undecided; empty if several rounds are used.
     audit : list of GraderAudit
-        Of the machines whose grades were named, once something can be read.
-    reached : Reached
-        The head, for a reader's sentence.
+        Audits of the named graders, once estimates are possible.
+    reached : JudgingProgress
+        The progress in a form for sentences.
     """
 
     format: str
@@ -246,7 +246,7 @@ class CampaignReport:
     reached: JudgingProgress
 
     def record(self) -> dict[str, Any]:
-        """Tabulate it for JSON."""
+        """Convert the report to a dict for JSON."""
         record = asdict(self) | {"readings": [reading.row() for reading in self.readings]}
         del record["reached"]  # the head has these numbers
         return record

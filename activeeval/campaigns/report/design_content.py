@@ -1,4 +1,4 @@
-"""What the report of a campaign says of its progress, its questions and its design, as values."""
+"""Values of a campaign's report: progress, questions and design."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignProgress:
-    """How far a campaign was as of an event; costs in the pool's mean items.
+    """Progress of a campaign as of an event; costs in the pool's mean items.
 
     Attributes
     ----------
@@ -21,13 +21,13 @@ class CampaignProgress:
     budget, spent, left : float
         ``spent`` counts a unit by the share of its items that are judged.
     block, blocks : int
-        Complete, and planned.
+        Complete blocks, and planned blocks.
     judged, waiting, cannot : int
         Items.
     late, put_off, judges : int
-        Answers that came too late, items put off, and judges with an answer that stands.
+        Answers that came too late, items deferred, and judges with a valid answer.
     hours : float or None
-        Of all answers whose time was taken, also of those that do not count.
+        Time of all timed answers, including those that do not count.
     """
 
     campaign: str
@@ -49,7 +49,7 @@ class CampaignProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignQuestion:
-    """What is asked of which systems, by their names; ``definition`` is what the measure is in full."""
+    """A measure and the systems it is estimated for; ``definition`` is the measure in full."""
 
     measure: str
     question: str
@@ -60,7 +60,7 @@ class CampaignQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Version:
-    """A version of the sample: its digest, the event that made it, and why."""
+    """A version of the sample: its digest, the last event before it, and the reason for it."""
 
     version: int
     sample: str
@@ -70,7 +70,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
-    """A round's budget, items and known grades, and the probabilities with which items came into it."""
+    """Budget, items, known grades and inclusion probabilities of a round."""
 
     budget: float | None
     items: int
@@ -82,20 +82,20 @@ class Round:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockProgress:
-    """A block, numbered over all rounds; costs in the pool's mean items.
+    """Progress of a block, numbered over all rounds; costs in the pool's mean items.
 
     Attributes
     ----------
     block, round : int
     budget : float
-        Up to its end.
+        Budget up to the end of the block.
     threshold : float or None
-        Level of the order at its end; None where infinite.
+        Level at the end of the block; None if infinite.
     units, items, settled : int
     cost, spent : float
     complete_as_of : int or None
     date : str or None
-        Of the event that made it complete.
+        Date of the event that completed the block.
     """
 
     block: int
@@ -120,22 +120,22 @@ class DesignSummary:
     method : str
     with_replacement, has_model : bool
     model : str
-        What the grade model is, as far as that is known.
+        Description of the grade model, if known.
     questions : list of CampaignQuestion
     max_grade, seed : int or None
     sample : str
         Digest of the last version.
     versions : list of Version
     queries, items, open_items, known : int
-        Of the pool; items that may be drawn, and grades known before the first draw.
+        Size of the pool, items that may be drawn, and grades known before the first draw.
     rounds : list of Round
     blocks : list of BlockProgress
     judges_per_item : int
     policy : str
     lease_s : float
     ends : str
-        Why the sample ends where it does.
-    cautions : list of Worded
+        Why the sample ends.
+    cautions : list of MessageText
     """
 
     method: str

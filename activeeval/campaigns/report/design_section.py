@@ -1,4 +1,4 @@
-"""The sections of a campaign's report on what was drawn, and on its log."""
+"""Sections of a campaign's report on its design and its log."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from activeeval.report.pages import Block, Lines, Paragraph, Table
 
 
 def gist(summary: CampaignReport) -> str:
-    """Return what was drawn, in a few words."""
+    """Summarize the design in a few words."""
     drawn = summary.design
     budget, blocks = amount_of(summary.head.budget), counted(len(drawn.blocks), "block")
     return f"{drawn.method}, {budget} {summary.head.unit} in {blocks}, of {counted(drawn.queries, 'query')}"
 
 
 def design(summary: CampaignReport) -> list[Block]:
-    """Return what was drawn, and how."""
+    """Build the section on what was drawn, and how."""
     drawn = summary.design
     questions = "; ".join(name_of(question) for question in drawn.questions)
     head = summary.head
@@ -34,7 +34,7 @@ def design(summary: CampaignReport) -> list[Block]:
         ["lease", f"{drawn.lease_s / 60:g} minutes"],
         ["ends", drawn.ends],
     ]
-    rows += [["rounds", f"{head.rounds}, of which {head.rounds_read} can be read"]] if head.rounds > 1 else []
+    rows += [["rounds", f"{head.rounds}, of which {head.rounds_read} are used"]] if head.rounds > 1 else []
     rounds = [
         [
             str(k),
@@ -55,12 +55,14 @@ def design(summary: CampaignReport) -> list[Block]:
 
 
 def _policy(design: DesignSummary) -> str:
+    """Describe the number of judges for each item and the policy."""
     if design.judges_per_item == 1:
-        return "one judge an item"
-    return f"{design.judges_per_item} judges an item, whose grades count by policy: {design.policy}"
+        return "one judge for each item"
+    return f"{design.judges_per_item} judges for each item, whose grades are combined by policy {design.policy}"
 
 
 def _blocks(design: DesignSummary) -> list[Block]:
+    """Build the table of blocks."""
     header = ["block", "budget up to here", "threshold", "items", "answered", "cost", "spent", "complete as of"]
     rows = [
         [
@@ -75,19 +77,19 @@ def _blocks(design: DesignSummary) -> list[Block]:
         ]
         for block in design.blocks
     ]
-    return [Paragraph("Blocks, each judged to its end before it is read:"), Table(header, rows)]
+    return [Paragraph("Blocks; each is used once it is completely judged:"), Table(header, rows)]
 
 
 def gist_of_log(summary: CampaignReport) -> str:
-    """Return how long the log is."""
+    """State the length of the log."""
     return counted(summary.log.events, "event")
 
 
 def log(summary: CampaignReport) -> list[Block]:
-    """Return what the log holds."""
+    """Build the section on the log."""
     events = summary.log
     blocks: list[Block] = [Table(["kind of event", "events"], [[row.kind, count(row.n)] for row in events.kinds])]
     if events.late:
         rows = [[row.judge, row.reason, count(row.n)] for row in events.late]
-        blocks += [Paragraph("Answers that are kept and do not count:"), Table(["judge", "why", "answers"], rows)]
+        blocks += [Paragraph("Answers that are kept but do not count:"), Table(["judge", "why", "answers"], rows)]
     return [*blocks, Paragraph(f"The digest of event {count(events.events)} is {events.digest}.")]

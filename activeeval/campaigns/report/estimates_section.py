@@ -1,4 +1,4 @@
-"""The sections of a campaign's report on what it answers: now, over time, by which queries, by which grade model."""
+"""Sections of a campaign's report on its estimates: now, over time, influential queries, grade model."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from activeeval.report.numbers import counted, number
 from activeeval.report.pages import Block, Chart, Charts, Heading, Lines, Paragraph, Table
 
 MOST_QUESTIONS = 4
-"""Of which the queries that matter most, and the chart, are on the page; the JSON has those of all."""
+"""Number of questions whose influential queries and charts are on the page; the JSON has those of all questions."""
 
 
 def gist(summary: CampaignReport) -> str:
-    """Return what is estimated, in a few words."""
+    """Summarize the estimates in a few words."""
     n = len(summary.estimates)
-    return f"{counted(n, 'question')}, with what measures and intervals mean" if n else "none yet"
+    return f"{counted(n, 'question')}, with explanations of measures and intervals" if n else "none yet"
 
 
 def now(summary: CampaignReport) -> list[Block]:
-    """Return all estimates with their intervals, what they mean and what to be wary of."""
+    """Build the section with all estimates, their intervals, explanations and warnings."""
     estimates = summary.estimates
     if not estimates:
-        return [Paragraph("No block is complete: there is nothing that may be read yet.", True)]
+        return [Paragraph("No block is complete: no estimate is possible yet.", True)]
     confidence = f"{summary.confidence:.0%}"
     rows = [
         [
@@ -51,6 +51,7 @@ def now(summary: CampaignReport) -> list[Block]:
 
 
 def _at_once(estimates: Sequence[CampaignEstimate], confidence: str) -> list[Block]:
+    """Build the table of simultaneous intervals; empty if there are none."""
     rows = [
         [name_of(estimate), interval_of(estimate.low_at_once, estimate.high_at_once)]
         for estimate in estimates
@@ -65,33 +66,33 @@ def _at_once(estimates: Sequence[CampaignEstimate], confidence: str) -> list[Blo
 
 
 def _cautions(estimates: Sequence[CampaignEstimate]) -> list[Block]:
-    """Return what to be wary of, notes too; what is true of several questions once."""
+    """List warnings and notes of the estimates; those of several questions appear once."""
     lines = worded_lines([(name_of(estimate), estimate.cautions) for estimate in estimates], least="note")
-    return [Paragraph("What to be wary of (a note asks nothing of you):"), Lines(lines)] if lines else []
+    return [Paragraph("Warnings and notes (notes need no action):"), Lines(lines)] if lines else []
 
 
 def gist_over_time(summary: CampaignReport) -> str:
-    """Return how often it could be read, in a few words."""
-    return f"{counted(len(summary.readings), 'reading')}, one whenever a block was complete"
+    """State the number of readings."""
+    return f"{counted(len(summary.readings), 'reading')}, one for each completed block"
 
 
 def over_time(summary: CampaignReport) -> list[Block]:
-    """Return the estimates at the end of each block."""
+    """Build the section with the estimates at the end of each block."""
     readings, estimates = summary.readings, summary.estimates
     if not readings:
         return []
     blocks: list[Block] = [
         Paragraph(
-            "An estimate is valid at the end of a block: here is each, as of the event at which the block became "
-            "complete, and the last. Each plain interval holds by itself. Whoever looks at all of them and stops at "
-            "one that looks good goes by the wider ones, which hold at every look (group-sequential); "
-            "beyond the planned budget, and with several rounds, there are none."
+            "An estimate is valid at the end of a block. The table has each, as of the event that completed the block, "
+            "and the latest. Each plain interval is valid by itself. If you look at all of them and stop at one that "
+            "looks good, use the wider ones, which are valid at every look (group-sequential); beyond the planned "
+            "budget, and with several rounds, there are none."
         )
     ]
     others = [
         Chart(reading_chart(f"reading{k}", readings, k, summary.head.unit, summary.head.budget), name_of(estimate))
         for k, estimate in enumerate(estimates[:MOST_QUESTIONS])
-        if k  # the first stands above all sections
+        if k  # the first is shown above all sections
     ]
     blocks += [Charts(others)] if others else []
     header = ["block", "event", "date", "spent", "estimate", "interval", "at every look"]
@@ -113,27 +114,28 @@ def over_time(summary: CampaignReport) -> list[Block]:
 
 
 def _left_out(questions: Sequence[CampaignEstimate | Largest]) -> list[Block]:
+    """State how many questions are only in the JSON report."""
     n = len(questions) - MOST_QUESTIONS
     return [Paragraph(f"{counted(n, 'more question')}: in the report as JSON.")] if n > 0 else []
 
 
 def gist_of_queries(summary: CampaignReport) -> str:
-    """Return which queries weigh most in the first question, in a few words."""
+    """Name the queries with most influence on the first question."""
     largest = summary.queries[0].queries[:2] if summary.queries else []
     if not largest:
-        return "none stands out"
+        return "no query stands out"
     return f"{' and '.join(f'{row.query_id} ({percent(row.share)})' for row in largest)} weigh most"
 
 
 def queries(summary: CampaignReport) -> list[Block]:
-    """Return the queries that weigh most in each question."""
+    """Build the section with the most influential queries of each question."""
     if not summary.queries:
         return []
     blocks: list[Block] = [
         Paragraph(
-            "The judged queries with the largest shares of the estimate's variance. Their grades are worth a second "
-            "look: an error there moves the estimate most. The shift is what the judgments of a query have added to "
-            "the estimate beyond what was expected of it."
+            "The judged queries with the largest shares of the estimate's variance. Check their grades first: an error "
+            "there changes the estimate most. The shift is the change of the estimate by the judgments of a query, "
+            "relative to what was expected before judging."
         )
     ]
     header = ["query", "text", "items judged", "share of the variance", "shift"]
@@ -154,18 +156,18 @@ def queries(summary: CampaignReport) -> list[Block]:
         if rows:
             blocks.append(Table(header, rows))
         else:
-            blocks.append(Paragraph("No query: nothing was left to chance, or the spread is not known."))
+            blocks.append(Paragraph("No query: the sample has no random part, or the variance is unknown."))
     return [*blocks, *_left_out(summary.queries)]
 
 
 def gist_of_model(summary: CampaignReport) -> str:
-    """Return whether the grade model is right, in a few words."""
-    words = {None: "too few queries to say", True: "it is off", False: "within chance of what came"}
+    """State whether the grade model is well calibrated."""
+    words = {None: "too few queries to say", True: "it is off", False: "agrees within chance with the grades"}
     return "; ".join(words[table.is_off] for table in summary.calibration)
 
 
 def calibration(summary: CampaignReport) -> list[Block]:
-    """Return what the grade model expected and what came, of each round."""
+    """Build the section that compares expected and given grades, for each round."""
     blocks: list[Block] = []
     for table in summary.calibration:
         of_round = f" of round {table.round}" if summary.head.rounds > 1 else ""
@@ -189,22 +191,21 @@ def calibration(summary: CampaignReport) -> list[Block]:
             Charts([Chart(chart, "Mean grades, expected and observed")]),
             Table(header, rows),
             Paragraph(
-                "Items of complete blocks, each counted by 1 / its inclusion probability, so that a row stands for all "
-                "items of the pool like these; ± is a standard error, with the items of a query together, and of the "
-                "difference not below what the model itself says of its grades. A model that is off costs "
-                "precision: the estimates do not rest on its being right."
+                "Items of complete blocks, each weighted by 1 / its inclusion probability, so that a row represents "
+                "all such items of the pool; ± is a standard error, clustered by query, for the difference at least "
+                "that by the model's own variance. A model that is off costs precision, but the estimates stay valid."
             ),
         ]
     return blocks
 
 
 def _verdict(table: Calibration) -> str:
-    """Return in one sentence whether the grade model is off."""
+    """State in one sentence whether the grade model is off."""
     if table.is_off is None:
         return "Too few queries are judged to say whether the grade model is off."
     p_value = f"{p_of(table.p_value)} for all rows together"
     if not table.is_off:
-        return f"The grades that came are within chance of what the grade model expected ({p_value})."
+        return f"The grades agree within chance with those that the grade model expected ({p_value})."
     row, where = table.all, "over all items"
     if isinstance(table.worst, int):
         row = table.bins[table.worst]

@@ -1,4 +1,4 @@
-"""What judges did in a campaign, as values: parts of its report on cost, the grade model, agreement; what is next."""
+"""Values of a campaign's report on judges: cost, calibration of the grade model, agreement; and the next step."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ StepKind = Literal["judge", "wait", "top up", "draw", "stop", "done"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeActivity:
-    """What a judge did: what counts of the answers, what does not, and how long they took.
+    """Counts and times of a judge's answers.
 
     Attributes
     ----------
     judge : str
     judged, cannot : int
-        Answers that stand.
+        Valid answers.
     changed, later, late : int
-        Answers that others took the place of, items put off, and answers that came too late to count.
+        Answers replaced since, items deferred, and answers that came too late to count.
     timed : int
-        Answers whose time was taken.
+        Answers with a time.
     seconds_median, seconds_mean : float or None
-        Of these.
+        Of the timed answers.
     hours : float or None
-        Of all that the judge did.
+        Total time of all answers.
     """
 
     judge: str
@@ -45,7 +45,7 @@ class JudgeActivity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DailyAnswers:
-    """How many answers a judge gave on a day, UTC."""
+    """Number of a judge's answers on a day (UTC)."""
 
     day: str
     judge: str
@@ -54,7 +54,7 @@ class DailyAnswers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seconds:
-    """How long items took, where that is known."""
+    """Number, median and mean of the times of answers, in seconds."""
 
     timed: int
     seconds_median: float | None
@@ -63,16 +63,16 @@ class Seconds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FittedSeconds:
-    """The seconds that judgments take, as the judges' clocks tell, with standard errors.
+    """Coefficients of judging time fitted to judges' clocks, in seconds, with standard errors.
 
     Attributes
     ----------
     items : int
-        Judgments that it was fitted to.
+        Number of judgments in the fit.
     item, length, grade, query : float or None
-        An item, a thousand letters of its text, a grade above 0, the first item of a query.
+        For an item, each thousand characters of its text, each grade above 0, and the first item of a query.
     item_std_error, length_std_error, grade_std_error, query_std_error : float or None
-        None of what was held at its prior, or at 0.
+        None for coefficients fixed at their prior or at 0.
     """
 
     items: int
@@ -88,7 +88,7 @@ class FittedSeconds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What judging took: by judge, by day, of all answers together, and fitted where times were taken."""
+    """Judging effort: by judge, by day, in total, and as a fitted model if judgments were timed."""
 
     judges: list[JudgeActivity]
     days: list[DailyAnswers]
@@ -98,18 +98,18 @@ class Cost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalibrationBin:
-    """Grades expected and observed of some items, each counted by 1 / its inclusion probability.
+    """Expected and given grades of some items, each weighted by 1 / its inclusion probability.
 
     Attributes
     ----------
     expected, observed : float
         Mean grades.
     lowest, highest : float
-        Grades that were expected of single items.
+        Range of the items' expected grades.
     gap : float
         Observed minus expected.
     std_error, gap_std_error, p_value : float or None
-        Of the observed mean and of the gap; None where not known.
+        Of the observed mean and of the gap; None if unknown.
     items, queries : int
     """
 
@@ -127,7 +127,7 @@ class CalibrationBin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """How far the grade model of a round is right.
+    """Calibration of a round's grade model.
 
     Attributes
     ----------
@@ -136,11 +136,11 @@ class Calibration:
     bins : list of CalibrationBin
     all : CalibrationBin
     is_off : bool or None
-        None where nothing could be tested.
+        None if no bin could be tested.
     p_value : float or None
         For all tests together.
     worst : "all", int or None
-        Where the model is off most clearly: over all items, or in the bin of that position.
+        Test with the smallest p-value: over all items, or the bin with this index.
     """
 
     round: int
@@ -153,7 +153,7 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GradesByJudge:
-    """How often a judge gave each grade."""
+    """Number of times that a judge gave each grade."""
 
     judge: str
     counts: list[int]
@@ -161,7 +161,7 @@ class GradesByJudge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgePair:
-    """How often one judge gave the row's grade and another the column's, their weighted kappa and mean difference."""
+    """Confusion matrix of two judges (rows: the first), their weighted kappa and their mean difference."""
 
     judges: list[str]
     table: list[list[int]]
@@ -172,17 +172,17 @@ class JudgePair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeAgreement:
-    """Grades by judge; where no item has two, ``alpha`` is None and there are no pairs.
+    """Grades by judge; if no item has two grades, ``alpha`` is None and there are no pairs.
 
     Attributes
     ----------
     grades : list of int
     histogram : list of GradesByJudge
     n_items : int
-        That several judges graded.
+        Items that several judges graded.
     confidence : float
     alpha : Coefficient or None
-        Krippendorff's, ordinal.
+        Krippendorff's alpha, ordinal.
     pairs : list of JudgePair
     """
 
@@ -196,18 +196,18 @@ class JudgeAgreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedAgreement(JudgeAgreement):
-    """How far judges agree on items that several of them graded.
+    """Agreement of judges on items that several of them graded.
 
     Attributes
     ----------
     n_queries : int
-        Of these items.
+        Queries of these items.
     n_alike : int
-        Items to which all gave one grade.
+        Items with the same grade from all judges.
     common_grade : int
-        The commonest grade of these items.
+        The most frequent grade of these items.
     ac1 : Coefficient
-        Gwet's.
+        Gwet's AC1.
     """
 
     alpha: Coefficient
@@ -219,7 +219,7 @@ class SharedAgreement(JudgeAgreement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkippedByJudge:
-    """What a judge put off and could not judge, and how many of the relevant and of the other items.
+    """Number of items that a judge deferred or could not judge, and the shares among relevant and other items.
 
     Attributes
     ----------
@@ -227,9 +227,9 @@ class SkippedByJudge:
     later, cannot : int
     n_relevant, n_other, skipped_relevant, skipped_other : int
     p_value : float
-        As `Skipping` has them.
+        As in `Skipping`.
     is_named : bool
-        Whether relevant items are skipped more often, beyond chance.
+        True if relevant items are skipped significantly more often.
     """
 
     judge: str
@@ -245,7 +245,7 @@ class SkippedByJudge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkippingReason:
-    """How often a judge gave a reason for an item put off (``later``) or that cannot be judged."""
+    """Number of times that a judge gave a reason for a deferred item or one that cannot be judged."""
 
     judge: str
     kind: str
@@ -255,7 +255,7 @@ class SkippingReason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkippedItems:
-    """What judges skipped, and why."""
+    """Items that judges skipped, and their reasons."""
 
     judges: list[SkippedByJudge]
     reasons: list[SkippingReason]
@@ -263,7 +263,7 @@ class SkippedItems:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingScore:
-    """How often a judge gave the known grade of the items that he began with."""
+    """Share of training items to which a judge gave the known grade."""
 
     judge: str
     share: Share
@@ -271,18 +271,18 @@ class TrainingScore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlScore:
-    """How often a judge said of controls what was expected.
+    """Share of controls to which a judge gave the expected answer.
 
     Attributes
     ----------
     judge : str
     what : {"known", "repeated", "swapped"}
-        Of items whose grades are known, of those that he had graded before, or of pairs that he had compared with sides
-        the other way round.
+        Items with a known grade, items that the judge had graded before, or pairs that the judge had compared before
+        with sides swapped.
     share : Share
-        Of those that he graded.
+        Of the answered controls.
     n_skipped : int
-        Put off, or said to be beyond judging.
+        Controls deferred or declared impossible to judge.
     """
 
     judge: str
@@ -293,7 +293,7 @@ class ControlScore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeChecks:
-    """What judges said where it is known what they should say: before the real items, and among them; none counts."""
+    """Judges' answers with an expected result: training and controls; none counts as a judgment."""
 
     training: list[TrainingScore]
     controls: list[ControlScore]
@@ -301,15 +301,15 @@ class JudgeChecks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What is to be done next.
+    """Recommended next step.
 
     Attributes
     ----------
     kind : {"judge", "wait", "top up", "draw", "stop", "done"}
-        Judge what waits; wait for those who have it in hand; add to the sample; draw a new one, where this cannot grow;
-        stop, as the half-width that was asked for is reached; or nothing, as all is judged.
+        Judge the waiting items; wait for items that judges hold; add to the sample; draw a new sample, if this one
+        cannot be extended; stop, as the requested half-width is reached; or nothing, as all items are judged.
     budget : float or None
-        How much more should decide what is open.
+        Additional budget that should decide the open questions.
     """
 
     kind: StepKind

@@ -1,4 +1,4 @@
-"""The sections of a campaign's report that are about judges: cost, agreement, what they skipped."""
+"""Sections of a campaign's report on judges: cost, agreement, controls, skipped items."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _KINDS = {"deferred": "put off", "cannot": "cannot be judged"}
 
 
 def gist_of_cost(summary: CampaignReport) -> str:
-    """Return what was spent, in a few words."""
+    """Summarize the cost in a few words."""
     head, n = summary.head, len(summary.cost.judges)
-    hours = "" if head.hours is None else f", {head.hours:.1f} hours by their clocks"
+    hours = "" if head.hours is None else f", {head.hours:.1f} hours measured"
     return f"{amount_of(head.spent)} of {amount_of(head.budget)} {head.unit} spent, by {counted(n, 'judge')}{hours}"
 
 
 def cost(summary: CampaignReport) -> list[Block]:
-    """Return what was spent and how long it took."""
+    """Build the section on the cost spent and the time taken."""
     costs, blocks = summary.cost, list[Block]()
     if not costs.judges:
-        return [Paragraph("Nobody has judged anything yet.")]
+        return [Paragraph("There are no judgments yet.")]
     rows = [[str(block.block), amount_of(block.cost), amount_of(block.spent)] for block in summary.design.blocks]
     blocks += [Table(["block", f"cost in {summary.head.unit}", "spent"], rows)]
     header = ["judge", "judged", "cannot", "changed", "put off", "late", "seconds: median", "mean", "timed", "hours"]
@@ -51,6 +51,7 @@ def cost(summary: CampaignReport) -> list[Block]:
 
 
 def _days(days: Sequence[DailyAnswers]) -> list[Block]:
+    """Build the table of answers by day and judge."""
     judges = sorted({row.judge for row in days})
     counts = {(row.day, row.judge): row.answers for row in days}
     rows = [
@@ -60,9 +61,12 @@ def _days(days: Sequence[DailyAnswers]) -> list[Block]:
 
 
 def _model(costs: Cost) -> list[Block]:
+    """Build the table of the fitted cost model."""
     model, of_all = costs.model, costs.all
     if model is None:
-        return [Paragraph("No judgment has a time: judges' clocks come with the answers, so no cost model is fitted.")]
+        return [
+            Paragraph("No judgment has a time, so no cost model is fitted: times come with the answers (active_ms).")
+        ]
     parts = [
         ("an item", model.item, model.item_std_error),
         ("each thousand letters of its text", model.length, model.length_std_error),
@@ -72,14 +76,14 @@ def _model(costs: Cost) -> list[Block]:
     rows = [[text, number(seconds, 1), number(error, 1)] for text, seconds, error in parts]
     sentence = (
         f"An item took {number(of_all.seconds_median, 1)} s (median; mean {number(of_all.seconds_mean, 1)} s, "
-        f"{count(of_all.timed)} timed). What the clocks of {counted(model.items, 'judgment')} say, drawn towards "
-        "what is usual where they are few:"
+        f"{count(of_all.timed)} timed). Cost model fitted to the times of {counted(model.items, 'judgment')}, shrunk "
+        "towards their mean if they are few:"
     )
-    return [Paragraph(sentence), Table(["what takes time", "seconds", "std error"], rows)]
+    return [Paragraph(sentence), Table(["part", "seconds", "std error"], rows)]
 
 
 def gist_of_agreement(summary: CampaignReport) -> str:
-    """Return how far judges agree, in a few words."""
+    """Summarize the agreement of judges in a few words."""
     figures = summary.agreement
     if not isinstance(figures, SharedAgreement):
         return "no item was graded by two judges"
@@ -88,24 +92,24 @@ def gist_of_agreement(summary: CampaignReport) -> str:
 
 
 def agreement(summary: CampaignReport) -> list[Block]:
-    """Return how far judges agree."""
+    """Build the section on the agreement of judges."""
     figures, blocks = summary.agreement, list[Block]()
     if not figures.histogram:
         return []
     rows = [[row.judge, *map(count, row.counts), count(sum(row.counts))] for row in figures.histogram]
     blocks += [Table(["grades given by", *map(str, figures.grades), "all"], rows)]
     if not isinstance(figures, SharedAgreement):
-        return [*blocks, Paragraph("No item was graded by two judges: there is no agreement to tell.")]
+        return [*blocks, Paragraph("No item was graded by two judges: their agreement is unknown.")]
     alpha, confidence = figures.alpha, f"{figures.confidence:.0%}"
     ends = interval_of(alpha.low, alpha.high)
-    how = ""
+    late = ""
     if summary.head.judges_per_item == 1:
-        how = " One judge an item was asked for: these have a second answer that came late."
+        late = " Each item needs one judge: these items have a second answer that came late."
     sentence = f"Krippendorff's alpha (ordinal) is {number(alpha.value, 3)}, {confidence} interval {ends}"
     ac1 = f"Gwet's AC1 is {number(figures.ac1.value, 3)}, {interval_of(figures.ac1.low, figures.ac1.high)}"
     blocks += [
-        Paragraph(f"{sentence}, of {counted(figures.n_items, 'item')} of {counted(figures.n_queries, 'query')}.{how}"),
-        Paragraph(f"{ac1}. 1 is full agreement, 0 what chance would give; n/a is where it is not defined."),
+        Paragraph(f"{sentence}, of {counted(figures.n_items, 'item')} of {counted(figures.n_queries, 'query')}.{late}"),
+        Paragraph(f"{ac1}. 1 is full agreement, 0 agreement by chance; n/a means undefined."),
         *map(Paragraph, sentences_beside(figures)),
         Table(
             ["two judges", "weighted kappa", f"{confidence} interval", "raw agreement", "base rate", "items"],
@@ -119,21 +123,23 @@ def agreement(summary: CampaignReport) -> list[Block]:
 
 
 def _kappa(pair: JudgePair) -> list[str]:
+    """Build the row of a pair of judges: weighted kappa, raw agreement and base rate."""
     kappa = pair.kappa
     judges = " and ".join(pair.judges)
     if kappa is None:
         return [judges, *["n/a"] * 4, count(pair.n)]
-    beside = percent(kappa.raw_agreement), percent(kappa.base_rate)
-    return [judges, number(kappa.value, 3), interval_of(kappa.low, kappa.high), *beside, count(pair.n)]
+    shares = percent(kappa.raw_agreement), percent(kappa.base_rate)
+    return [judges, number(kappa.value, 3), interval_of(kappa.low, kappa.high), *shares, count(pair.n)]
 
 
 def _confusion(pair: JudgePair, grades: Sequence[int]) -> Table:
+    """Build the confusion matrix of two judges."""
     rows = [[f"grade {grade}", *map(count, line)] for grade, line in zip(grades, pair.table, strict=True)]
     return Table(["", *map(str, grades)], rows)
 
 
 def gist_of_checked(summary: CampaignReport) -> str:
-    """Return how often judges said what is known, in a few words."""
+    """Count the expected answers to training and control items."""
     checked = summary.checked
     shares = [*(row.share for row in checked.training), *(row.share for row in checked.controls)]
     right, n = sum(share.right for share in shares), sum(share.n for share in shares)
@@ -141,7 +147,7 @@ def gist_of_checked(summary: CampaignReport) -> str:
 
 
 def checked(summary: CampaignReport) -> list[Block]:
-    """Return what judges said where it is known what they should say; nothing where nobody was asked."""
+    """Build the section on training and control items; empty if there were none."""
     figures = summary.checked
     rows = [[row.judge, "began with", *_expected(row.share), ""] for row in figures.training]
     rows += [[row.judge, _WHAT[row.what], *_expected(row.share), count(row.n_skipped)] for row in figures.controls]
@@ -149,26 +155,27 @@ def checked(summary: CampaignReport) -> list[Block]:
         return []
     return [
         Table(["judge", "items", "as expected", "95 % interval", "not graded"], rows),
-        Paragraph("Nothing of this counts as a label. An interval is Wilson's, of the share."),
+        Paragraph("None of these answers counts as a label. Intervals are Wilson intervals of the share."),
     ]
 
 
 def _expected(share: Share) -> list[str]:
+    """Format a share of expected answers and its interval."""
     return [f"{count(share.right)} of {count(share.n)}", f"{percent(share.low)} to {percent(share.high)}"]
 
 
 def gist_of_skipped(summary: CampaignReport) -> str:
-    """Return how much was put off or could not be judged, in a few words."""
+    """Count deferred items and items that cannot be judged."""
     judges = summary.skipped.judges
     later, cannot = sum(row.later for row in judges), sum(row.cannot for row in judges)
     return f"{count(later)} put off, {count(cannot)} cannot" if later or cannot else "nothing"
 
 
 def skipped(summary: CampaignReport) -> list[Block]:
-    """Return what judges put off or could not judge, and who does so with relevant items."""
+    """Build the section on items that judges deferred or could not judge, with a test for each judge."""
     figures, blocks = summary.skipped, list[Block]()
     if not any(row.later or row.cannot for row in figures.judges):
-        return [Paragraph("Nobody has put an item off or could not judge one.")]
+        return [Paragraph("No judge has deferred an item or could not judge one.")]
     for row in figures.judges:
         if row.is_named:
             blocks += [Paragraph(warning(row), is_warning=True)]
@@ -193,24 +200,25 @@ def skipped(summary: CampaignReport) -> list[Block]:
         *blocks,
         Table(header, rows),
         Paragraph(
-            "Of the items that a judge was shown and that have a grade by now; relevant is a grade above 0. A judge is "
-            "named where relevant items are skipped more often than others, by a test of the items and one of the "
-            f"queries, each with p below 5 % / {n}: where nobody does, that names somebody in fewer than one report in "
-            "twenty. An item that was put off and then judged by anybody does no harm."
+            "Only items that the judge was shown and that have a grade now; relevant means a grade above 0. A judge "
+            "is named if relevant items are skipped more often than others, by a test of the items and one of the "
+            f"queries, each with p below 5 % / {n}: if no judge does so, fewer than one report in twenty names "
+            "one. An item that was put off and then judged by any judge does no harm."
         ),
         Lines(reasons),
     ]
 
 
 def warning(skips: SkippedByJudge) -> str:
-    """Return what a judge skips, and what that does."""
+    """Warn of a judge who skips relevant items, and of the effect on the estimate."""
     relevant, other = (_share(skips.skipped_relevant, skips.n_relevant), _share(skips.skipped_other, skips.n_other))
     return (
         f"{skips.judge} skips relevant items more often than others: {relevant} of those with a grade above 0, "
-        f"{other} of the others. Where nobody else judges them the estimate is biased, and its interval misses more "
-        "often than it says: see what waits, and what cannot be judged."
+        f"{other} of the others. If no other judge grades them, the estimate is biased and its interval covers the "
+        "true value less often than stated: check the items that wait and those that cannot be judged."
     )
 
 
 def _share(n: int, of: int) -> str:
+    """Format n of a total with its percentage; "n/a" if the total is 0."""
     return f"{percent(n / of)} ({count(n)} of {count(of)})" if of else "n/a"

@@ -1,4 +1,4 @@
-"""The section of a campaign's report on the queries that lose most: their values, and both lists side by side."""
+"""Section of a campaign's report on the queries with the largest losses, with both result lists side by side."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from activeeval.sampling.lost_queries import PLACES, ListedItem, LosingQuery, lo
 
 
 def gist(summary: CampaignReport) -> str:
-    """Return which queries lose most by the first question, in a few words."""
+    """Name the queries with the largest losses in the first question."""
     largest = summary.losses[0].queries[:2]
     return f"{' and '.join(f'{query.query_id} ({percent(query.share)})' for query in largest)} lose most"
 
 
 def losses(summary: CampaignReport) -> list[Block]:
-    """Return the queries that lose most of each question, then both lists of each query side by side."""
+    """Build the section: the queries with the largest losses of each question, then both lists of each query."""
     blocks: list[Block] = []
     for of_question in summary.losses[:MOST_QUESTIONS]:
         question = summary.estimates[of_question.question]
@@ -38,6 +38,7 @@ def losses(summary: CampaignReport) -> list[Block]:
 
 
 def _lists(query: LosingQuery, label: str, system: str, versus: str) -> Table:
+    """Build a table of a query's two lists side by side."""
     old, new = names_of(system, versus)
     rows = [
         [str(rank), *_item(item_before), *_item(item_now)]
@@ -49,7 +50,7 @@ def _lists(query: LosingQuery, label: str, system: str, versus: str) -> Table:
 
 
 def _item(item: ListedItem | None) -> tuple[str, str]:
-    """Write an item and its grade; nothing where a list has ended."""
+    """Format an item and its grade; empty strings after the end of a list."""
     if item is None:
         return "", ""
     title = f"{item.doc_id}{item.title and f': {item.title}'}"

@@ -1,4 +1,4 @@
-"""How far a campaign is, and what it waits for, in words; a face names the command that does it."""
+"""Sentences on a campaign's progress and next step; the caller supplies the command of the step."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ from activeeval.report.answer_sentences import some_names
 from activeeval.report.numbers import agreeing, counted
 
 _STEPS: dict[StepKind, tuple[str, str]] = {
-    "judge": ("judge what waits", "writes the next batch to judge"),
-    "wait": ("what waits is in judges' hands", "takes a sheet back: what waits is in judges' hands"),
+    "judge": ("judge the waiting items", "writes the next batch to judge"),
+    "wait": ("the waiting items are in judges' hands", "imports a sheet: the waiting items are in judges' hands"),
     "top up": ("add about {budget} to the budget, which should decide", "adds what should decide"),
-    "draw": ("a new sample with about {budget} more should decide", "writes up what this one says"),
-    "stop": ("the goal is reached, judging may stop", "writes it up: the goal is reached, judging may stop"),
-    "done": ("all is judged", "writes it up: all is judged"),
+    "draw": ("a new sample with about {budget} more should decide", "writes the report of this one"),
+    "stop": ("the goal is reached, judging may stop", "writes the report: the goal is reached, judging may stop"),
+    "done": ("all is judged", "writes the report: all items are judged"),
 }
-"""What to do without a command, and what a command that does it does."""
+"""For each step: an instruction without a command, and a description of what its command does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgingProgress:
-    """How much of a campaign is judged.
+    """Progress of judging in a campaign.
 
     Attributes
     ----------
     done, planned : int
-        Items that have a grade, and all, those that cannot be judged with them.
+        Items with a grade, and all items including those that cannot be judged.
     noun : str
-        What they are called, "judgment" where each is judged once.
+        Noun for items; "judgment" if each is judged once.
     block, blocks : int
-        Complete, and planned.
+        Complete blocks, and planned blocks.
     missing : int
-        Of the lowest block that is open.
+        Waiting items of the lowest open block.
     judges : sequence of str
-        Who has judged, the most busy first.
+        Judges, by decreasing number of judgments.
     batch : int
-        The number of the last one, where depths follow labels; 0 where they follow none.
+        Number of the last batch; 0 without adaptive depth.
     goes_on : bool
-        Whether something waits, or labels lead to more.
+        True if items wait or labels lead to more.
     """
 
     done: int
@@ -56,16 +56,17 @@ class JudgingProgress:
 
 
 def reached_sentence(reached: JudgingProgress) -> str:
-    """Return how far a campaign is.
+    """State how much of a campaign is judged, by whom, and which blocks are complete.
 
     Examples
     --------
-    >>> far = JudgingProgress(done=70, planned=200, noun="judgment", block=1, blocks=4, missing=30, judges=["ann", "bob"])
+    >>> counts = {"done": 70, "planned": 200, "block": 1, "blocks": 4, "missing": 30}
+    >>> far = JudgingProgress(**counts, noun="judgment", judges=["ann", "bob"])
     >>> print(reached_sentence(far))
     70 of 200 judgments, by ann and bob; block 1 of 4 is complete, 30 more complete the next.
     """
     if not reached.planned:
-        return "Nothing was to be judged."
+        return "There is nothing to judge."
     done = f"{reached.done:,} of {counted(reached.planned, reached.noun)}"
     done += f", by {_people(reached.judges)}" if reached.judges else ""
     if reached.block == reached.blocks:
@@ -75,12 +76,12 @@ def reached_sentence(reached: JudgingProgress) -> str:
     verb = agreeing(reached.missing, "completes", "complete")
     if not reached.block:
         more = " more" if reached.done else ""
-        return f"{done}; nothing can be read yet: {reached.missing:,}{more} {verb} block 1 of {reached.blocks}."
+        return f"{done}; no estimate is possible yet: {reached.missing:,}{more} {verb} block 1 of {reached.blocks}."
     return f"{done}; block {reached.block} of {reached.blocks} is complete, {reached.missing:,} more {verb} the next."
 
 
 def aside_sentence(*, late: int, put_off: int, cannot: int, in_hand: int = 0) -> str:
-    """Return what is late, put off, cannot be judged or is in judges' hands; nothing where nothing is.
+    """State how many answers are late, deferred, impossible or in judges' hands; empty if none exists.
 
     Examples
     --------
@@ -98,7 +99,7 @@ def aside_sentence(*, late: int, put_off: int, cannot: int, in_hand: int = 0) ->
 
 
 def expected_sentence(findings: Sequence[Answer]) -> str:
-    """Return what the interval of one question should come to in the end; of several their table says it.
+    """State the half-width expected at the end; empty unless there is exactly one question.
 
     Examples
     --------
@@ -115,7 +116,7 @@ def expected_sentence(findings: Sequence[Answer]) -> str:
 
 
 def next_sentence(step: Step, command: str = "") -> str:
-    """Return what to do next, by a command or without one.
+    """State the next step, with its command if one is given.
 
     Examples
     --------
@@ -129,26 +130,27 @@ def next_sentence(step: Step, command: str = "") -> str:
 
 
 def before_command(step: Step) -> str:
-    """Return the word that a step begins with."""
+    """Choose the first word of a step's sentence."""
     return "Done:" if step.kind in ("stop", "done") else "Next:"
 
 
 def after_command(step: Step) -> str:
-    """Return what the command of a step does."""
+    """Describe what the command of a step does."""
     return _STEPS[step.kind][1]
 
 
 def without_command(step: Step) -> str:
-    """Return what to do, where no command is known."""
+    """Describe a step without naming a command."""
     return _STEPS[step.kind][0].format(budget=amount_of(step.budget))
 
 
 def _of_batches(reached: JudgingProgress) -> str:
-    """Return what can be read where what comes next follows from what is judged."""
-    can = f"block {reached.block} of {reached.blocks} is complete" if reached.block else "nothing can be read yet"
-    more = "what comes next follows from what is judged" if reached.goes_on else "the budget pays for nothing further"
+    """State what can be estimated in a campaign with adaptive depth, and whether more items follow."""
+    can = f"block {reached.block} of {reached.blocks} is complete" if reached.block else "no estimate is possible yet"
+    more = "the next items depend on the judgments" if reached.goes_on else "the budget allows no further items"
     return f"this is batch {reached.batch}, {can}, {more}"
 
 
 def _people(names: Sequence[str]) -> str:
+    """Join judges' names; many are abbreviated."""
     return f"{names[0]} and {names[1]}" if len(names) == 2 else some_names(names)

@@ -1,4 +1,4 @@
-"""The report of a campaign as a page: its answer, a picture and what to do next; all the rest in sections that fold."""
+"""Page of a campaign's report: result, chart and next step first; all details in folded sections."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from activeeval.report.pages import (
 
 SUFFIXES = (".html", ".md", ".json")
 _MOST_CAUTIONS = 3
-"""Above the sections; all of them stand with the estimates."""
+"""Maximum number of warnings above the sections; all are listed with the estimates."""
 _OF_FIRST_BLOCK = "two units of the first block"
-"""A caution of the first reading alone; the section on the design keeps it."""
+"""Code of a warning that is shown at the top only until the first block is complete."""
 _SECTIONS: Sequence[tuple[str, Callable[[CampaignReport], str], Callable[[CampaignReport], list[Block]]]] = (
     ("Estimates", estimates.gist, estimates.now),
     ("Estimates over time", estimates.gist_over_time, estimates.over_time),
@@ -46,22 +46,22 @@ _SECTIONS: Sequence[tuple[str, Callable[[CampaignReport], str], Callable[[Campai
     ("Queries that matter most", estimates.gist_of_queries, estimates.queries),
     ("Cost", people.gist_of_cost, people.cost),
     ("Is the grade model right?", estimates.gist_of_model, estimates.calibration),
-    ("What machines' grades are worth", machines.gist, machines.audit),
+    ("Audit of graders", machines.gist, machines.audit),
     ("Agreement", people.gist_of_agreement, people.agreement),
     ("Training and controls", people.gist_of_checked, people.checked),
-    ("Put off, or cannot be judged", people.gist_of_skipped, people.skipped),
+    ("Deferred, or cannot be judged", people.gist_of_skipped, people.skipped),
     ("Design", drawing.gist, drawing.design),
     ("Log", drawing.gist_of_log, drawing.log),
 )
 
 
 def campaign_text(summary: CampaignReport, suffix: str, command: str = "") -> str:
-    """Return the report of a campaign as the text of a file whose name ends in one of `SUFFIXES`.
+    """Format the report of a campaign for a file whose name ends in one of `SUFFIXES`.
 
     Parameters
     ----------
     command : str
-        What does the next step, as a face knows it.
+        Command of the next step; empty if unknown.
     """
     import json
 
@@ -72,30 +72,31 @@ def campaign_text(summary: CampaignReport, suffix: str, command: str = "") -> st
 
 
 def blocks_of(summary: CampaignReport, command: str = "") -> list[Block]:
-    """Return what a campaign's report shows at once, and its sections."""
+    """Build the blocks of a report: the first screen, then the sections."""
     sections = [(title, gist, blocks(summary)) for title, gist, blocks in _SECTIONS]
     folded = [Section(title, gist(summary), blocks) for title, gist, blocks in sections if blocks]
     return [*_first_screen(summary, command), *folded]
 
 
 def _first_screen(summary: CampaignReport, command: str) -> list[Block]:
+    """Build the part above the sections: headline, progress, next step, warnings and chart."""
     headline = [Paragraph(text, is_headline=True) for text in summary.headline]
     head, step = summary.head, summary.next
-    beside = [
+    sentences = [
         reached_sentence(summary.reached),
         aside_sentence(late=head.late, put_off=head.put_off, cannot=head.cannot),
         _expected(summary),
         head.goal and f"The goal: {head.goal}.",
     ]
     following = NextStep(before_command(step), command, (after_command if command else without_command)(step) + ".")
-    paragraphs: list[Block] = [Paragraph(text) for text in beside if text]
+    paragraphs: list[Block] = [Paragraph(text) for text in sentences if text]
     paragraphs += [following, *_cautions(summary)]
-    paragraphs.append(Paragraph(f"True as of event {count(head.as_of)} of the log ({head.date} UTC)."))
+    paragraphs.append(Paragraph(f"As of event {count(head.as_of)} of the log ({head.date} UTC)."))
     return [*headline, SideBySide(paragraphs, _picture(summary))] if summary.readings else [*headline, *paragraphs]
 
 
 def _expected(summary: CampaignReport) -> str:
-    """Return what the interval of the first question should come to, where something waits."""
+    """State the half-width of the first question expected at the end, if items wait."""
     first = summary.estimates[0] if summary.estimates else None
     if first is None or not summary.head.waiting or first.half_width is None or first.half_width_at_end is None:
         return ""
@@ -107,21 +108,22 @@ def _expected(summary: CampaignReport) -> str:
 
 
 def _cautions(summary: CampaignReport) -> list[Block]:
-    """Return what to be wary of, the gravest first: three lines at most."""
+    """List the most severe warnings, at most three lines."""
     named = [(name_of(estimate), estimate.cautions) for estimate in summary.estimates]
     is_early = summary.head.block <= 1
     design = [caution for caution in summary.design.cautions if is_early or caution.code != _OF_FIRST_BLOCK]
     lines = [*worded_lines(named), *worded_lines([("", design)])]
-    # a judge who skips what is relevant makes the estimate wrong, which no caution of an estimate knows
+    # a judge who skips relevant items biases the estimate, which the estimate's own warnings cannot detect
     lines += [f"warning: {people.warning(row)}" for row in summary.skipped.judges if row.is_named]
     of_all = [*(caution for _, cautions in named for caution in cautions), *design]
-    taken = [caution.text for caution in of_all if caution.code == MACHINE_IS_TRUTH]
-    lines.sort(key=lambda line: (not any(text in line for text in taken), not line.startswith("severe warning")))
-    shown: list[Block] = [Paragraph(line, is_warning=True) for line in lines[:_MOST_CAUTIONS]]
+    machines = [caution.text for caution in of_all if caution.code == MACHINE_IS_TRUTH]
+    lines.sort(key=lambda line: (not any(text in line for text in machines), not line.startswith("severe warning")))
+    paragraphs: list[Block] = [Paragraph(line, is_warning=True) for line in lines[:_MOST_CAUTIONS]]
     rest = len(lines) - _MOST_CAUTIONS
-    return [*shown, Paragraph(f"{rest} more below.")] if rest > 0 else shown
+    return [*paragraphs, Paragraph(f"{rest} more below.")] if rest > 0 else paragraphs
 
 
 def _picture(summary: CampaignReport) -> Charts:
+    """Build the chart of the first question's estimates over time."""
     chart = reading_chart("reading0", summary.readings, 0, summary.head.unit, summary.head.budget)
     return Charts([Chart(chart, f"{name_of(summary.estimates[0])}, as judging went on")])

@@ -1,4 +1,4 @@
-"""Numbers and questions of a campaign as its report words them; what is not known is n/a."""
+"""Formatting of numbers and questions in a campaign's report; unknown values are "n/a"."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 def estimate_of(value: float | None) -> str:
-    """Return a number to three digits, whatever its size."""
+    """Format a number with three significant digits."""
     return "n/a" if value is None else f"{value:.3g}"
 
 
 def p_of(value: float | None) -> str:
-    """Return a p-value.
+    """Format a p-value.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def p_of(value: float | None) -> str:
 
 
 def amount_of(value: float | None) -> str:
-    """Return a budget or a cost.
+    """Format a budget or a cost with at most one decimal.
 
     Examples
     --------
@@ -40,17 +40,17 @@ def amount_of(value: float | None) -> str:
 
 
 def count(value: int) -> str:
-    """Return a count."""
+    """Format a count with thousands separators."""
     return f"{value:,}"
 
 
 def percent(share: float | None) -> str:
-    """Return a share as per cent."""
+    """Format a share as a percentage."""
     return "n/a" if share is None else f"{share:.1%}"
 
 
 def interval_of(low: float | None, high: float | None) -> str:
-    """Return the ends of an interval; one that has none says so.
+    """Format the ends of an interval; "n/a" if none exists.
 
     Examples
     --------
@@ -61,12 +61,12 @@ def interval_of(low: float | None, high: float | None) -> str:
 
 
 def judged_by(judges_per_item: int) -> str:
-    """Return how many judge an item."""
+    """State how many judges grade each item."""
     return "each item by one" if judges_per_item == 1 else f"each item by {judges_per_item}"
 
 
 def name_of(question: CampaignQuestion) -> str:
-    """Return what a question is called: its measure and whom it is about.
+    """Name a question by its measure and systems.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The durable store of campaigns: rows in SQLite or PostgreSQL. All SQL is in here; it knows rows, not estimates."""
+"""Durable store of campaigns in SQLite or PostgreSQL: all SQL is here; it handles rows, not estimates."""
 
 from activeeval.core.lazily import attached, homes_of
 

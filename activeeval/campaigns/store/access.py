@@ -1,8 +1,8 @@
-"""Who may come in: invites, sessions and tokens, of which the store keeps digests alone, and leads' passwords.
+"""Access to a campaign: invites, sessions, tokens, members and passwords of leads.
 
-A secret has 256 random bits, so that a plain digest is enough. An invite becomes a session once; a session ends by
-being left alone, by its age, or because somebody ends it. Of a password the store keeps what it is given: the page
-makes a slow hash of it.
+The store keeps only digests of secrets. A secret has 256 random bits, so that a plain digest is safe. An invite can be
+exchanged for a session once. A session ends after inactivity, at its maximum age, or when it is revoked. Of a password
+the store keeps the slow hash that the page computes.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ LASTS_S = {
     "password": _DECADE_S,
     "member": _DECADE_S,
 }
-"""How long each kind is good for, whatever happens."""
+"""Maximum age of each kind of credential, in seconds."""
 IDLE_S = 12 * 3600
-"""After so long without a request a session is over."""
+"""Seconds without a request after which a session expires."""
 _SECRET = ("invite", "session", "token")
-_NOTED_S = 60  # a session is written to at most so often: each time costs a wait for the disk
+_NOTED_S = 60  # the time of a session's last request is written at most this often, as each write waits for the disk
 ROLES = ("judge", "lead")
 SCOPES = ("all", "status")
-"""What a token is good for: all that its judge may, or to ask how far the campaign is and nothing else."""
+"""Scope of a token: everything that its judge may do, or only reading the campaign's status."""
 
 
 class Transaction(Protocol):
-    """Runs work on a campaign in one transaction."""
+    """Callable that runs work on one campaign in a transaction."""
 
     def __call__(self, work: Callable[[Connection, int, CampaignRow], T]) -> T:
-        """Return what the work returns, after the commit."""
+        """Run the work with the connection, the campaign's id and its row; return its result after the commit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody who came in.
+    """An authenticated judge or lead.
 
     Attributes
     ----------
@@ -68,14 +68,14 @@ class Person:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PasswordTry:
-    """A try of a password, which counts as failed until `Access.sign_in` says otherwise.
+    """A password attempt, which counts as failed until `Access.sign_in` confirms it.
 
     Attributes
     ----------
     wait_s : int
-        Seconds until there may be one; 0 where it may go on.
+        Seconds until the next attempt is allowed; 0 if this one may proceed.
     hash : str or None
-        Of the password, as it was set; None where there is none.
+        Stored hash of the password; None if the account has none.
     """
 
     wait_s: int
@@ -84,14 +84,14 @@ class PasswordTry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CredentialRow:
-    """What lets somebody in, without its secret; times are UTC microseconds.
+    """A credential without its secret; times are UTC microseconds.
 
     Attributes
     ----------
     kind : {"invite", "session", "token", "password", "member"}
-        A member is let in by another site that knows him.
+        A member is a judge who signs in through another site.
     is_open : bool
-        Whether it is good now.
+        True if it is valid now.
     """
 
     id: int
@@ -105,33 +105,38 @@ class CredentialRow:
 
 
 class Access:
-    """Who may come in to a campaign; see `activeeval.campaigns.store.Store.access`."""
+    """Credentials of one campaign; see `activeeval.campaigns.store.Store.access`."""
 
     def __init__(self, read: Transaction, write: Transaction, now: Callable[[Connection], int]) -> None:
         self._read, self._write, self._now = read, write, now
 
     def issue(self, kind: str, role: str, person: str, scope: str = "all") -> str:
-        """Return the secret of a new invite, session or token."""
+        """Create an invite, session or token; return its secret."""
         if kind not in _SECRET or role not in ROLES:
             raise InputError(f"expected one of {', '.join(_SECRET)} for a judge or a lead, got {kind!r} for {role!r}")
         if scope not in SCOPES:
             raise InputError(f"scope must be one of {', '.join(SCOPES)}, got {shown(scope)}", field="scope")
-        whose = Person(checked_judge(person), role, scope)
-        return self._write(lambda connection, number, _: self._add(connection, number, kind, whose))
+        person_of_credential = Person(checked_judge(person), role, scope)
+        return self._write(lambda connection, number, _: self._add(connection, number, kind, person_of_credential))
 
     def come_in(self, invite: str, instead_of: str | None = None) -> tuple[str, Person] | None:
-        """Make a session of an invite, once; None where it is none, used, ended or too old.
+        """Exchange an invite for a session, once; None if it is unknown, used, revoked or expired.
 
         Parameters
         ----------
         instead_of : str, optional
-            The session that the same browser had, which ends.
+            Secret of the browser's previous session, which ends.
+
+        Returns
+        -------
+        (str, Person) or None
+            The secret of the new session and the invited person.
         """
 
         def work(connection: Connection, number: int, _: CampaignRow) -> tuple[str, Person] | None:
             now = self._now(connection)
-            taken = update(credential).where(*_good("invite", number, invite, now)).values(ended_at=now)
-            row = connection.execute(taken.returning(credential.c.person, credential.c.role)).first()
+            used = update(credential).where(*_good("invite", number, invite, now)).values(ended_at=now)
+            row = connection.execute(used.returning(credential.c.person, credential.c.role)).first()
             if row is None:
                 return None
             person = Person(row.person, row.role)
@@ -140,11 +145,11 @@ class Access:
         return self._write(work)
 
     def start_sign_in(self) -> str | None:
-        """Return the secret of a sign-in at another site, good once and for ten minutes; None where too many wait."""
+        """Start a sign-in at another site; return its secret, valid once for ten minutes, or None if too many wait."""
         return self._write(lambda connection, number, _: sign_ins.start(connection, number, self._now(connection)))
 
     def end_sign_in(self, secret: str) -> bool:
-        """Take the secret of a sign-in that was started; whether it was good, which it is once."""
+        """Consume the secret of a started sign-in; return True if it was valid."""
 
         def work(connection: Connection, number: int, _: CampaignRow) -> bool:
             return sign_ins.end(connection, number, secret, self._now(connection))
@@ -152,7 +157,7 @@ class Access:
         return self._write(work)
 
     def let_in(self, person: str) -> None:
-        """Let a judge sign in at another site that knows him by this name, until somebody ends it."""
+        """Allow the judge of this name to sign in through another site, until the membership is revoked."""
         member = Person(checked_judge(person), "judge")
 
         def work(connection: Connection, number: int, _: CampaignRow) -> None:
@@ -162,14 +167,14 @@ class Access:
         self._write(work)
 
     def begin_session(self, person: Person, instead_of: str | None = None, *, of_member: bool = False) -> str | None:
-        """Make a session of somebody whom another site knows.
+        """Create a session for a person whom another site has authenticated; return its secret.
 
         Parameters
         ----------
         instead_of : str, optional
-            The session that the same browser had, which ends.
+            Secret of the browser's previous session, which ends.
         of_member : bool
-            Only where `let_in` has let him in: else nobody comes in, and there is None.
+            True to require that `let_in` has admitted this person; None is returned otherwise.
         """
 
         def work(connection: Connection, number: int, _: CampaignRow) -> str | None:
@@ -180,7 +185,7 @@ class Access:
         return self._write(work)
 
     def set_password(self, person: str, password_hash: str) -> str:
-        """Let a lead sign in with a password from now on; return the secret of a new session, the only one left."""
+        """Set a lead's password, revoke the old password and all sessions; return the secret of a new session."""
         lead = Person(checked_judge(person), "lead")
 
         def work(connection: Connection, number: int, _: CampaignRow) -> str:
@@ -193,13 +198,13 @@ class Access:
         return self._write(work)
 
     def password_of(self, person: str) -> str | None:
-        """Return the hash of somebody's password; None where there is none."""
+        """Read the hash of a person's password; None if none exists."""
         return self._read(lambda connection, number, _: _password(connection, number, person))
 
     def try_password(self, person: str, address: str) -> PasswordTry:
-        """Take a try of a password, as a failed one, of a name and from an address.
+        """Record a password attempt for a name from an address, as failed until `sign_in` confirms it.
 
-        It is the same whether or not anybody has that name.
+        Attempts for unknown names are counted in the same way.
         """
         name = judge_name(person)
 
@@ -212,14 +217,19 @@ class Access:
     def sign_in(
         self, person: str, address: str, password_hash: str, instead_of: str | None = None
     ) -> tuple[str, Person] | None:
-        """Make a session of a try that was right; None where the password was ended or changed meanwhile.
+        """Create a session after a correct password attempt; None if the password was revoked or changed meanwhile.
 
         Parameters
         ----------
         password_hash : str
-            Of the password that was right.
+            Hash of the password that was correct.
         instead_of : str, optional
-            The session that the same browser had, which ends.
+            Secret of the browser's previous session, which ends.
+
+        Returns
+        -------
+        (str, Person) or None
+            The secret of the new session and the lead.
         """
         lead = Person(judge_name(person), "lead")
 
@@ -234,7 +244,7 @@ class Access:
         return self._write(work)
 
     def person_of(self, kind: str, secret: str) -> Person | None:
-        """Return whose session or token a secret is; None where it is none that is good now."""
+        """Look up the person of a session or token by its secret; None if it is not valid now."""
 
         def look(connection: Connection, number: int, _: CampaignRow) -> tuple[Person | None, bool]:
             now = self._now(connection)
@@ -249,7 +259,7 @@ class Access:
         return person
 
     def end(self, kind: str, secret: str) -> None:
-        """End what a secret lets in."""
+        """Revoke the credential with this secret."""
 
         def work(connection: Connection, number: int, _: CampaignRow) -> None:
             now = self._now(connection)
@@ -258,7 +268,7 @@ class Access:
         self._write(work)
 
     def end_by_id(self, row_id: int) -> None:
-        """End a credential by its number in `rows`, with a member all his sessions; what has ended stays so."""
+        """Revoke a credential by its id in `rows`, and for a member also all sessions; no effect if it has ended."""
 
         def work(connection: Connection, number: int, _: CampaignRow) -> None:
             is_open, now = (credential.c.campaign_id == number, credential.c.ended_at.is_(None)), self._now(connection)
@@ -266,13 +276,13 @@ class Access:
             row = connection.execute(select(credential).where(*of_row)).first()
             _end(connection, now, *of_row)
             if row is not None and row.kind == "member":
-                whose = (credential.c.person == row.person, credential.c.role == row.role)
-                _end(connection, now, *is_open, *whose, credential.c.kind == "session")
+                of_person = (credential.c.person == row.person, credential.c.role == row.role)
+                _end(connection, now, *is_open, *of_person, credential.c.kind == "session")
 
         self._write(work)
 
     def rows(self) -> list[CredentialRow]:
-        """Return what lets people in, and did, the newest first."""
+        """List all credentials of the campaign, valid or ended, the newest first."""
 
         def work(connection: Connection, number: int, _: CampaignRow) -> list[CredentialRow]:
             now = self._now(connection)
@@ -282,23 +292,26 @@ class Access:
         return self._read(work)
 
     def _begin(self, connection: Connection, number: int, person: Person, instead_of: str | None) -> str:
-        """Return the secret of a new session, in place of the one that a browser had."""
+        """Create a session and end the browser's previous one; return the new secret."""
         now = self._now(connection)
         if instead_of is not None:
             _end(connection, now, *_good("session", number, instead_of, now))
         return self._add(connection, number, "session", person)
 
     def _is_member(self, connection: Connection, number: int, person: str) -> bool:
+        """Check whether a person has a valid membership."""
         is_it = (credential.c.campaign_id == number, credential.c.kind == "member", credential.c.person == person)
         is_good = (credential.c.ended_at.is_(None), credential.c.expires_at > self._now(connection))
         return connection.execute(select(credential.c.id).where(*is_it, *is_good)).first() is not None
 
     def _add(self, connection: Connection, number: int, kind: str, person: Person) -> str:
+        """Create a credential with a new secret; return the secret."""
         secret = secrets.token_urlsafe(32)
         self._insert(connection, number, kind, person, hashed(secret))
         return secret
 
     def _insert(self, connection: Connection, number: int, kind: str, person: Person, digest: str) -> None:
+        """Insert a credential with its digest."""
         now = self._now(connection)
         values = {
             "campaign_id": number,
@@ -314,6 +327,8 @@ class Access:
         connection.execute(insert(credential).values(values))
 
     def _note(self, kind: str, secret: str) -> None:
+        """Store the current time as that of the credential's last request."""
+
         def work(connection: Connection, number: int, _: CampaignRow) -> None:
             now = self._now(connection)
             connection.execute(update(credential).where(*_good(kind, number, secret, now)).values(seen_at=now))
@@ -322,24 +337,26 @@ class Access:
 
 
 def _good(kind: str, number: int, secret: str, now: int) -> tuple[Any, ...]:
-    """Return the conditions under which a secret lets somebody in."""
+    """Build the conditions under which a secret is a valid credential of a campaign."""
     is_it = (credential.c.campaign_id == number, credential.c.kind == kind, credential.c.digest == hashed(secret))
     idle = (credential.c.seen_at > now - IDLE_S * MICROSECONDS,) if kind == "session" else ()
     return (*is_it, credential.c.ended_at.is_(None), credential.c.expires_at > now, *idle)
 
 
 def _password(connection: Connection, number: int, person: str) -> str | None:
-    """Return the hash of the password that somebody has; None of whoever has none."""
+    """Read the hash of a person's valid password; None if none exists."""
     is_it = (credential.c.campaign_id == number, credential.c.kind == "password", credential.c.person == person)
     chosen = select(credential.c.digest).where(*is_it, credential.c.ended_at.is_(None))
     return connection.execute(chosen.order_by(credential.c.id.desc())).scalars().first()
 
 
 def _end(connection: Connection, now: int, *conditions: Any) -> None:
+    """Mark the credentials that meet the conditions as ended."""
     connection.execute(update(credential).where(*conditions).values(ended_at=now))
 
 
 def _row(row: Any, now: int) -> CredentialRow:
+    """Convert a database row to a credential without its secret."""
     is_idle = row.kind == "session" and row.seen_at <= now - IDLE_S * MICROSECONDS
     return CredentialRow(
         **{name: getattr(row, name) for name in ("id", "kind", "role", "scope", "person", "created_at", "seen_at")},

@@ -1,6 +1,6 @@
-"""Where a store is: the URLs of databases, and what messages may say of them.
+"""Parse and check the URL of a store's database, and name it in messages without secrets.
 
-A URL may carry a password, and what was mistyped may be one: whatever is said of an address goes through `masked`.
+A URL may contain a password, and so may a mistyped one: every address in a message passes through `masked`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _POSTGRESQL = {"postgres", "postgresql", "postgresql+psycopg"}
 _SQLITE = {"sqlite", "sqlite+pysqlite"}
 _LARGEST_PORT = 65_535
 
-# as SQLAlchemy takes a URL apart
+# must match how SQLAlchemy parses a URL
 _BEHIND_USER = re.compile(r"[^:]+://[^:/]*(?::[^@]*)?@", re.S)
 
 
@@ -31,9 +31,9 @@ class DatabaseAddress:
     ----------
     url : URL
     place : str
-        How messages name it.
+        Its name in messages, without secrets.
     path : str or None
-        The file of SQLite; None in memory and elsewhere.
+        The SQLite file; None for a database in memory or on a server.
     """
 
     url: URL
@@ -46,11 +46,11 @@ class DatabaseAddress:
 
     @property
     def is_in_memory(self) -> bool:
-        """Whether all that is stored there goes with the process."""
+        """True if the data are lost when the process ends."""
         return self.is_sqlite and self.path is None
 
     def without_secrets(self, text: str) -> str:
-        """Return what a database or a driver complains of without what it repeats of the address."""
+        """Replace the passwords and secret options of the URL by ``***`` in an error text of the database or driver."""
         values = [(key, value) for key, some in self.url.normalized_query.items() for value in some]
         secrets = [value for key, value in values if key not in PLAIN_OPTIONS]
         for secret in filter(None, [str(self.url.password or ""), *secrets]):
@@ -59,7 +59,7 @@ class DatabaseAddress:
 
 
 def file_url(path: str) -> str:
-    """Return the URL of a file of exactly that name.
+    """Build the SQLite URL of a file, escaping % and ? in its name.
 
     Examples
     --------
@@ -70,26 +70,26 @@ def file_url(path: str) -> str:
 
 
 def checked_name(name: str) -> str:
-    """Return the name of a campaign; raises InputError where it would not do as one."""
+    """Return a campaign's name if it is valid; raise InputError otherwise."""
     if not name or name != name.strip() or any(letter in name for letter in "/\\\0\n"):
         raise InputError(f"a campaign's name is a word or more without / and \\, got {shown(masked(name))}")
     return name
 
 
 def address_of(url: str) -> DatabaseAddress:
-    """Return what a URL names.
+    """Parse the URL of a database that can hold a store.
 
     Raises
     ------
     InputError
-        Where it is none of a database that a store can be in, in a line without its secrets.
+        If it is not a URL of SQLite or PostgreSQL. The message does not contain its secrets.
     """
     place = masked(url)
     try:
         parsed = make_url(url)
         if parsed.port is not None and parsed.port > _LARGEST_PORT:
             raise ValueError
-    except (exc.ArgumentError, ValueError):  # what they say repeats the port, which may be a password
+    except (exc.ArgumentError, ValueError):  # their texts repeat the port, which may be a password
         raise InputError(
             f"a database is named by a URL, as sqlite:///night.activeeval or postgresql://USER@HOST:PORT/DATABASE, got "
             f"{shown(place)}"
@@ -104,16 +104,18 @@ def address_of(url: str) -> DatabaseAddress:
 
 
 def _check_file(parsed: URL, url: str, place: str) -> None:
+    """Raise InputError if the URL of a SQLite file has options, a host, or no valid file name."""
     if "?" in url:
         name = place.partition("?")[0]
         raise InputError(f"{name}: a file of SQLite takes no options; a ? in its name is written %3F")
     if parsed.host or parsed.username or parsed.password or parsed.port:
         raise InputError(f"{place}: a file is named sqlite:///FILE, with three slashes")
     if "://" in (parsed.database or "") or "\0" in (parsed.database or ""):
-        raise InputError(f"{place}: is the name of no file")
+        raise InputError(f"{place}: is not the name of a file")
 
 
 def _check_server(url: str, place: str) -> None:
+    """Raise InputError if a server's URL has an unescaped @ or ? in its password."""
     user = _BEHIND_USER.match(url)
     head, mark, options = url[user.end() if user else 0 :].partition("?")
     if "@" in head or (mark and not all("=" in option for option in options.split("&"))):
@@ -121,5 +123,6 @@ def _check_server(url: str, place: str) -> None:
 
 
 def _path_of(url: URL) -> str | None:
+    """Return the real path of a SQLite file; None for a database in memory."""
     name = url.database or ""
     return None if name in {"", ":memory:"} else os.path.realpath(name)

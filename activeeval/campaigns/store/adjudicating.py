@@ -1,4 +1,4 @@
-"""Where judges differ: a third one's assignment, which is there once their grades do; or what whoever leads decides."""
+"""Settle items on which judges differ: add an assignment for a third judge, or store the decision of a lead."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ from activeeval.core.judgments.state import Assignment
 
 
 class Adjudication(NamedTuple):
-    """What an item counts as of which event ``seq`` is a judgment, by whom, and why.
+    """A lead's decision on the grade of the item of event ``seq``, with the reason.
 
     Attributes
     ----------
+    seq : int
+        Event of any judgment of the item.
     judges : int
-        How many an item waits for.
+        Number of judges that each item needs.
     has_third : bool
-        Whether a third one decides where two differ.
+        True if a third judge decides where two differ.
     """
 
     seq: int
@@ -40,31 +42,34 @@ assignment, event, place = tables.assignment, tables.event, tables.place
 
 
 def ask_third(connection: Connection, campaign_id: int, campaign: CampaignRow, new: Iterable[Event]) -> None:
-    """Make an assignment more of each item on which two judges differ by new answers; the log must be locked."""
+    """Add an assignment for a third judge to each item on which new answers differ; the log must be locked."""
     if campaign.adjudicate:
         for unit, doc_id in sorted({(e.unit or 0, e.doc_id) for e in new if e.kind in ANSWERS}):
             if needs_third([e.grade for e in _standing(connection, campaign_id, unit, doc_id)]):
                 _add(connection, campaign_id, unit, doc_id, campaign.judges_per_item + 1)
 
 
-def decide(connection: Connection, campaign_id: int, said: Adjudication, at: int) -> Acknowledged:
-    """Store what an item counts as whose judges differ; what they said stays."""
+def decide(connection: Connection, campaign_id: int, ruling: Adjudication, at: int) -> Acknowledged:
+    """Store a lead's grade for an item whose judges differ; their judgments stay in the log."""
     lock_log(connection, campaign_id)
-    answers = events(connection, campaign_id, event.c.seq == said.seq, event.c.kind.in_(ANSWERS))
+    answers = events(connection, campaign_id, event.c.seq == ruling.seq, event.c.kind.in_(ANSWERS))
     if not answers:
-        raise InputError(f"event {said.seq} is no judgment")
+        raise InputError(f"event {ruling.seq} is not a judgment")
     item = answers[0]
     standing = _standing(connection, campaign_id, item.unit or 0, item.doc_id)
     if len({answer.grade for answer in standing}) < 2:
         raise StateError(f"judges do not differ on document {shown(item.doc_id)} of query {shown(item.query_id)}")
-    if len(standing) < said.judges or (said.has_third and needs_third([answer.grade for answer in standing])):
+    if len(standing) < ruling.judges or (ruling.has_third and needs_third([answer.grade for answer in standing])):
         raise StateError(f"document {shown(item.doc_id)} of query {shown(item.query_id)} waits for another judge")
     of_item = {name: getattr(item, name) for name in ("query_id", "doc_id", "unit", "k")}
-    new = Event(seq=0, kind="adjudicated", at=at, judge=said.lead, grade=said.grade, reason=said.reason, **of_item)
+    new = Event(
+        seq=0, kind="adjudicated", at=at, judge=ruling.lead, grade=ruling.grade, reason=ruling.reason, **of_item
+    )
     return Acknowledged(event=append(connection, campaign_id, [new])[0])
 
 
 def _standing(connection: Connection, campaign_id: int, unit: int, doc_id: str) -> list[Event]:
+    """Read the valid answers to a document of a unit."""
     of_place = (event.c.unit == unit, event.c.doc_id == doc_id)
     stored = events(connection, campaign_id, *of_place, event.c.kind.in_((*ANSWERS, "retracted")))
     replaced = {e.supersedes for e in stored}
@@ -72,6 +77,7 @@ def _standing(connection: Connection, campaign_id: int, unit: int, doc_id: str) 
 
 
 def _add(connection: Connection, campaign_id: int, unit: int, doc_id: str, k: int) -> None:
+    """Insert the assignment of judge ``k`` for a document, unless it exists."""
     at_place = (place.c.campaign_id == campaign_id, place.c.unit == unit, place.c.doc_id == doc_id)
     position = select(place.c.position).where(*at_place).scalar_subquery()
     columns = (assignment.c.block, assignment.c.position, assignment.c.k)

@@ -1,6 +1,6 @@
-"""What judges say of items, with a token or from a file, and what they take back.
+"""Store judges' answers to claimed items, and retract them.
 
-An answer is never thrown away: one that no longer counts is stored as ``late``, with the reason.
+Answers are never discarded: one that does not count is stored as ``late`` with the reason.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ANSWERED = "the item had been answered already"
 
 
 class KeyedAnswer(NamedTuple):
-    """What was said, with which key it can be said again."""
+    """An answer with its key, which makes sending it again harmless."""
 
     judgment: JudgeAnswer
     key: str
@@ -48,31 +48,34 @@ class KeyedAnswer(NamedTuple):
 def check_judgment(
     judgment: JudgeAnswer, campaign: CampaignRow, kinds: Iterable[str] = (*ANSWERS, "deferred", "preferred")
 ) -> None:
-    """Raise InputError where nobody can say that."""
+    """Raise InputError if an answer is malformed or of a kind that the campaign does not allow."""
     if judgment.kind not in tuple(kinds):
-        raise InputError(f"a judge says {', '.join(kinds)}, got {shown(str(judgment.kind))}")
+        raise InputError(f"an answer is one of {', '.join(kinds)}, got {shown(str(judgment.kind))}")
     if judgment.kind == "deferred" and campaign.strict_order:
-        raise InputError("this campaign goes strictly by level: no item is put off; judge it, or say why it cannot be")
+        raise InputError(
+            "this campaign has strict order: items cannot be deferred; judge it, or say why it cannot be judged"
+        )
     check_text("reason", judgment.reason, most=MOST_OF_A_REASON)
     canonical([dict(judgment.body), dict(judgment.settles)])
     if judgment.kind == "preferred" and not judgment.body:
-        raise InputError("preferred says what was compared, got nothing")
+        raise InputError("preferred needs the pair and the preference, got nothing")
     if judgment.kind == "judged" and not set(judgment.body) - {OF_MACHINE, *BESIDE}:
         check_whole("grade", judgment.grade, LARGEST if campaign.max_grade is None else campaign.max_grade)
     elif judgment.grade is not None:
-        raise InputError(f"{judgment.kind} goes without a grade, got {judgment.grade!r}")
+        raise InputError(f"{judgment.kind} has no grade, got {judgment.grade!r}")
     for name in ("active_ms", "idle_ms"):
         if getattr(judgment, name) is not None:
             check_whole(name, getattr(judgment, name), 2**62)
 
 
 def check_key(key: str | None) -> None:
+    """Raise InputError if an answer's key is empty or too long."""
     if key is not None:
         check_text("key", key, may_be_empty=False, most=MOST_OF_A_NAME)
 
 
 def claim_of(connection: Connection, campaign_id: int, token: str) -> Event:
-    """Return the event in which an item was shown under a token; InputError where there is none."""
+    """Look up the event in which an item was shown under a token; raise InputError if none exists."""
     claimed = with_key(connection, campaign_id, "shown:" + hashed(token))
     if claimed is None:
         raise InputError(f"no item was given out under the token {shown(token)}")
@@ -82,14 +85,14 @@ def claim_of(connection: Connection, campaign_id: int, token: str) -> Event:
 def submit(
     connection: Connection, campaign_id: int, claimed: Event, answer: KeyedAnswer, at: int, lease_s: int
 ) -> Acknowledged:
-    """Store what was said of an item that was shown."""
-    # a racing submit of the same token waits here, and finds that the token is no more
-    held = connection.execute(_HELD, {"of_hash": (claimed.key or "").removeprefix("shown:")}).scalar()
+    """Store the answer to an item that was shown, as ``late`` if its claim has expired or was replaced."""
+    # a concurrent submit with the same token waits here, and then finds that the token is gone
+    assignment_id = connection.execute(_HELD, {"of_hash": (claimed.key or "").removeprefix("shown:")}).scalar()
     lock_log(connection, campaign_id)
     stored = with_key(connection, campaign_id, answer.key)
     if stored is not None:
         return _repeated(stored, claimed, answer)
-    if held is None:
+    if assignment_id is None:
         why = _why_late(connection, campaign_id, claimed)
         late = late_event(claimed, answer.judgment, at, answer.key, why)
         return _acknowledged(connection, campaign_id, late)
@@ -100,14 +103,14 @@ def submit(
     goes_on = {"token_hash": None, "lease_until": at + lease_s * MICROSECONDS}
     becomes: dict[str, dict[str, Any]] = {"preferred": goes_on, "deferred": FREED}
     values = becomes.get(happened[-1].kind, {**FREED, "state": "done", "judge": claimed.judge})
-    connection.execute(update(assignment).where(assignment.c.id == held).values(values))
+    connection.execute(update(assignment).where(assignment.c.id == assignment_id).values(values))
     return _acknowledged(connection, campaign_id, *happened)
 
 
 def judgment_event(
     item: Event, judgment: JudgeAnswer, at: int, key: str | None, supersedes: int | None = None
 ) -> Event:
-    """Return what was said of the item of another event as an event."""
+    """Build the event of an answer from the event of its item."""
     return replace(
         item,
         seq=0,
@@ -125,41 +128,43 @@ def judgment_event(
 
 
 def late_event(item: Event, judgment: JudgeAnswer, at: int, key: str | None, why: str) -> Event:
-    """Return an answer that does not count as an event; its body keeps what was said."""
+    """Build the ``late`` event of an answer that does not count; its body keeps the answer."""
     body: dict[str, Any] = {"said": judgment.kind, "reason": judgment.reason}
     body |= {"body": dict(judgment.body)} if judgment.body else {}
     return replace(judgment_event(item, judgment, at, key), kind="late", reason=why, body=body)
 
 
 def says_the_same(stored: Event, judgment: JudgeAnswer) -> bool:
-    """Whether an event is what somebody says."""
+    """Check whether a stored event has the content of an answer."""
     body = stored.body
-    then = (stored.kind, stored.reason, dict(body))
+    stored_content = (stored.kind, stored.reason, dict(body))
     if stored.kind == "late":
-        then = (str(body.get("said")), str(body.get("reason")), dict(body.get("body", {})))
-    kind, reason, said = then
-    says = (kind, reason, _of_item(said), stored.grade)
-    return says == (judgment.kind, judgment.reason, _of_item(judgment.body), judgment.grade)
+        stored_content = (str(body.get("said")), str(body.get("reason")), dict(body.get("body", {})))
+    kind, reason, item_body = stored_content
+    content = (kind, reason, _of_item(item_body), stored.grade)
+    return content == (judgment.kind, judgment.reason, _of_item(judgment.body), judgment.grade)
 
 
 def _of_item(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a body says of the item itself: clocks and remarks make no other answer of it."""
+    """Drop clock times and remarks from a body: they do not make an answer different."""
     return {name: value for name, value in body.items() if name not in BESIDE}
 
 
 def retract(
     connection: Connection, campaign_id: int, seq: int, judge: str, reason: str, at: int, what: str = ""
 ) -> Acknowledged:
-    """Take an answer back, so that its item waits again."""
+    """Retract an answer, so that its item waits for a judge again."""
     answer = _answer_of(connection, campaign_id, seq)
     if judge != answer.judge and not reason:
-        raise InputError(f"event {seq} is what {shown(answer.judge)} says: whoever takes back another's says why")
-    held = _assignment_of(connection, campaign_id, answer)
+        raise InputError(
+            f"event {seq} is an answer of {shown(answer.judge)}: retracting another judge's answer needs a reason"
+        )
+    assignment_id = _assignment_of(connection, campaign_id, answer)
     lock_log(connection, campaign_id)
     by = events(connection, campaign_id, event.c.supersedes == seq)
     if by:
-        raise StateError(f"event {seq} does not stand any more: event {by[0].seq} took its place")
-    connection.execute(update(assignment).where(assignment.c.id == held).values(FREED))
+        raise StateError(f"event {seq} is not valid any more: event {by[0].seq} replaced it")
+    connection.execute(update(assignment).where(assignment.c.id == assignment_id).values(FREED))
     names = ("query_id", "doc_id", "unit", "k")
     item = {name: getattr(answer, name) for name in names}
     body = {"what": what} if what else {}
@@ -167,40 +172,43 @@ def retract(
     return _acknowledged(connection, campaign_id, taken_back)
 
 
-def reopen(connection: Connection, asked: Claim, seq: int) -> ItemClaim:
-    """Take back that a query is settled, and give it to its judge again with what he has compared.
+def reopen(connection: Connection, request: Claim, seq: int) -> ItemClaim:
+    """Retract a query's completed comparisons; give the query to the same judge again, with the pairs compared so far.
 
-    The judge and what he has must be locked; what he has is anybody's again.
+    The judge and the judge's current item must be locked; the current item becomes free.
     """
-    retract(connection, asked.campaign_id, seq, asked.judge, "", asked.now, REOPENED)
-    held = _assignment_of(connection, asked.campaign_id, _answer_of(connection, asked.campaign_id, seq))
-    return hand_over(connection, asked, held)
+    retract(connection, request.campaign_id, seq, request.judge, "", request.now, REOPENED)
+    held = _assignment_of(connection, request.campaign_id, _answer_of(connection, request.campaign_id, seq))
+    return hand_over(connection, request, held)
 
 
 def _answer_of(connection: Connection, campaign_id: int, seq: int) -> Event:
-    """Return the answer that an event is; StateError where it is none."""
+    """Look up the answer with an event number; raise StateError if this event is not an answer."""
     check_whole("seq", seq, 2**62)
-    there = events(connection, campaign_id, event.c.seq == seq)
-    if not there or there[0].kind not in ANSWERS:
-        what = there[0].kind if there else "not there"
-        raise StateError(f"event {seq} is {what}: only judged and cannot can be retracted")
-    return there[0]
+    matching = events(connection, campaign_id, event.c.seq == seq)
+    if not matching or matching[0].kind not in ANSWERS:
+        kind = matching[0].kind if matching else "not there"
+        raise StateError(f"event {seq} is {kind}: only judged and cannot can be retracted")
+    return matching[0]
 
 
 def _repeated(stored: Event, item: Event, answer: KeyedAnswer) -> Acknowledged:
+    """Acknowledge an answer sent again; raise StateError if its content differs from the stored one."""
     is_of_item = (stored.query_id, stored.doc_id, stored.judge) == (item.query_id, item.doc_id, item.judge)
     if not is_of_item or not says_the_same(stored, answer.judgment):
         has_key = not answer.key.startswith("token:")
-        what = f"the key {shown(answer.key)} is that of" if has_key else "the token was answered by"
-        raise StateError(f"{what} event {stored.seq}, which says something else")
+        place = f"the key {shown(answer.key)} is that of" if has_key else "the token was answered by"
+        raise StateError(f"{place} event {stored.seq}, which is a different answer")
     return Acknowledged(event=stored, is_repeated=True)
 
 
 def _acknowledged(connection: Connection, campaign_id: int, *happened: Event) -> Acknowledged:
+    """Append events and return the acknowledgment of the first."""
     return Acknowledged(event=append(connection, campaign_id, happened)[0])
 
 
 def _why_late(connection: Connection, campaign_id: int, claimed: Event) -> str:
+    """Find the reason why an answer is late from the events that followed its claim."""
     kinds = ("shown", "checked_out", "deferred", *ANSWERS)
     of_item = (event.c.unit == claimed.unit, event.c.doc_id == claimed.doc_id, event.c.k == claimed.k)
     after = events(connection, campaign_id, *of_item, event.c.seq > claimed.seq, event.c.kind.in_(kinds))
@@ -210,6 +218,7 @@ def _why_late(connection: Connection, campaign_id: int, claimed: Event) -> str:
 
 
 def _assignment_of(connection: Connection, campaign_id: int, answer: Event) -> int:
+    """Lock the assignment of an answer and return its id."""
     place = tables.place
     of_item = (place.c.campaign_id == campaign_id, place.c.unit == answer.unit, place.c.doc_id == answer.doc_id)
     position = select(place.c.position).where(*of_item).scalar_subquery()

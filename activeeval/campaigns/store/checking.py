@@ -1,4 +1,4 @@
-"""Whether a log is whole, and whether all else is what it says."""
+"""Check that a campaign's log is intact and that all other tables agree with it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from activeeval.core.judgments.state import Assignment, State
 
 
 def problems_of(connection: Connection, campaign_id: int, campaign: CampaignRow) -> list[str]:
-    """Return what is wrong with a campaign, one line each; nothing where all is as it was written."""
+    """List what is wrong with a stored campaign, one line each; empty if nothing is."""
     problems: list[str] = []
-    # what is damaged in one place must not hide what is damaged in another
+    # damage in one table must not hide damage in another
     for check in (_file, _guards, _orphans, _log, _units, _samples, _assignments):
         try:
             problems += check(connection, campaign_id, campaign)
@@ -32,16 +32,16 @@ def problems_of(connection: Connection, campaign_id: int, campaign: CampaignRow)
 
 
 def rebuild(connection: Connection, campaign_id: int, campaign: CampaignRow) -> None:
-    """Make the assignments again from the log alone."""
+    """Recreate the assignments from the log alone."""
     if connection.dialect.name == "postgresql":
-        # whoever has an assignment must have ended before, and nobody may take one meanwhile
+        # waits for transactions that hold an assignment, and blocks new ones
         connection.execute(text("LOCK TABLE assignment IN EXCLUSIVE MODE"))
     lock_log(connection, campaign_id)
     log = events(connection, campaign_id)
     state = _state_of(campaign, log)
     problems = [*breaks_of(log, genesis(connection, campaign_id)), *state.problems]
     if problems:
-        raise StateError(f"the log is not whole: {problems[0]}")
+        raise StateError(f"the log is damaged: {problems[0]}")
     connection.execute(delete(tables.assignment).where(tables.assignment.c.campaign_id == campaign_id))
     insert_assignments(connection, campaign_id, state.assigned)
 
@@ -52,28 +52,30 @@ def _state_of(campaign: CampaignRow, log: Sequence[Event]) -> State:
 
 
 def _file(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
+    """Check the SQLite file itself."""
     if connection.dialect.name == "sqlite":
         rows = connection.exec_driver_sql("PRAGMA quick_check(5)").scalars()
         yield from (f"the file is damaged: {' '.join(str(row).split())}" for row in rows if row != "ok")
 
 
 def _guards(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
-    """What refuses to change or delete a row of the log must be there."""
+    """Check that the triggers that make tables append-only exist."""
     is_sqlite = connection.dialect.name == "sqlite"
     verbs = ("no_update", "no_delete", "no_replace") if is_sqlite else ("no_change", "no_truncate")
-    asked = (
+    statement = (
         "SELECT name FROM sqlite_master WHERE type = 'trigger'"
         if is_sqlite
         else "SELECT tgname FROM pg_trigger WHERE tgenabled <> 'D' AND tgrelid = ANY(:tables ::regclass[])"
     )
     names = {"tables": [table.name for table in tables.APPEND_ONLY]}
-    there = set(connection.execute(text(asked), {} if is_sqlite else names).scalars())
+    triggers = set(connection.execute(text(statement), {} if is_sqlite else names).scalars())
     for table in tables.APPEND_ONLY:
-        if not there >= {f"{table.name}_{verb}" for verb in verbs}:
-            yield f"{table.name} may be changed: a trigger that refuses it is gone"
+        if not triggers >= {f"{table.name}_{verb}" for verb in verbs}:
+            yield f"{table.name} can be changed: a trigger that prevents it is missing"
 
 
 def _orphans(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
+    """Check that rows refer to existing rows of other tables."""
     place, unit, assignment = tables.place, tables.unit, tables.assignment
     in_unit = exists().where(tables.matches(place, unit, "campaign_id", ("unit", "number")))
     for row in connection.execute(select(place.c.unit, place.c.doc_id).where(~in_unit)):
@@ -91,6 +93,7 @@ def _orphans(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
 
 
 def _log(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator[str]:
+    """Check the digest chain, the references between events, and that judges exist."""
     log = events(connection, campaign_id)
     yield from breaks_of(log, genesis(connection, campaign_id))
     yield from _references(log)
@@ -98,24 +101,26 @@ def _log(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator[s
     judges = set(connection.execute(names).scalars())
     for event in log:
         if event.kind in ("shown", "checked_out", *ANSWERS) and event.judge not in {*judges, _nobody(event)}:
-            yield f"event {event.seq} is of judge {event.judge!r}, who is not entered"
+            yield f"event {event.seq} is of judge {event.judge!r}, who is not in the table of judges"
 
 
 def _nobody(event: Event) -> str | None:
-    """Return the judge of what is lent to whoever brings it back."""
+    """Return "" for a ``checked_out`` event, whose sheet may have no named judge; else None."""
     return "" if event.kind == "checked_out" else None
 
 
 def _references(log: Sequence[Event]) -> Iterator[str]:
+    """Check that superseded events are earlier answers."""
     by_seq = {event.seq: event for event in log}
     for event in log:
         if event.supersedes is not None:
             before = by_seq.get(event.supersedes)
             if before is None or before.kind not in (*ANSWERS, "checked") or before.seq >= event.seq:
-                yield f"event {event.seq} takes the place of event {event.supersedes}, which is no earlier answer"
+                yield f"event {event.seq} replaces event {event.supersedes}, which is not an earlier answer"
 
 
 def _units(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator[str]:
+    """Check that units and their texts equal those of the ``drawn`` events."""
     logged = {event.unit: event for event in events(connection, campaign_id, tables.event.c.kind == "drawn")}
     samples = {sample.version: sample for sample in samples_of(connection, campaign_id)}
     for unit in units_of(connection, campaign_id):
@@ -123,15 +128,15 @@ def _units(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator
         if event is None:
             yield f"unit {unit.number} was never drawn"
         elif unit.version not in samples or not _is_as_drawn(unit, event, samples[unit.version]):
-            yield f"unit {unit.number} is not what event {event.seq} says was drawn"
-    yield from (f"unit {number} was drawn and is not there" for number in logged)
+            yield f"unit {unit.number} differs from the one drawn in event {event.seq}"
+    yield from (f"unit {number} was drawn and is missing" for number in logged)
     for digest, content in connection.execute(_documents(campaign_id)):
         if digest_of(content) != digest:
             yield f"the text of document {digest} is not what was written"
 
 
 def _samples(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator[str]:
-    """Every version of the sample must be the one that the first event of it names."""
+    """Check that the first event of each sample version names the stored sample."""
     log = events(connection, campaign_id, tables.event.c.kind.in_(("drawn", "ended")))
     first: dict[int, Event] = {}
     for event in log:
@@ -140,7 +145,7 @@ def _samples(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterat
     for sample in samples_of(connection, campaign_id):
         named = first.get(sample.version)
         if named is None:
-            yield f"version {sample.version} of the sample is of no event"
+            yield f"version {sample.version} of the sample belongs to no event"
         elif named.body.get("sample") != sample.digest:
             yield f"version {sample.version} of the sample is not the one that event {named.seq} names"
         elif sample.seq != named.seq - 1:
@@ -148,25 +153,28 @@ def _samples(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterat
 
 
 def _is_as_drawn(unit: UnitRow, event: Event, sample: SampleRow) -> bool:
+    """Check whether a stored unit equals its ``drawn`` event."""
     expected = drawn(unit, event.at, sample.digest)
     return (dict(expected.body), expected.query_id) == (dict(event.body), event.query_id)
 
 
 def _documents(campaign_id: int) -> Any:
+    """Select the documents that a campaign uses."""
     place, document = tables.place, tables.document
     used = select(place.c.document).where(place.c.campaign_id == campaign_id)
     return select(document.c.digest, document.c.content).where(document.c.digest.in_(used))
 
 
 def _assignments(connection: Connection, campaign_id: int, campaign: CampaignRow) -> Iterator[str]:
+    """Check that the assignments equal those that follow from the log."""
     state = _state_of(campaign, events(connection, campaign_id))
     yield from state.problems
     table = tables.assignment
     columns = [table.c[name] for name in Assignment.__slots__]
     rows = connection.execute(select(*columns).where(table.c.campaign_id == campaign_id))
-    there = {(row.unit, row.position, row.k): Assignment(**row._mapping) for row in rows}
+    by_place = {(row.unit, row.position, row.k): Assignment(**row._mapping) for row in rows}
     for assignment in state.assigned:
         unit, position, k = assignment.unit, assignment.position, assignment.k
-        if there.pop((unit, position, k), None) != assignment:
-            yield f"assignment {k} of place {position} of unit {unit} is not what the log comes to"
-    yield from (f"assignment {k} of place {position} of unit {unit} is of nothing drawn" for unit, position, k in there)
+        if by_place.pop((unit, position, k), None) != assignment:
+            yield f"assignment {k} of place {position} of unit {unit} differs from the one that follows from the log"
+    yield from (f"assignment {k} of place {position} of unit {unit} was never drawn" for unit, position, k in by_place)

@@ -1,8 +1,7 @@
-"""Who gets which item: the order in which assignments are given out, and how no two judges get the same one.
+"""Give assignments to judges: in which order, and so that two judges never get the same one.
 
-The lease is in the assignment's own row and is taken by one statement that asks once more whether the assignment is
-still there to be taken. With leases in another table two judges both find an assignment without one, and both write
-one.
+The lease is stored in the assignment's own row. One UPDATE statement takes it and checks again that the assignment is
+free. With leases in another table, two judges could both find an assignment without a lease and both insert one.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from activeeval.core.judgments.state import MICROSECONDS
 
 assignment, event, place = tables.assignment, tables.event, tables.place
 _CANDIDATE, _OTHER = assignment.alias("candidate"), assignment.alias("other")
-# statements are built once: building one takes longer than running it
+# statements are built once, because building one takes longer than running it
 _CAMPAIGN: Any = bindparam("of_campaign")
 _JUDGE: Any = bindparam("of_judge")
 _NOW: Any = bindparam("as_of")
@@ -46,7 +45,7 @@ FREED = {"state": "free", "judge": None, "token_hash": None, "lease_until": None
 
 
 class Claim(NamedTuple):
-    """Who asks for an item, of what, and when; ``by_query`` as of `activeeval.campaigns.store.Store.claim`."""
+    """A judge's request for an item of a campaign; ``by_query`` as for `activeeval.campaigns.store.Store.claim`."""
 
     campaign_id: int
     campaign: CampaignRow
@@ -55,48 +54,49 @@ class Claim(NamedTuple):
     by_query: bool = False
 
 
-def claim(connection: Connection, asked: Claim) -> ItemClaim | None:
-    """Give a judge the item that he has, or else the next one; None where there is none for him.
+def claim(connection: Connection, request: Claim) -> ItemClaim | None:
+    """Give a judge the item already held, or else the next one; None if nothing is left for this judge.
 
-    The judge and what he has must be locked (`lock_judge`, `lock_held`).
+    The judge and the held item must be locked (`lock_judge`, `lock_held`).
     """
     token = secrets.token_urlsafe(16)
     values = {
-        "of_campaign": asked.campaign_id,
-        "of_judge": asked.judge,
-        "as_of": asked.now,
+        "of_campaign": request.campaign_id,
+        "of_judge": request.judge,
+        "as_of": request.now,
         "new_hash": hashed(token),
-        "strict_order": asked.campaign.strict_order,
-        "new_lease": asked.now + asked.campaign.lease_s * MICROSECONDS,
+        "strict_order": request.campaign.strict_order,
+        "new_lease": request.now + request.campaign.lease_s * MICROSECONDS,
     }
-    by_query = asked.by_query and not asked.campaign.strict_order
-    thrown = hashed(token)
-    values |= {"spin": 1 + int(thrown[:8], 16) % _PRIME, "shift": int(thrown[8:16], 16) % _PRIME}
+    by_query = request.by_query and not request.campaign.strict_order
+    digest = hashed(token)
+    values |= {"spin": 1 + int(digest[:8], 16) % _PRIME, "shift": int(digest[8:16], 16) % _PRIME}
     taken = connection.execute(_taking("held"), values).scalar() or _next(connection, values, by_query=by_query)
-    return None if taken is None else _shown(connection, asked, taken, token)
+    return None if taken is None else _shown(connection, request, taken, token)
 
 
-def hand_over(connection: Connection, asked: Claim, chosen: int) -> ItemClaim:
-    """Give a judge an assignment that is free in place of what he has, now anybody's again; both must be locked."""
+def hand_over(connection: Connection, request: Claim, chosen: int) -> ItemClaim:
+    """Give a judge a free assignment and free the judge's current one; both must be locked."""
     token = secrets.token_urlsafe(16)
     is_held = (
-        assignment.c.campaign_id == asked.campaign_id,
-        assignment.c.judge == asked.judge,
+        assignment.c.campaign_id == request.campaign_id,
+        assignment.c.judge == request.judge,
         assignment.c.state == "leased",
     )
     connection.execute(update(assignment).where(*is_held).values(FREED))
-    lease_until = asked.now + asked.campaign.lease_s * MICROSECONDS
-    values = {"state": "leased", "judge": asked.judge, "token_hash": hashed(token), "lease_until": lease_until}
+    lease_until = request.now + request.campaign.lease_s * MICROSECONDS
+    values = {"state": "leased", "judge": request.judge, "token_hash": hashed(token), "lease_until": lease_until}
     connection.execute(update(assignment).where(assignment.c.id == chosen).values(values))
-    return _shown(connection, asked, chosen, token)
+    return _shown(connection, request, chosen, token)
 
 
 def hashed(token: str) -> str:
+    """Compute the SHA-256 digest of a token, which is stored in its place."""
     return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()
 
 
 def lock_judge(connection: Connection, campaign_id: int, judge: str, now: int) -> None:
-    """Let a judge do one thing at a time; he is entered where he is new."""
+    """Lock a judge's row until the commit, so that requests of one judge run one after another; insert a new judge."""
     values = {"of_campaign": campaign_id, "of_judge": judge}
     if connection.execute(_judge(), values).first() is None:
         row = {"campaign_id": campaign_id, "name": judge, "created_at": now}
@@ -105,21 +105,24 @@ def lock_judge(connection: Connection, campaign_id: int, judge: str, now: int) -
 
 
 def lock_held(connection: Connection, campaign_id: int, judge: str) -> None:
-    """Let nobody take the item that a judge has.
+    """Lock the assignment that a judge holds until the commit.
 
-    This comes before the lock of the log: whoever has that waits for nobody. Files lock their assignments by number and
-    must not hold this one before.
+    This lock must come before the lock of the log: the transaction that holds the log waits for no other lock. Imports
+    of files lock their assignments in the order of ids and must not hold this lock before.
     """
     connection.execute(_places()["held"].with_for_update(), {"of_campaign": campaign_id, "of_judge": judge})
 
 
 def is_takeable(assignments: Any, now: Any) -> ColumnElement[bool]:
-    """Return the condition that nobody has an assignment; it names the states as the index of open assignments does."""
+    """Build the condition that an assignment is free or its lease has expired.
+
+    It must name the states as the index of open assignments does.
+    """
     return and_(_is_open(assignments), or_(assignments.c.state == "free", assignments.c.lease_until < now))
 
 
 def _next(connection: Connection, values: Mapping[str, Any], *, by_query: bool = False) -> int | None:
-    """Take the best assignment of the lowest block that has one, and of a higher one where others are quicker."""
+    """Take the best assignment of the lowest block that has one; of a higher block if other judges were quicker."""
     has_put_off = connection.execute(_laters().limit(1), values).first() is not None
     unit = connection.execute(_last_unit(), values).scalar()
     places = ["unit", "alone", "any"] if unit is not None else ["alone", "any"]
@@ -128,30 +131,31 @@ def _next(connection: Connection, values: Mapping[str, Any], *, by_query: bool =
     block = 0
     while (lowest := connection.execute(_lowest_block(), {**values, "above": block}).scalar()) is not None:
         block = lowest
-        there = {**values, "in_block": block, "in_unit": unit}
+        bound = {**values, "in_block": block, "in_unit": unit}
         prefix = "fresh " if has_put_off else ""
-        taken = _of_query(connection, {**there, "in_query": query}, prefix) if by_query else None
+        taken = _of_query(connection, {**bound, "in_query": query}, prefix) if by_query else None
         for where in [prefix + place for place in places] + (["put off"] if has_put_off else []):
-            taken = taken or connection.execute(_taking(where), there).scalar()
+            taken = taken or connection.execute(_taking(where), bound).scalar()
         if taken is not None:
             return int(taken)
     return None
 
 
-def _of_query(connection: Connection, there: dict[str, Any], prefix: str) -> int | None:
-    """Take an item of the query that the judge was at, else of one that nobody is at: any of it, as the token throws.
+def _of_query(connection: Connection, bound: dict[str, Any], prefix: str) -> int | None:
+    """Take a random item of the judge's current query, else of a query that no other judge has open.
 
-    What comes first in a unit or a query has something to do with ranks: whoever is shown a page is not to see it.
+    The item is chosen at random by the token, because the order within a unit or query depends on ranks, which the
+    judge must not see.
     """
-    taken: int | None = connection.execute(_taking(f"{prefix}query"), there).scalar()
-    if taken is None and (query := connection.execute(_free_query(prefix), there).scalar()) is not None:
-        taken = connection.execute(_taking(f"{prefix}query"), {**there, "in_query": query}).scalar()
+    taken: int | None = connection.execute(_taking(f"{prefix}query"), bound).scalar()
+    if taken is None and (query := connection.execute(_free_query(prefix), bound).scalar()) is not None:
+        taken = connection.execute(_taking(f"{prefix}query"), {**bound, "in_query": query}).scalar()
     return taken
 
 
 @cache
 def _taking(where: str) -> Update:
-    """Return the statement that takes the first assignment of a place, where it is still there to be taken."""
+    """Build the statement that takes the first assignment of a selection, if it is still free."""
     first = _places()[where].limit(1).with_for_update(skip_locked=True, of=_CANDIDATE).scalar_subquery()
     still = assignment.c.state == "leased" if where == "held" else is_takeable(assignment, _NOW)
     values = {
@@ -165,23 +169,23 @@ def _taking(where: str) -> Update:
 
 @cache
 def _places() -> dict[str, Select[Any]]:
-    """Return where to look for an assignment: the judge's own, and those of a block."""
+    """Build the selections in which `_taking` looks for an assignment, by name: the judge's own, parts of a block."""
     s = _CANDIDATE
     is_leased = literal_column("candidate.state") == literal_column("'leased'")
     held = select(s.c.id).where(s.c.campaign_id == _CAMPAIGN, s.c.judge == _JUDGE, is_leased)
-    there = select(s.c.id).where(_can_take(), s.c.block == bindparam("in_block"))
+    of_block = select(s.c.id).where(_can_take(), s.c.block == bindparam("in_block"))
     oldest = _put_off().with_only_columns(func.max(event.c.seq)).scalar_subquery()
-    put_off = there.where(exists(_put_off())).order_by(oldest, s.c.k)
-    fresh = there.where(_put_off().limit(1).scalar_subquery().is_(None))
+    put_off = of_block.where(exists(_put_off())).order_by(oldest, s.c.k)
+    fresh = of_block.where(_put_off().limit(1).scalar_subquery().is_(None))
     places = {"held": held, "put off": put_off}
-    for prefix, some in (("", there), ("fresh ", fresh)):
-        in_order = some.order_by(s.c.unit, s.c.position, s.c.k)
-        places[prefix + "unit"] = some.where(s.c.unit == bindparam("in_unit")).order_by(s.c.position, s.c.k)
+    for prefix, assignments in (("", of_block), ("fresh ", fresh)):
+        in_order = assignments.order_by(s.c.unit, s.c.position, s.c.k)
+        places[prefix + "unit"] = assignments.where(s.c.unit == bindparam("in_unit")).order_by(s.c.position, s.c.k)
         places[prefix + "alone"] = in_order.where(_is_in_no_hands())
         places[prefix + "any"] = in_order
-        # a quadratic with random coefficients: of a line through the numbers the first would be first too often
+        # a quadratic with random coefficients: with a linear function the first id would come first too often
         thrown = (((s.c.id * bindparam("spin")) % _PRIME) * ((s.c.id + bindparam("shift")) % _PRIME)) % _PRIME
-        places[prefix + "query"] = some.where(_query_of(s) == bindparam("in_query")).order_by(thrown, s.c.id)
+        places[prefix + "query"] = assignments.where(_query_of(s) == bindparam("in_query")).order_by(thrown, s.c.id)
     return places
 
 
@@ -194,7 +198,7 @@ def _query_of(assignments: Any) -> Any:
 
 @cache
 def _free_query(prefix: str) -> Select[Any]:
-    """Return the statement for the first query of a block at which nobody is."""
+    """Build the statement for the first query of a block that no judge has open."""
     s, o = _CANDIDATE, _OTHER
     in_hand = (o.c.campaign_id == _CAMPAIGN, literal_column("other.state") == literal_column("'leased'"))
     taken = select(_query_of(o)).where(*in_hand, o.c.lease_until >= _NOW)
@@ -203,6 +207,7 @@ def _free_query(prefix: str) -> Select[Any]:
 
 @cache
 def _lowest_block() -> Select[Any]:
+    """Build the statement for the lowest block above a given one with an assignment that the judge can take."""
     s = _CANDIDATE
     chosen = select(s.c.block).where(_can_take(), s.c.block > bindparam("above"))
     return chosen.order_by(s.c.block, s.c.unit, s.c.position, s.c.k).limit(1)
@@ -210,26 +215,30 @@ def _lowest_block() -> Select[Any]:
 
 @cache
 def _last_unit() -> Select[Any]:
+    """Build the statement for the unit of the judge's last answer."""
     kinds = (*ANSWERS, "deferred")
-    mine = (event.c.campaign_id == _CAMPAIGN, event.c.judge == _JUDGE, event.c.kind.in_(kinds))
-    return select(event.c.unit).where(*mine).order_by(event.c.seq.desc()).limit(1)
+    of_judge = (event.c.campaign_id == _CAMPAIGN, event.c.judge == _JUDGE, event.c.kind.in_(kinds))
+    return select(event.c.unit).where(*of_judge).order_by(event.c.seq.desc()).limit(1)
 
 
 @cache
 def _last_query() -> Select[Any]:
+    """Build the statement for the query of the judge's last answer."""
     kinds = (*ANSWERS, "deferred")
-    mine = (event.c.campaign_id == _CAMPAIGN, event.c.judge == _JUDGE, event.c.kind.in_(kinds))
-    return select(event.c.query_id).where(*mine).order_by(event.c.seq.desc()).limit(1)
+    of_judge = (event.c.campaign_id == _CAMPAIGN, event.c.judge == _JUDGE, event.c.kind.in_(kinds))
+    return select(event.c.query_id).where(*of_judge).order_by(event.c.seq.desc()).limit(1)
 
 
 @cache
 def _laters() -> Select[Any]:
+    """Select the judge's ``deferred`` events."""
     is_deferred = literal_column("event.kind") == literal_column("'deferred'")
     return select(event.c.seq).where(event.c.campaign_id == _CAMPAIGN, event.c.judge == _JUDGE, is_deferred)
 
 
 @cache
 def _judge() -> Select[Any]:
+    """Build the statement that locks a judge's row."""
     table = tables.judge
     return select(table.c.name).where(table.c.campaign_id == _CAMPAIGN, table.c.name == _JUDGE).with_for_update()
 
@@ -239,17 +248,18 @@ def _is_open(assignments: Any) -> ColumnElement[bool]:
 
 
 def _can_take() -> ColumnElement[bool]:
+    """Build the condition that a candidate is free and the judge has no other assignment of its document."""
     s, o = _CANDIDATE, _OTHER
     has_judged = select(o.c.id).where(
         *(o.c.campaign_id == _CAMPAIGN, o.c.unit == s.c.unit, o.c.position == s.c.position, o.c.judge == _JUDGE),
-        o.c.id != s.c.id,  # what was lent to a judge for too short a time may be claimed by the same one
+        o.c.id != s.c.id,  # a judge may claim an item again whose own check-out has expired
     )
-    # not NOT EXISTS: PostgreSQL makes a join of all open assignments of that, 2 s instead of 1 ms with 16,000 of them
+    # not NOT EXISTS: PostgreSQL would join all open assignments, 2 s instead of 1 ms with 16,000 of them
     return and_(s.c.campaign_id == _CAMPAIGN, is_takeable(s, _NOW), has_judged.scalar_subquery().is_(None))
 
 
 def _put_off() -> Select[Any]:
-    """Select what this judge has said ``later`` to, of the item of the candidate."""
+    """Select this judge's ``deferred`` events of the candidate's item."""
     s = _CANDIDATE
     of_item = and_(
         place.c.campaign_id == _CAMPAIGN,
@@ -262,6 +272,7 @@ def _put_off() -> Select[Any]:
 
 
 def _is_in_no_hands() -> ColumnElement[bool]:
+    """Build the condition that no other judge holds an item of the candidate's unit."""
     s, o = _CANDIDATE, _OTHER
     same = (o.c.campaign_id == _CAMPAIGN, o.c.block == s.c.block, o.c.unit == s.c.unit, o.c.k == s.c.k)
     others = select(o.c.id).where(*same, _is_open(o), o.c.state == "leased", o.c.lease_until >= _NOW)
@@ -270,7 +281,7 @@ def _is_in_no_hands() -> ColumnElement[bool]:
 
 @cache
 def _item() -> Select[Any]:
-    """Return the statement that reads what a judge is shown of an assignment."""
+    """Build the statement that reads what a judge is shown of an assignment."""
     unit, query, document = tables.unit, tables.query, tables.document
     of_assignment = assignment.join(place, tables.matches(assignment, place, "campaign_id", "unit", "position"))
     of_assignment = of_assignment.join(unit, tables.matches(assignment, unit, "campaign_id", ("unit", "number")))
@@ -294,22 +305,22 @@ def _laters_of_item() -> Select[Any]:
     return _laters().where(*of_item).limit(1)
 
 
-def _shown(connection: Connection, asked: Claim, taken: int, token: str) -> ItemClaim:
-    """Write down who was shown what, and say it."""
+def _shown(connection: Connection, request: Claim, taken: int, token: str) -> ItemClaim:
+    """Append the ``shown`` event of a taken assignment and return its item as a claim."""
     row = connection.execute(_item(), {"of_assignment": taken}).one()
-    lock_log(connection, asked.campaign_id)
-    of_item = {"of_campaign": asked.campaign_id, "of_judge": asked.judge}
+    lock_log(connection, request.campaign_id)
+    of_item = {"of_campaign": request.campaign_id, "of_judge": request.judge}
     of_item |= {"of_unit": row.unit, "of_document": row.doc_id}
     was_put_off = connection.execute(_laters_of_item(), of_item).first() is not None
     item = {name: getattr(row, name) for name in ("query_id", "doc_id", "unit", "k")}
     about: dict[str, Any] = {
-        "at": asked.now,
-        "judge": asked.judge,
-        "shown_at": asked.now,
+        "at": request.now,
+        "judge": request.judge,
+        "shown_at": request.now,
         "key": "shown:" + hashed(token),
     }
     happened = Event(seq=0, kind="shown", **about, **item)
-    append(connection, asked.campaign_id, [happened])
+    append(connection, request.campaign_id, [happened])
     return ItemClaim(
         **item,
         token=token,

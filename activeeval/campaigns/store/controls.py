@@ -1,6 +1,6 @@
-"""Controls: items that a judge meets among the others, of which is known what he should say; they never count.
+"""Store control items: items with an expected answer, shown to a judge among the others; they never count as judgments.
 
-A control is shown under a token as any item is, and answered with it; it has no assignment: nobody waits for it.
+A control is shown under a token and answered with it, as any item is. It has no assignment.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ _PAIR = ("preferred", "strength")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Control:
-    """An item that a judge is to meet once more, or whose grade is known.
+    """A control item to show to a judge: one with a known grade, or one that the judge has answered before.
 
     Attributes
     ----------
     item : str
-        By which it is known among the controls of its judge: each is asked once, but for what he puts off.
+        Key of the control for its judge: each is shown once, unless the judge defers it.
     what : {"known", "repeated", "swapped"}
     expected : int, str or None
-        The grade that is known, or that the judge gave before; of two documents shown again with sides swapped the one
-        that he preferred, None of a tie.
+        The known grade, or the judge's earlier grade. For a pair shown again with sides swapped: the document preferred
+        before, None for a tie.
     sides : tuple of str
-        Of two documents: left and right.
+        For a pair: the left and the right document.
     unit : int or None
-        Of an item that was drawn; None where its texts are ``texts``.
+        Unit of an item that was drawn; None if its texts are ``texts``.
     block : int
-        Among whose items it is shown: where it is put off it comes again with those of the block that were put off.
+        Block among whose items it is shown; if deferred, it returns with the deferred items of this block.
     supersedes : int or None
-        The answer to it that is taken back so.
+        Event of the answer that showing the control again retracts.
     """
 
     judge: str
@@ -61,7 +61,7 @@ class Control:
 
 
 def pose(connection: Connection, campaign_id: int, control: Control, at: int) -> tuple[str, Event]:
-    """Show a judge a control; return the token with which it is answered, and the event."""
+    """Show a control to a judge; return the token for the answer, and the event."""
     token = secrets.token_urlsafe(16)
     body: dict[str, Any] = {"item": control.item, "what": control.what, "expected": control.expected}
     body |= {"block": control.block} if control.block else {}
@@ -88,13 +88,13 @@ def pose(connection: Connection, campaign_id: int, control: Control, at: int) ->
 
 
 def check(connection: Connection, campaign_id: int, posed: Event, judgment: JudgeAnswer, at: int) -> Acknowledged:
-    """Store what a judge says of a control; as of any item it is late once another display of it was answered."""
+    """Store a judge's answer to a control; as ``late`` if another display of this control was answered before."""
     lock_log(connection, campaign_id)
     key = "token:" + (posed.key or "").removeprefix("shown:")
     stored = with_key(connection, campaign_id, key)
     if stored is not None:
         if not says_the_same(stored, judgment):
-            raise StateError(f"the token was answered by event {stored.seq}, which says something else")
+            raise StateError(f"the token was answered by event {stored.seq}, which is a different answer")
         return Acknowledged(event=stored, is_repeated=True)
     if _last_of(connection, campaign_id, posed).kind == "control_shown":
         new = answer_event(posed, judgment, at, key)
@@ -105,9 +105,9 @@ def check(connection: Connection, campaign_id: int, posed: Event, judgment: Judg
 
 
 def renew(connection: Connection, campaign_id: int, posed: Event, at: int) -> bool:
-    """Let the lease of a control start again, as its judge sees it; the log must be locked.
+    """Restart the lease of a control, as displayed to its judge; the log must be locked.
 
-    False where it was answered, or shown once more since.
+    Returns False if the control was answered or shown again since.
     """
     if _last_of(connection, campaign_id, posed).seq != posed.seq:
         return False
@@ -118,23 +118,23 @@ def renew(connection: Connection, campaign_id: int, posed: Event, at: int) -> bo
 
 
 def _last_of(connection: Connection, campaign_id: int, posed: Event) -> Event:
-    """Return the last time that a control was shown or answered."""
+    """Find the latest event in which a control was shown or answered."""
     event = tables.event
     since = (event.c.judge == posed.judge, event.c.kind.in_(CONTROLS), event.c.seq >= posed.seq)
-    there = events(connection, campaign_id, *since)
-    return [each for each in there if each.body["item"] == posed.body["item"]][-1]
+    later_events = events(connection, campaign_id, *since)
+    return [later for later in later_events if later.body["item"] == posed.body["item"]][-1]
 
 
 def says_the_same(stored: Event, judgment: JudgeAnswer) -> bool:
-    """Whether an answer to a control is what somebody says."""
+    """Check whether a stored event has the content of an answer to a control."""
     if stored.kind in ("late", "preferred"):
         return answering.says_the_same(stored, judgment)
-    then = (stored.grade, stored.reason, stored.kind in ("passed", "deferred"), *map(stored.body.get, _PAIR))
-    return then == (judgment.grade, judgment.reason, judgment.kind == "deferred", *map(judgment.body.get, _PAIR))
+    content = (stored.grade, stored.reason, stored.kind in ("passed", "deferred"), *map(stored.body.get, _PAIR))
+    return content == (judgment.grade, judgment.reason, judgment.kind == "deferred", *map(judgment.body.get, _PAIR))
 
 
 def answer_event(item: Event, judgment: JudgeAnswer, at: int, key: str | None, supersedes: int | None = None) -> Event:
-    """Return what is said of the control of another event as an event."""
+    """Build the event of an answer to the control of another event."""
     names = ("item", "what", "expected", "block", "sides", _TEXTS)
     control = {name: item.body[name] for name in names if name in item.body}
     event = judgment_event(item, judgment, at, key, supersedes)
@@ -144,7 +144,7 @@ def answer_event(item: Event, judgment: JudgeAnswer, at: int, key: str | None, s
 
 
 def texts_in(connection: Connection, body: Mapping[str, Any]) -> ItemTexts | None:
-    """Return what judges read of a control that brings its texts along; None of any other item."""
+    """Read the texts of a control that were stored with it; None for items that were drawn."""
     if _TEXTS not in body:
         return None
     document = tables.document

@@ -1,10 +1,10 @@
-"""Connections and transactions: where SQLite and PostgreSQL differ, they differ in here.
+"""Connections and transactions; all differences between SQLite and PostgreSQL are in this module.
 
-A commit returns after the data are on the disk, on both: SQLite with ``synchronous=FULL``, as ``NORMAL`` does not
-wait for the log of a commit and a power cut would take acknowledged judgments back.
+On both, a commit returns after the data are on disk. SQLite uses ``synchronous=FULL``: ``NORMAL`` does not wait for the
+log of a commit, so that a power failure could lose acknowledged judgments.
 
-A file of SQLite that nobody can write, nor its folder, is an archive: it is read without the files that SQLite else
-keeps beside it.
+A SQLite file that is read-only in a read-only folder is treated as an archive: it is read without the files that SQLite
+normally creates next to it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ T = TypeVar("T")
 _PAGE = 65_536  # the index of SQLite's log takes 32 kB at least
 N_CONNECTIONS = 16
 TRIES = 5
-"""Of a transaction that the database itself gave up, as after a deadlock."""
+"""Attempts at a transaction that the database rolls back itself, as after a deadlock."""
 
 _NOW = text("SELECT (extract(epoch FROM statement_timestamp()) * 1000000)::bigint")
 _writers: dict[str, threading.RLock] = {}
@@ -41,25 +41,25 @@ _writers_guard = threading.Lock()
 
 
 class Database:
-    """A database that a store is in.
+    """Database of a store.
 
     Parameters
     ----------
     url : str
-        As SQLAlchemy writes it.
+        URL as SQLAlchemy writes it.
     wait_s : float
-        How long to wait while others write.
+        Seconds to wait for other writers.
 
     Attributes
     ----------
     place : str
-        How messages name it, see `masked`.
+        Name in messages, see `masked`.
     path : str or None
-        The file of SQLite; None in memory and elsewhere.
+        The SQLite file; None for a database in memory or on a server.
     is_archive : bool
-        It can only be read.
+        True if it can only be read.
     is_new : bool
-        The file was made by `make_file`.
+        True if `make_file` has created the file.
     """
 
     def __init__(self, url: str, wait_s: float) -> None:
@@ -69,40 +69,44 @@ class Database:
         self.is_new = False
         self._wait_s = wait_s
         self._engine = self._sqlite() if self.is_sqlite else self._postgresql(self._address.url)
-        # a driver also fails where SQLAlchemy does not stand around it, and over letters of a damaged file
+        # a driver also fails outside SQLAlchemy's wrappers, and on undecodable text of a damaged file
         self._errors = (exc.SQLAlchemyError, UnicodeDecodeError, self._engine.dialect.loaded_dbapi.Error)
-        # an export must not see half of what is written meanwhile
+        # an export must not see part of a concurrent write
         self._snapshots = self._engine.execution_options(isolation_level="REPEATABLE READ")
         self._writer = _writer_of(self.path)
         self._lies_at: tuple[int, int] | None = None
 
     def read(self, work: Callable[[Connection], T]) -> T:
-        """Return what ``work`` finds in one snapshot."""
+        """Run ``work`` in one read transaction on a consistent snapshot; return its result."""
         engine = self._engine if self.is_sqlite else self._snapshots
         # a database in memory has a single connection
         lock = self._writer if self.is_sqlite and self.path is None else nullcontext()
         return self._transaction(engine, lock, work, is_repeatable=True)
 
     def write(self, work: Callable[[Connection], T], *, is_repeatable: bool = False) -> T:
-        """Do ``work`` in one transaction and return its value after the commit.
+        """Run ``work`` in one write transaction; return its result after the commit.
 
         Parameters
         ----------
         is_repeatable : bool
-            Doing it twice is as good as once: it is tried again also where the connection broke during the commit.
+            True if running it twice has the same effect as once: it is then also retried if the connection breaks
+            during the commit.
         """
         engine = self._engine.execution_options(writes=True)
         return self._transaction(engine, self._writer if self.is_sqlite else nullcontext(), work, is_repeatable)
 
     def make_file(self) -> None:
-        """Make the file of SQLite, where there is none, for its owner alone; what SQLite keeps beside it is like it."""
+        """Create the SQLite file, readable for its owner only, if it does not exist.
+
+        The files that SQLite creates next to it have the same permissions.
+        """
         if self.path is not None:
-            with suppress(OSError):  # what stands in the way SQLite says itself
+            with suppress(OSError):  # SQLite reports the cause when it opens the file
                 os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
                 self.is_new = True
 
     def write_ahead(self) -> None:
-        """Let a file of SQLite be read while it is written; the file remembers."""
+        """Switch a SQLite file to WAL mode, so that it can be read while it is written; the file keeps the setting."""
         if self.path is None or self.is_archive:
             return
         until = time.monotonic() + self._wait_s
@@ -113,7 +117,7 @@ class Database:
                     connection.connection.cursor().execute("PRAGMA journal_mode=WAL").close()
                 return
             except self._errors as error:
-                # SQLite itself does not wait here while somebody else has the file open
+                # SQLite's own timeout does not apply here
                 if "locked" not in str(error) or time.monotonic() > until:
                     raise self._refusal(error) from error
                 time.sleep(0.02)
@@ -122,6 +126,7 @@ class Database:
         self._engine.dispose()
 
     def _transaction(self, engine: Engine, lock: Any, work: Callable[[Connection], T], is_repeatable: bool) -> T:
+        """Run ``work`` in a transaction, retried if the database rolled it back or the connection broke."""
         self._check_there()
         broken = ConnectionFaults(self.place, is_repeatable)
         writes = engine.get_execution_options().get("writes", False)
@@ -139,25 +144,27 @@ class Database:
         raise AssertionError("the last try returns or raises")
 
     def _refusal(self, error: BaseException) -> ActiveEvalError:
+        """Convert an error to one of activeeval's, with the cause if the disk is full or the folder read-only."""
         refusal = refusal_of(error, self.place, self._wait_s, is_sqlite=self.is_sqlite)
         if self.path is not None and "could not be read or written" in str(refusal) and _is_full(self.path):
-            says = "the disk is full, and SQLite keeps a file beside it: nothing of this was stored"
-            return StateError(f"{self.place}: {says}")
+            problem = "the disk is full, and SQLite needs a file next to it: nothing of this was stored"
+            return StateError(f"{self.place}: {problem}")
         if self.path is None or self.is_archive or os.access(os.path.dirname(self.path), os.W_OK):
             return refusal
         if "may only be read" in str(refusal) or "cannot be opened" in str(refusal):
-            return InputError(f"{self.place}: its folder may not be written, and SQLite keeps a file beside it")
+            return InputError(f"{self.place}: its folder is not writable, and SQLite needs a file next to it")
         return refusal
 
     def _without_secrets(self, error: ActiveEvalError) -> ActiveEvalError:
+        """Copy an error with the address's secrets masked."""
         plain = type(error)(self._address.without_secrets(str(error)))
         plain.is_passing = True
         return plain
 
     def _check_there(self) -> None:
-        """Raise StateError where the file that is open is not the one that lies there: what it takes would be lost.
+        """Raise StateError if the open SQLite file was moved, removed or replaced: anything written would be lost.
 
-        SQLite itself goes on with a file that somebody has moved or removed.
+        SQLite itself continues with such a file.
         """
         if self.path is None or self.is_archive:
             return
@@ -165,22 +172,23 @@ class Database:
             lies = os.stat(self.path)
         except FileNotFoundError:
             if self._lies_at is None:
-                return  # it is being made, or the driver says it
+                return  # it is being created, or the driver reports it
             lies = None
-        there = None if lies is None else (lies.st_dev, lies.st_ino)
-        if self._lies_at is not None and there != self._lies_at:
-            error = StateError(f"{self.place}: the file is gone or is another one; nothing of this was stored")
+        file_id = None if lies is None else (lies.st_dev, lies.st_ino)
+        if self._lies_at is not None and file_id != self._lies_at:
+            error = StateError(f"{self.place}: the file was removed or replaced; nothing of this was stored")
             error.is_passing = True
             raise error
-        self._lies_at = there
+        self._lies_at = file_id
 
     def _sqlite(self) -> Engine:
+        """Create the engine for SQLite."""
         arguments = {"timeout": self._wait_s, "check_same_thread": False}
         sizes: dict[str, Any] = {"poolclass": StaticPool}
         if self.path is not None:
             sizes = {"poolclass": QueuePool, "pool_size": N_CONNECTIONS, "max_overflow": -1}
         if self.is_archive:
-            # others may have rights that this user has not: each transaction looks anew for what they write
+            # others may have write access: each transaction opens the file anew, so that it sees their writes
             sizes = {"poolclass": NullPool, "creator": lambda: self._archive(arguments)}
         engine = create_engine(self._address.url, connect_args=arguments, **sizes)
         event.listen(engine, "connect", _prepare_sqlite)
@@ -188,9 +196,10 @@ class Database:
         return engine
 
     def _archive(self, arguments: dict[str, Any]) -> sqlite3.Connection:
+        """Open a read-only SQLite file; raise InputError if its last writes cannot be read."""
         path = str(self.path)
         has_log = _has_bytes(path + "-wal")
-        # with the index of its log beside it SQLite reads both; immutable it would not look at the log at all
+        # SQLite reads the log if its index (-shm) exists; with immutable=1 it would ignore the log
         unread = "-journal" if _has_bytes(path + "-journal") else "-wal" if has_log else ""
         if unread == "-journal" or (unread and not os.path.exists(path + "-shm")):
             last = os.path.basename(path) + unread
@@ -203,9 +212,10 @@ class Database:
         return connection
 
     def _postgresql(self, url: URL) -> Engine:
+        """Create the engine for PostgreSQL; raise InputError if psycopg is not installed."""
         if importlib.util.find_spec("psycopg") is None:
             raise InputError(f"{self.place}: PostgreSQL needs psycopg: pip install 'activeeval-ir[postgresql]'")
-        # a database in SQL_ASCII keeps bytes as they come: they are to come and go as UTF-8
+        # a database in SQL_ASCII stores raw bytes: make them UTF-8
         arguments: dict[str, Any] = {"client_encoding": "utf8"}
         arguments |= {} if "connect_timeout" in url.query else {"connect_timeout": 10}
         engine = create_engine(
@@ -221,20 +231,22 @@ class Database:
 
 
 def clock_of(connection: Connection) -> int:
-    """Return the time in microseconds by the clock that all who write to a database share.
+    """Read the clock shared by all writers of a database, in UTC microseconds.
 
-    That is the server's, as the machines of its clients may differ by more than a lease; of a file the machine's.
+    For PostgreSQL it is the server's clock, because clients' clocks may differ by more than a lease; for SQLite it is
+    this machine's.
     """
     return time.time_ns() // 1000 if connection.dialect.name == "sqlite" else int(connection.execute(_NOW).scalar_one())
 
 
 class _Commit:
-    """Whether the commit of a transaction had begun when it broke."""
+    """Flag whether the commit of a transaction had begun when it failed."""
 
     has_begun = False
 
 
 def _once(engine: Engine, work: Callable[[Connection], T], commit: _Commit) -> T:
+    """Run ``work`` once in a transaction and commit it."""
     with engine.connect() as connection:
         try:
             with connection.begin() as transaction:
@@ -243,18 +255,19 @@ def _once(engine: Engine, work: Callable[[Connection], T], commit: _Commit) -> T
                 transaction.commit()
                 return value
         except exc.DBAPIError:
-            # what a connection is worth after a failed write nobody knows: the next one starts afresh
+            # the state of a connection after a failed write is unknown: discard it
             if not isinstance(connection.engine.pool, StaticPool):
                 connection.invalidate()
             raise
 
 
 def _is_archive(path: str) -> bool:
-    """Whether a file is there and neither it nor its folder can be written; root can write all but a medium."""
+    """Check whether a file exists and neither it nor its folder is writable; for root only on read-only media."""
     return os.path.isfile(path) and not any(os.access(p, os.W_OK) for p in (path, os.path.dirname(path)))
 
 
 def _is_full(path: str) -> bool:
+    """Check whether the disk has less free space than SQLite needs for its log."""
     return shutil.disk_usage(os.path.dirname(path)).free < _PAGE
 
 
@@ -263,6 +276,7 @@ def _has_bytes(path: str) -> bool:
 
 
 def _writer_of(path: str | None) -> threading.RLock:
+    """Return the lock shared by all writers of a SQLite file in this process."""
     if path is None:
         return threading.RLock()
     with _writers_guard:
@@ -270,18 +284,21 @@ def _writer_of(path: str | None) -> threading.RLock:
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _: object) -> None:
-    connection.isolation_level = None  # SQLAlchemy's own BEGIN, as below, and nobody else's
+    """Configure a new SQLite connection."""
+    connection.isolation_level = None  # only the explicit BEGIN below, none by the driver
     for pragma in ("foreign_keys=ON", "synchronous=FULL"):
         connection.execute(f"PRAGMA {pragma}")
 
 
 def _begin_sqlite(connection: Connection) -> None:
+    """Begin a transaction; writers take the lock immediately."""
     writes = connection.get_execution_options().get("writes", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 def _prepare_postgresql(connection: Any, wait_s: float) -> None:
-    # a server may be set not to wait for its disk; whoever set it to wait for more keeps that
+    """Configure a new PostgreSQL connection: lock timeout and durable commits."""
+    # a server may be configured not to wait for its disk; stricter settings are kept
     connection.execute(
         "SELECT set_config('lock_timeout', %s, false),"
         " set_config('synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on'), false)",

@@ -1,4 +1,4 @@
-"""What databases complain of, in one line each."""
+"""Translate errors of databases and drivers to one-line messages."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _SQLITE: tuple[tuple[str, type[ActiveEvalError], str], ...] = (
     ("is locked", StateError, "another process has been writing to it for {wait:g} s; " + _UNWRITTEN + ", try again"),
     ("readonly", InputError, "may only be read; " + _UNWRITTEN),
     ("unable to open", InputError, "cannot be opened"),
-    ("not a database", InputError, "is no database"),
+    ("not a database", InputError, "is not a database"),
     ("unsupported file format", InputError, _DAMAGED),
     ("malformed", InputError, _DAMAGED),
     ("decode to utf-8", InputError, _DAMAGED),
     ("codec can't decode", InputError, _DAMAGED),
     ("no such table", InputError, _DAMAGED),
     ("no such column", InputError, _DAMAGED),
-    ("append-only", StateError, "keeps what it has: no row of it is changed or deleted"),
+    ("append-only", StateError, "is append-only: no row is changed or deleted"),
     ("is full", StateError, "the disk is full; " + _UNWRITTEN),
     ("i/o error", StateError, "could not be read or written: {text}; nothing was acknowledged, try again"),
 )
@@ -39,49 +39,55 @@ _RETRYABLE = {"40001", "40P01"}
 
 
 def sqlstate(error: BaseException) -> str:
-    """Return PostgreSQL's code of an error, "" where it has none."""
+    """Read PostgreSQL's error code from an exception; "" if none exists."""
     return getattr(getattr(error, "orig", None), "sqlstate", None) or ""
 
 
 def was_rolled_back(error: BaseException) -> bool:
-    """Whether a database gave up a transaction that may well work when it is tried again."""
+    """Check whether the database rolled back a transaction that may succeed when retried."""
     return sqlstate(error) in _RETRYABLE
 
 
 def is_disconnect(error: BaseException) -> bool:
-    """Whether the connection broke, so that nobody knows what became of a commit."""
+    """Check whether the connection broke, so that the outcome of a commit is unknown."""
     return isinstance(error, exc.DBAPIError) and error.connection_invalidated
 
 
 class ConnectionFaults:
-    """What connections that broke in the course of a transaction, tried again or not, leave open.
+    """Connection failures during the attempts at one transaction, and whether they leave its outcome unknown.
 
     Parameters
     ----------
     place : str
-        The database, as a message may name it.
+        The database, as named in messages.
     is_repeatable : bool
-        Doing it twice is as good as once.
+        True if running the transaction twice has the same effect as once.
     """
 
     def __init__(self, place: str, is_repeatable: bool) -> None:
         self._place = place
-        self._advice = "do it again, it is stored once" if is_repeatable else "see what is there before doing it again"
+        self._advice = (
+            "try again, it is stored only once" if is_repeatable else "check what is stored before you try again"
+        )
         self._first: BaseException | None = None
         self._in_commit: BaseException | None = None
 
     def note(self, error: BaseException, *, in_commit: bool) -> None:
+        """Record a connection failure, and whether it happened during a commit."""
         self._first = self._first or error
         if in_commit:
             self._in_commit = self._in_commit or error
 
     def cause_of(self, error: BaseException) -> BaseException:
-        """Return the error that says why: a server that stopped over a full disk is itself only found to be gone."""
+        """Choose the error that explains a failure: the first with a known code, else the given one.
+
+        A server that stops on a full disk reports this once; later errors only say that the connection is gone.
+        """
         first = self._first
         return first if first is not None and sqlstate(first) in _POSTGRESQL else error
 
     def unknown(self) -> ActiveEvalError | None:
-        """Return that nobody knows what became of a commit, None where all is known to be undone."""
+        """Build the error for a commit whose outcome is unknown; None if no connection broke during a commit."""
         if self._in_commit is None:
             return None
         text = _first_line(getattr(self._in_commit, "orig", None))
@@ -92,21 +98,22 @@ class ConnectionFaults:
 
 
 def refusal_of(error: BaseException, place: str, wait_s: float, *, is_sqlite: bool) -> ActiveEvalError:
-    """Return an error of SQLAlchemy or of a driver as one of ours.
+    """Convert an error of SQLAlchemy or of a driver to an error of activeeval.
 
     Parameters
     ----------
     place : str
-        The database, as a message may name it: without its password.
+        The database, as named in messages: without its password.
     wait_s : float
-        How long a lock was waited for.
+        Seconds for which locks were waited for.
     """
     text = _first_line(getattr(error, "orig", None) or error)
-    kind, says = _kind_of(error, text, is_sqlite)
-    return kind(f"{place}: {says.format(wait=wait_s, text=text)}")
+    kind, template = _kind_of(error, text, is_sqlite)
+    return kind(f"{place}: {template.format(wait=wait_s, text=text)}")
 
 
 def _kind_of(error: BaseException, text: str, is_sqlite: bool) -> tuple[type[ActiveEvalError], str]:
+    """Choose the error class and message template for a database error."""
     if isinstance(error, exc.TimeoutError):
         return StateError, "all connections have been busy for {wait:g} s; " + _UNWRITTEN + ", try again"
     if is_sqlite:
@@ -118,4 +125,5 @@ def _kind_of(error: BaseException, text: str, is_sqlite: bool) -> tuple[type[Act
 
 
 def _first_line(error: Any) -> str:
+    """Return the first non-empty line of an error's text, or its class name."""
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

@@ -1,4 +1,4 @@
-"""What a judge has answered, what was shown with it, and answers that take the place of earlier ones."""
+"""A judge's earlier answers: list, correct and show them; training answers, lease renewals and guidelines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SAID = (*ANSWERS, "checked")  # a judge cannot tell controls from other items
 
 
 class Correction(NamedTuple):
-    """What a judge says in place of an earlier answer of his, event ``seq``, with which key it can be said again."""
+    """A judge's new answer in place of the earlier answer ``seq``, with a key that makes sending it again harmless."""
 
     seq: int
     judge: str
@@ -30,7 +30,7 @@ class Correction(NamedTuple):
 
 
 class TrainingAnswer(NamedTuple):
-    """What a judge says of an item whose grade is known."""
+    """A judge's answer to a training item, whose grade is known."""
 
     judge: str
     item: str
@@ -38,20 +38,20 @@ class TrainingAnswer(NamedTuple):
     expected: int
 
 
-def train(connection: Connection, campaign_id: int, said: TrainingAnswer, at: int) -> Acknowledged:
-    """Store an answer to an item whose grade is known; the first one of a judge stands."""
+def train(connection: Connection, campaign_id: int, answer: TrainingAnswer, at: int) -> Acknowledged:
+    """Store a judge's answer to a training item; only the first answer to each item is kept."""
     lock_log(connection, campaign_id)
-    key = "trained:" + hashed(f"{said.judge}\0{said.item}")
+    key = "trained:" + hashed(f"{answer.judge}\0{answer.item}")
     stored = with_key(connection, campaign_id, key)
     if stored is not None:
         return Acknowledged(event=stored, is_repeated=True)
-    body = {"item": said.item, "expected": said.expected}
-    new = Event(seq=0, kind="trained", at=at, judge=said.judge, grade=said.grade, body=body, key=key)
+    body = {"item": answer.item, "expected": answer.expected}
+    new = Event(seq=0, kind="trained", at=at, judge=answer.judge, grade=answer.grade, body=body, key=key)
     return Acknowledged(event=append(connection, campaign_id, [new])[0])
 
 
 def answers_of(connection: Connection, campaign_id: int, judge: str, most: int, before: int | None) -> list[Event]:
-    """Return the last answers of a judge that stand, the newest first, of those before an event."""
+    """List a judge's latest valid answers, the newest first, at most ``most``; before event ``before`` if given."""
     later = event.alias("later")
     is_replaced = exists().where(later.c.campaign_id == campaign_id, later.c.supersedes == event.c.seq)
     conditions = [event.c.judge == judge, event.c.kind.in_(_SAID), ~is_replaced]
@@ -63,9 +63,9 @@ def answers_of(connection: Connection, campaign_id: int, judge: str, most: int, 
 
 
 def texts_of(connection: Connection, campaign_id: int, item: Event) -> ItemTexts:
-    """Return what judges read of the item of an event; InputError where there is none."""
-    if (beside := controls.texts_in(connection, item.body)) is not None:
-        return beside
+    """Read the texts that judges see of an event's item; raise InputError if there is no such item."""
+    if (stored_with_it := controls.texts_in(connection, item.body)) is not None:
+        return stored_with_it
     unit_number, doc_id = item.unit or 0, item.doc_id
     unit, place, query, document = tables.unit, tables.place, tables.query, tables.document
     joined = place.join(unit, tables.matches(place, unit, "campaign_id", ("unit", "number")))
@@ -78,50 +78,50 @@ def texts_of(connection: Connection, campaign_id: int, item: Event) -> ItemTexts
     return ItemTexts(query_text=row.text, text=parsed(row.content, f"the text of document {doc_id!r}"))
 
 
-def correct(connection: Connection, campaign_id: int, said: Correction, at: int) -> Acknowledged:
-    """Store an answer that takes the place of an earlier one of the same judge."""
+def correct(connection: Connection, campaign_id: int, correction: Correction, at: int) -> Acknowledged:
+    """Store an answer that supersedes an earlier one of the same judge."""
     lock_log(connection, campaign_id)
-    stored = with_key(connection, campaign_id, said.key)
+    stored = with_key(connection, campaign_id, correction.key)
     if stored is not None:
         compare = controls.says_the_same if stored.kind == "checked" else says_the_same
-        if stored.judge == said.judge and compare(stored, said.judgment):
+        if stored.judge == correction.judge and compare(stored, correction.judgment):
             return Acknowledged(event=stored, is_repeated=True)
-        raise StateError(f"the key {shown(said.key)} is that of event {stored.seq}, which says something else")
-    there = events(connection, campaign_id, event.c.seq == said.seq, event.c.judge == said.judge)
-    if not there or there[0].kind not in _SAID:
-        raise InputError(f"event {said.seq} is no answer of {shown(said.judge)}")
-    by = events(connection, campaign_id, event.c.supersedes == said.seq)
+        raise StateError(f"the key {shown(correction.key)} is that of event {stored.seq}, which is a different answer")
+    earlier = events(connection, campaign_id, event.c.seq == correction.seq, event.c.judge == correction.judge)
+    if not earlier or earlier[0].kind not in _SAID:
+        raise InputError(f"event {correction.seq} is not an answer of {shown(correction.judge)}")
+    by = events(connection, campaign_id, event.c.supersedes == correction.seq)
     if by:
-        raise StateError(f"event {said.seq} does not stand any more: event {by[0].seq} took its place")
-    made = controls.answer_event if there[0].kind == "checked" else judgment_event
-    new = made(there[0], said.judgment, at, said.key, supersedes=said.seq)
+        raise StateError(f"event {correction.seq} is not valid any more: event {by[0].seq} replaced it")
+    build = controls.answer_event if earlier[0].kind == "checked" else judgment_event
+    new = build(earlier[0], correction.judgment, at, correction.key, supersedes=correction.seq)
     return Acknowledged(event=append(connection, campaign_id, [new])[0])
 
 
 def renew(connection: Connection, campaign_id: int, token: str, at: int, lease_s: int) -> int | None:
-    """Let a lease start again, and return its new end; None where nobody has an item under that token."""
+    """Restart a lease; return its new end in UTC microseconds, or None if no item is held under the token."""
     claimed = with_key(connection, campaign_id, "shown:" + hashed(token))
     if claimed is None:
         return None
     of_claim = [assignment.c.token_hash == hashed(token)]
-    if "sides" in claimed.body:  # a pair that comes again: its query is what its judge has
+    if "sides" in claimed.body:  # a repeated pair has no assignment of its own: renew that of its query
         its = (assignment.c.campaign_id == campaign_id, assignment.c.unit == claimed.unit)
         of_claim = [*its, assignment.c.judge == claimed.judge, assignment.c.state == "leased"]
-    held = connection.execute(select(assignment.c.id, assignment.c.k).where(*of_claim).with_for_update()).first()
+    row = connection.execute(select(assignment.c.id, assignment.c.k).where(*of_claim).with_for_update()).first()
     lock_log(connection, campaign_id)
     until = at + lease_s * MICROSECONDS
     if claimed.kind == "control_shown" and "sides" not in claimed.body:
         return until if controls.renew(connection, campaign_id, claimed, at) else None
-    if held is None:
+    if row is None:
         return None
     item: dict[str, Any] = {name: getattr(claimed, name) for name in ("judge", "query_id", "doc_id", "unit")}
-    append(connection, campaign_id, [Event(seq=0, kind="renewed", at=at, k=held.k, **item)])
-    connection.execute(update(assignment).where(assignment.c.id == held.id).values(lease_until=until))
+    append(connection, campaign_id, [Event(seq=0, kind="renewed", at=at, k=row.k, **item)])
+    connection.execute(update(assignment).where(assignment.c.id == row.id).values(lease_until=until))
     return until
 
 
 def keep_guidelines(connection: Connection, text: str) -> str:
-    """Keep a version of guidelines as the documents are kept; return the digest by which it is known."""
+    """Store a version of the guidelines by content; return its digest."""
     content = canonical({"guidelines": text})
     digest = digest_of(content)
     insert_missing(connection, tables.document, [{"digest": digest, "content": content}], "digest")
@@ -129,7 +129,7 @@ def keep_guidelines(connection: Connection, text: str) -> str:
 
 
 def guidelines_of(connection: Connection, digest: str) -> str:
-    """Return a version of guidelines; InputError where there is none of that digest."""
+    """Read a version of the guidelines by digest; raise InputError if none exists."""
     document = tables.document
     content = connection.execute(select(document.c.content).where(document.c.digest == digest)).scalar()
     text = {} if content is None else parsed(content, f"the guidelines {digest}")

@@ -1,4 +1,4 @@
-"""Judgments from files: many at once, without tokens, in one transaction."""
+"""Store many judgments from files in one transaction, without claims and tokens."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from activeeval.core.judgments.log import ANSWERS, Event, is_of_control
 
 
 class JudgmentLine(NamedTuple):
-    """What a file says of an item.
+    """One judgment of a file.
 
     Attributes
     ----------
     key : str or None
-        Of this answer; see `Store.submit`.
+        Key of this answer; see `Store.submit`.
     unit : int or None
-        Which unit's item it is, where a later round asks once more for what an earlier one could not have judged; by
-        default the last one's.
+        Unit of the item. Needed if a later round includes an item again that an earlier round could not have judged; by
+        default the latest unit with this item.
     """
 
     query_id: str
@@ -51,9 +51,9 @@ UNJUDGED = "came back without a grade"
 
 
 def check_lines(lines: Sequence[JudgmentLine], campaign: CampaignRow) -> None:
-    """Raise InputError, or StateError for a key twice, where a line of a file says what nobody can say."""
+    """Raise InputError if a line of a file is not a valid judgment for the campaign."""
     if campaign.strict_order:
-        raise InputError("this campaign goes strictly by level: answers come one at a time, by claim and submit")
+        raise InputError("this campaign has strict order: answers are given one at a time, by claim and submit")
     for query_id, doc_id, judgment, key, _ in lines:
         check_text("query_id", query_id, may_be_empty=False)
         check_text("doc_id", doc_id, may_be_empty=False)
@@ -65,7 +65,7 @@ def check_lines(lines: Sequence[JudgmentLine], campaign: CampaignRow) -> None:
 
 
 class Unjudged(NamedTuple):
-    """An item that came back on a sheet without an answer; of nobody by name where the judge is empty."""
+    """An item that came back on a sheet without an answer; an empty judge stands for a sheet without a named judge."""
 
     judge: str
     query_id: str
@@ -80,11 +80,11 @@ def record(
     at: int,
     unjudged: Sequence[Unjudged] = (),
 ) -> list[list[Acknowledged]]:
-    """Store judgments that were made elsewhere, each for a free assignment of its item where there is one.
+    """Store judgments made elsewhere, each in a free assignment of its item if there is one.
 
-    What was lent and came back without one waits for anybody again. The judges' rows must be locked.
+    Checked-out items that came back unjudged become free again. The judges' rows must be locked.
     """
-    # all assignments before the log: whoever has that waits for nobody
+    # lock all assignments before the log: the transaction that holds the log waits for no other lock
     lines = [line for _, of_judge in parts for line in of_judge]
     items = {(line.query_id, line.doc_id) for line in lines} | {(line.query_id, line.doc_id) for line in unjudged}
     assignments = _locked_assignments(connection, campaign_id, items)
@@ -97,6 +97,7 @@ def record(
 def _free(
     connection: Connection, campaign_id: int, unjudged: Sequence[Unjudged], assignments: _Assignments, at: int
 ) -> None:
+    """Free the checked-out assignments of items that came back unjudged."""
     back: dict[int, Event] = {}
     for judge, query_id, doc_id, unit_number in unjudged:
         for p in assignments.get((query_id, doc_id), ()):
@@ -116,6 +117,7 @@ def _record(
     assignments: _Assignments,
     at: int,
 ) -> list[Acknowledged]:
+    """Store the lines of one judge, and complete their assignments."""
     before = _Before(connection, campaign_id, judge, [line.key for line in lines if line.key is not None])
     desk = _Desk(
         judge=judge, at=at, assignments=assignments, before=before, next_seq=tail(connection, campaign_id)[0] + 1
@@ -130,7 +132,7 @@ def _record(
 
 @dataclass(slots=True)
 class _Place:
-    """An assignment as it is while a file is read."""
+    """An assignment's state while a file is imported."""
 
     id: int
     unit: int
@@ -140,10 +142,10 @@ class _Place:
     lease_until: int | None
 
     def rank(self, at: int, *, was_lent: bool) -> int:
-        """Return how readily it is taken for an answer from a file; `_NEVER` where it is not.
+        """Rank this assignment for an answer from a file: the smallest is taken first, `_NEVER` never.
 
-        Nobody loses the item that he is looking at while another is free, nobody what was lent to him; and whoever was
-        lent it himself, for too short a time, takes it from nobody who has it now.
+        A judge does not lose a leased item while another assignment is free, nor a checked-out item. A judge whose own
+        check-out has expired takes it from no judge who holds it now.
         """
         is_over = self.lease_until is not None and self.lease_until < at
         if self.state == "checked_out":
@@ -157,7 +159,7 @@ _Assignments = dict[tuple[str, str], list[_Place]]
 
 
 class _Before:
-    """What the log has of a judge, and under the keys of a file."""
+    """Earlier events of a judge, and the events under the keys of a file."""
 
     def __init__(self, connection: Connection, campaign_id: int, judge: str, keys: Sequence[str]) -> None:
         kinds = (*ANSWERS, "late", "checked_out")
@@ -165,9 +167,10 @@ class _Before:
         self.lent = {(e.unit, e.doc_id) for e in events_of_judge if e.kind == "checked_out"}
         self.answers = {(e.unit, e.doc_id, e.k): e for e in events_of_judge if e.kind in ANSWERS}
         self.late = {(e.query_id, e.doc_id): e for e in events_of_judge if e.kind == "late" and not is_of_control(e)}
-        self.keyed = {e.key: e for some in chunks(keys) for e in events(connection, campaign_id, event.c.key.in_(some))}
+        self.keyed = {e.key: e for part in chunks(keys) for e in events(connection, campaign_id, event.c.key.in_(part))}
 
     def add(self, new: Event) -> None:
+        """Add a new event to the lookups."""
         if new.kind == "late":
             self.late[new.query_id, new.doc_id] = new
         else:
@@ -178,7 +181,7 @@ class _Before:
 
 @dataclass(slots=True, kw_only=True)
 class _Desk:
-    """Takes the lines of a file one after another; what they come to is written at the end, at once."""
+    """Processes the lines of a file one by one and collects new events, which are written at the end in one go."""
 
     judge: str
     at: int
@@ -189,22 +192,23 @@ class _Desk:
     done: list[int] = field(default_factory=list)
 
     def take(self, line: JudgmentLine) -> Acknowledged:
+        """Process a line: repeat, supersede, store in an assignment, or store as late."""
         query_id, doc_id, judgment, key, unit_number = line
         if key is not None and key in self.before.keyed:
             return self._repeated(self.before.keyed[key], line)
         item = Event(seq=0, kind="", at=self.at, judge=self.judge, query_id=query_id, doc_id=doc_id)
         drawn = self.assignments.get((query_id, doc_id), [])
         if unit_number is None:
-            stands = (self.before.answers[p.unit, doc_id, p.k] for p in drawn if self._is_answered(p))
-            if (same := next((answer for answer in stands if says_the_same(answer, judgment)), None)) is not None:
+            earlier = (self.before.answers[p.unit, doc_id, p.k] for p in drawn if self._is_answered(p))
+            if (same := next((answer for answer in earlier if says_the_same(answer, judgment)), None)) is not None:
                 return Acknowledged(event=same, is_repeated=True)
             unit_number = drawn[-1].unit if drawn else None
         places = [p for p in drawn if p.unit == unit_number]
-        held = next((p for p in places if p.judge == self.judge), None)
-        if held is not None and self._is_answered(held):
-            return self._again(self.before.answers[held.unit, doc_id, held.k], judgment, key)
+        own = next((p for p in places if p.judge == self.judge), None)
+        if own is not None and self._is_answered(own):
+            return self._again(self.before.answers[own.unit, doc_id, own.k], judgment, key)
         was_lent = (unit_number, doc_id) in self.before.lent
-        ranked = [(-1 if p is held else p.rank(self.at, was_lent=was_lent), n, p) for n, p in enumerate(places)]
+        ranked = [(-1 if p is own else p.rank(self.at, was_lent=was_lent), n, p) for n, p in enumerate(places)]
         rank, _, chosen = min(ranked, default=(_NEVER, 0, None))
         if chosen is None or rank == _NEVER:
             is_gone = any(p.state != "done" for p in places)
@@ -217,24 +221,28 @@ class _Desk:
         return at.judge == self.judge and at.state == "done"
 
     def _repeated(self, stored: Event, line: JudgmentLine) -> Acknowledged:
+        """Acknowledge a line whose key is stored; raise StateError if its content differs."""
         query_id, doc_id, judgment, key, _ = line
         is_of_item = (stored.query_id, stored.doc_id, stored.judge) == (query_id, doc_id, self.judge)
         if not is_of_item or not says_the_same(stored, judgment):
-            raise StateError(f"the key {shown(key or '')} is that of event {stored.seq}, which says something else")
+            raise StateError(f"the key {shown(key or '')} is that of event {stored.seq}, which is a different answer")
         return Acknowledged(event=stored, is_repeated=True)
 
-    def _again(self, stands: Event, judgment: JudgeAnswer, key: str | None) -> Acknowledged:
-        if says_the_same(stands, judgment):
-            return Acknowledged(event=stands, is_repeated=True)
-        return self._add(judgment_event(replace(stands, shown_at=None), judgment, self.at, key, supersedes=stands.seq))
+    def _again(self, old: Event, judgment: JudgeAnswer, key: str | None) -> Acknowledged:
+        """Repeat the judge's earlier answer if equal, else supersede it."""
+        if says_the_same(old, judgment):
+            return Acknowledged(event=old, is_repeated=True)
+        return self._add(judgment_event(replace(old, shown_at=None), judgment, self.at, key, supersedes=old.seq))
 
     def _late(self, item: Event, judgment: JudgeAnswer, key: str | None, why: str) -> Acknowledged:
+        """Repeat the judge's earlier late answer if equal, else add a late event."""
         stored = self.before.late.get((item.query_id, item.doc_id))
         if stored is not None and says_the_same(stored, judgment):
             return Acknowledged(event=stored, is_repeated=True)
         return self._add(late_event(item, judgment, self.at, key, why))
 
     def _add(self, happened: Event) -> Acknowledged:
+        """Add a new event, numbered as it will be stored."""
         new = replace(happened, seq=self.next_seq + len(self.new))
         self.new.append(new)
         self.before.add(new)
@@ -242,14 +250,15 @@ class _Desk:
 
 
 def _locked_assignments(connection: Connection, campaign_id: int, wanted: set[tuple[str, str]]) -> _Assignments:
+    """Lock and read all assignments of the wanted items, by query and document."""
     if connection.dialect.name == "postgresql":
-        # rebuilding gives the assignments new numbers: not between reading these and locking them
+        # `rebuild` changes the ids of assignments: keep it out between reading these and locking them
         connection.execute(text("LOCK TABLE assignment IN ROW SHARE MODE"))
     items = _items(connection, campaign_id, wanted)
     assignments: _Assignments = {}
     columns = [assignment.c[name] for name in ("id", "unit", "k", "state", "judge", "lease_until")]
-    for some in chunks(sorted(items)):  # in one order for everybody, so that no two imports wait for each other
-        chosen = select(*columns).where(assignment.c.id.in_(some)).order_by(assignment.c.id).with_for_update()
+    for chunk in chunks(sorted(items)):  # one global order, so that concurrent imports cannot deadlock
+        chosen = select(*columns).where(assignment.c.id.in_(chunk)).order_by(assignment.c.id).with_for_update()
         for row in connection.execute(chosen):
             assignments.setdefault(items[row.id], []).append(_Place(*row))
     for places in assignments.values():
@@ -258,16 +267,17 @@ def _locked_assignments(connection: Connection, campaign_id: int, wanted: set[tu
 
 
 def _items(connection: Connection, campaign_id: int, wanted: set[tuple[str, str]]) -> dict[int, tuple[str, str]]:
-    """Return the query and document of every assignment that is meant, by its id."""
+    """Map the id of each assignment of the wanted items to its query and document."""
     assignments: dict[int, tuple[str, str]] = {}
-    for some in chunks(sorted({doc_id for _, doc_id in wanted})):
-        for row in connection.execute(_assignment_of_documents(campaign_id, some)):
+    for chunk in chunks(sorted({doc_id for _, doc_id in wanted})):
+        for row in connection.execute(_assignment_of_documents(campaign_id, chunk)):
             if (row.query_id, row.doc_id) in wanted:
                 assignments[row.id] = (row.query_id, row.doc_id)
     return assignments
 
 
 def _assignment_of_documents(campaign_id: int, doc_ids: Sequence[str]) -> Any:
+    """Select id, query and document of the assignments of some documents."""
     at_place = assignment.join(
         place,
         (assignment.c.campaign_id == place.c.campaign_id)

@@ -1,6 +1,6 @@
-"""The log of a campaign: events in a row, each with a digest over itself and the digest of the one before.
+"""Event log of a campaign: each event has a digest of itself and of the previous event's digest.
 
-The first follows the digest of the campaign's set-up, so that the last digest stands for all that was ever written.
+The first event follows the digest of the campaign's set-up, so that the last digest identifies the complete log.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _CHAINED = tuple(sorted(set(_FIELDS) - {"digest"}))
 _CHAINED_VALUES = attrgetter(*_CHAINED)
 _TEMPLATE = "{" + ",".join(f'"{name}":%s' for name in _CHAINED) + "}"
 _COLUMNS = [tables.event.c[name] for name in _FIELDS]
-# an encoder for each event takes as long as encoding it; every reading goes over all of them
+# one shared encoder: creating one for each event takes as long as encoding it, and each read encodes all events
 _ENCODED = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
-# what every answer asks is built once: building a statement takes longer than running it
+# statements that every answer runs are built once, because building one takes longer than running it
 _OF_CAMPAIGN: Any = bindparam("of_campaign")
 _OF_LOG = tables.event.c.campaign_id == _OF_CAMPAIGN
 _WITH_KEY = select(*_COLUMNS).where(_OF_LOG, tables.event.c.key == bindparam("of_key"))
@@ -37,13 +37,13 @@ _TAIL = select(tables.event.c.seq, tables.event.c.digest).where(_OF_LOG).order_b
 _LOCKED = select(tables.campaign.c.id).where(tables.campaign.c.id == _OF_CAMPAIGN).with_for_update(key_share=True)
 _SETUP = ("name", "config", "judges_per_item", "lease_s", "max_grade", "created_at")
 MOST_OF_A_NAME, MOST_OF_A_REASON = 200, 10_000
-"""Bytes of a judge's name and of a key, which are looked up by indices, and of a reason, which every reading reads."""
+"""Maximum bytes of a judge's name or a key, which are indexed, and of a reason, which each read of the log loads."""
 LARGEST = 2**31 - 1
-"""Of a number that PostgreSQL keeps in four bytes."""
+"""Largest number of a four-byte integer in PostgreSQL."""
 
 
 def canonical(value: Any) -> str:
-    """Return a value as JSON in which equal values are equal texts.
+    """Encode a value as canonical JSON: equal values give equal texts.
 
     Examples
     --------
@@ -59,23 +59,24 @@ def canonical(value: Any) -> str:
 
 
 def digest_of(text: str) -> str:
+    """Compute the 128-bit BLAKE2b digest of a text, in hexadecimal."""
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def check_text(name: str, value: object, *, may_be_empty: bool = True, most: int | None = None) -> None:
-    """Raise InputError where a value is no text that both databases can keep, or has more than ``most`` bytes."""
+    """Raise InputError if a value is not text that both databases can store, or has more than ``most`` bytes."""
     if not isinstance(value, str):
         raise InputError(f"{name} must be text, got {value!r}")
     if not value and not may_be_empty:
         raise InputError(f"{name} must not be empty")
     if "\0" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
-        raise InputError(f"{name} has a letter that cannot be stored: {shown(value)}")
+        raise InputError(f"{name} has a character that cannot be stored: {shown(value)}")
     if most is not None and len(value.encode()) > most:
-        raise InputError(f"{name} may have {most:,} bytes, got {len(value.encode()):,}: {shown(value)}")
+        raise InputError(f"{name} may have at most {most:,} bytes, got {len(value.encode()):,}: {shown(value)}")
 
 
 def checked_judge(judge: str) -> str:
-    """Return a judge's name as it is kept; InputError where it cannot be."""
+    """Normalize a judge's name for storage; raise InputError if it is not valid."""
     check_text("judge", judge, may_be_empty=False)
     name = judge_name(judge)
     check_text("judge", name, may_be_empty=False, most=MOST_OF_A_NAME)
@@ -83,18 +84,18 @@ def checked_judge(judge: str) -> str:
 
 
 def check_whole(name: str, value: object, largest: int = LARGEST, least: int = 0) -> None:
-    """Raise InputError where a value is no whole number of a range."""
+    """Raise InputError if a value is not a whole number from ``least`` to ``largest``."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= largest:
         raise InputError(f"{name} must be a whole number from {least} to {largest}, got {value!r}")
 
 
 def chained(event: Event, before: str) -> str:
-    """Return the digest of an event that follows one with the digest ``before``."""
+    """Compute the digest of an event that follows an event with digest ``before``."""
     return digest_of(before + _TEMPLATE % tuple(map(_json, _CHAINED_VALUES(event))))
 
 
 def _json(value: Any) -> str:
-    """Return a value as `canonical` does, numbers and texts without the way round by an encoder."""
+    """Encode a value as `canonical` does; integers and strings bypass the encoder for speed."""
     if value is None:
         return "null"
     if type(value) is int:
@@ -103,12 +104,12 @@ def _json(value: Any) -> str:
 
 
 def breaks_of(log: Sequence[Event], start: str, after: int = 0) -> Iterator[str]:
-    """Yield where a log is not what was written, from the event that follows event ``after`` on.
+    """Yield a message for each event that is missing or altered, starting after event ``after``.
 
     Parameters
     ----------
     start : str
-        The digest of that event, or the log's `genesis`.
+        The digest of event ``after``, or the log's `genesis` for 0.
     """
     before, seq = start, after
     for event in log:
@@ -116,12 +117,12 @@ def breaks_of(log: Sequence[Event], start: str, after: int = 0) -> Iterator[str]
             yield f"event {seq + 1} is missing: after {seq} comes {event.seq}"
         elif event.digest != chained(event, before):
             what = "event 1 or the campaign's set-up" if seq == 0 else f"event {event.seq}"
-            yield f"{what} is not what was written: its digest does not fit"
+            yield f"{what} was altered: its digest does not match"
         before, seq = event.digest, event.seq
 
 
 def append(connection: Connection, campaign_id: int, events: Iterable[Event]) -> list[Event]:
-    """Put events at the end of a log, which is the caller's until the commit; return them as they are stored."""
+    """Append events to a log, which the caller must have locked; return them as stored, with numbers and digests."""
     seq, digest = tail(connection, campaign_id)
     stored = []
     for event in events:
@@ -135,49 +136,50 @@ def append(connection: Connection, campaign_id: int, events: Iterable[Event]) ->
 
 
 def lock_log(connection: Connection, campaign_id: int) -> None:
-    """Let nobody else append until the commit: a number given is a number kept.
+    """Lock the log against other writers until the commit, so that event numbers have no gaps.
 
-    Whoever holds this waits for no other lock: assignments and judges are locked before, or passed over where they are.
+    The holder of this lock waits for no other lock: assignments and judges are locked before it or skipped if locked.
     """
-    # SQLite has a single writer anyway, and its SELECT knows no FOR UPDATE
+    # SQLite has a single writer anyway; SQLAlchemy omits FOR UPDATE there
     connection.execute(_LOCKED, {"of_campaign": campaign_id})
 
 
 def tail(connection: Connection, campaign_id: int) -> tuple[int, str]:
-    """Return number and digest of the last event; of an empty log 0 and the digest of the campaign's set-up."""
+    """Read number and digest of the last event; for an empty log 0 and the digest of the campaign's set-up."""
     row = connection.execute(_TAIL, {"of_campaign": campaign_id}).first()
     return (row[0], row[1]) if row else (0, genesis(connection, campaign_id))
 
 
 def genesis(connection: Connection, campaign_id: int) -> str:
-    """Return what the chain starts with: the digest of the campaign as it was set up."""
+    """Compute the start of the digest chain: the digest of the campaign's set-up."""
     row = connection.execute(select(tables.campaign).where(tables.campaign.c.id == campaign_id)).one()
-    # a column that is added later counts where it is set, so that the digests of before stay what they are
+    # columns added later count only if set, so that earlier digests remain valid
     setup = {name: getattr(row, name) for name in _SETUP}
     setup |= {name: True for name in ("strict_order", "adjudicate") if getattr(row, name)}
     return digest_of(canonical(setup))
 
 
 def events(connection: Connection, campaign_id: int, *conditions: Any) -> list[Event]:
-    """Return the events of a campaign for which all conditions hold, in their order."""
+    """Read the events of a campaign that meet all conditions, in order."""
     chosen = select(*_COLUMNS).where(tables.event.c.campaign_id == campaign_id, *conditions)
     return [_event(row) for row in connection.execute(chosen.order_by(tables.event.c.seq)).fetchall()]
 
 
 def digest_at(connection: Connection, campaign_id: int, seq: int) -> str | None:
-    """Return the digest of an event; None where there is none of that number."""
+    """Read the digest of an event; None if there is no event of this number."""
     table = tables.event
     chosen = select(table.c.digest).where(table.c.campaign_id == campaign_id, table.c.seq == seq)
     return connection.execute(chosen).scalar()
 
 
 def with_key(connection: Connection, campaign_id: int, key: str) -> Event | None:
+    """Read the event with a key; None if none exists."""
     row = connection.execute(_WITH_KEY, {"of_campaign": campaign_id, "of_key": key}).first()
     return None if row is None else _event(row)
 
 
 def parsed(text: str, what: str) -> Any:
-    """Return what a stored text says; what the store has not written itself is named."""
+    """Parse stored JSON; raise StateError naming ``what`` if it is damaged."""
     try:
         return json.loads(text)
     except ValueError:
@@ -185,18 +187,19 @@ def parsed(text: str, what: str) -> Any:
 
 
 def _event(row: Row[Any]) -> Event:
+    """Convert a database row to an event."""
     values = dict(zip(_FIELDS, row, strict=True))
     values["body"] = {} if values["body"] == "{}" else parsed(values["body"], f"event {values['seq']}")
     return Event(**values)
 
 
 def _record(campaign_id: int, event: Event) -> dict[str, int | str | None]:
-    """Return an event as a row of its table."""
+    """Convert an event to a row of its table."""
     values = {name: getattr(event, name) for name in _FIELDS}
     return {**values, "campaign_id": campaign_id, "body": canonical(dict(event.body))}
 
 
 def chunks(values: Sequence[Any], size: int = 500) -> Iterable[Sequence[Any]]:
-    """Yield pieces that fit into one statement."""
+    """Split values into slices that fit into one SQL statement."""
     for start in range(0, len(values), size):
         yield values[start : start + size]

@@ -1,4 +1,4 @@
-"""The store of a database, opened or made."""
+"""Open or create the store of a database."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ def open_store(url: str, *, create: bool = False, clock: Clock | None = None, wa
     Parameters
     ----------
     url : str
-        As SQLAlchemy writes it: ``sqlite:///night.activeeval``, without options (`file_url` writes that of any file),
+        As SQLAlchemy writes it: ``sqlite:///night.activeeval``, without options (`file_url` escapes any file name),
         ``postgresql://ann@db.example/campaigns``.
     create : bool
-        Make the tables where there are none.
+        Create the tables if they do not exist.
     clock : callable, optional
-        Returns the time in microseconds; every time in the store comes from here. By default the clock of the
-        PostgreSQL server, or of the machine that has the file.
+        Returns the time in microseconds; all times in the store come from it. By default the clock of the PostgreSQL
+        server, or of this machine for SQLite.
     wait_s : float
-        How long to wait while another process writes.
+        Seconds to wait while another process writes.
 
     Raises
     ------
     InputError
-        Where there is no such database, where it is of another version, or no database at all.
+        If the database does not exist, has another version of the tables, or is not a database.
 
     Examples
     --------
@@ -45,12 +45,12 @@ def open_store(url: str, *, create: bool = False, clock: Clock | None = None, wa
 
 
 def is_made(url: str, *, wait_s: float = 30.0) -> bool:
-    """Return whether a database has a store.
+    """Check whether a database has a store.
 
     Raises
     ------
     InputError
-        Where it has none and none can be made there.
+        If it has none and none can be created there.
     """
     database = Database(url, wait_s)
     try:

@@ -1,8 +1,8 @@
-"""Tries of passwords, counted by account and by address before anybody looks at a password.
+"""Limit password attempts, counted by account and by address before any password is checked.
 
-Five failed ones are free; from then on each is followed by a wait, twice as long as the one before. A try is taken as a
-failed one first and given back where it was none: so many at once are no more than one after another. What was typed
-is kept as a digest, as it may be a password in the wrong field; an account that nobody has is counted like any other.
+The first five failures are free; after that each is followed by a wait that doubles. An attempt is counted as failed
+first and refunded on success, so that concurrent attempts gain nothing over sequential ones. The typed account name is
+stored as a digest, because it may be a password typed into the wrong field. Unknown accounts are counted alike.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from activeeval.campaigns.store.samples import insert_missing
 from activeeval.core.judgments.state import MICROSECONDS
 
 N_FREE = 5
-"""Failed tries after which the next one has to wait."""
+"""Failed attempts after which the next one must wait."""
 FIRST_WAIT_S, LONGEST_WAIT_S = 30, 3600
 FORGOTTEN_S = 86_400
-"""A day after the last failed try all begins anew."""
+"""Seconds after the last failed attempt until the count restarts."""
 KINDS = ("account", "address")
 _table = tables.sign_in_try
 
 
 def wait_after(n_failed: int) -> int:
-    """Return how many seconds the next try waits after so many failed ones.
+    """Compute the seconds to wait after a number of failed attempts.
 
     Examples
     --------
@@ -35,12 +35,12 @@ def wait_after(n_failed: int) -> int:
 
 
 def take(connection: Connection, number: int, now: int, account: str, address: str) -> int:
-    """Take a try of an account from an address, as a failed one.
+    """Count an attempt for an account from an address as failed.
 
     Returns
     -------
     int
-        Seconds that have to pass before there is one: 0 where it was taken, and nothing is taken otherwise.
+        Seconds to wait before an attempt is allowed; 0 if this one was counted, otherwise nothing is counted.
     """
     long_ago = now - FORGOTTEN_S * MICROSECONDS
     connection.execute(delete(_table).where(_table.c.campaign_id == number, _table.c.last_at < long_ago))
@@ -61,7 +61,7 @@ def take(connection: Connection, number: int, now: int, account: str, address: s
 
 
 def give_back(connection: Connection, number: int, account: str, address: str) -> None:
-    """Forget the failed tries of an account that was signed in to, and the last one of its address."""
+    """Clear the failed attempts of an account after a sign-in, and refund the last one of its address."""
     of_account = (_table.c.campaign_id == number, _is("account", hashed(account)))
     connection.execute(delete(_table).where(*of_account))
     of_address = (_table.c.campaign_id == number, _is("address", hashed(address)))

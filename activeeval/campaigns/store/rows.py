@@ -1,4 +1,4 @@
-"""Rows that go into the store and come out of it."""
+"""Rows of the store: campaigns, samples, units, items, answers and claims."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from activeeval.core.judgments.judging import Judging, judging_in
 from activeeval.core.judgments.log import OF_MACHINE, Event
 
 LOOKS = "looks"
-"""In the configuration of a campaign whose depths follow labels: when these are looked at."""
+"""Key in the configuration of a campaign with adaptive depth: when the design is re-planned from the labels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,18 +21,18 @@ class CampaignRow:
     ----------
     name : str
     config : mapping
-        What whoever made it wants to know of it again; nothing in the store goes by it.
+        Settings of the campaign's creator; the store itself does not use them.
     judges_per_item : int
-        How many judges judge each item.
+        Number of judges for each item.
     lease_s : int
-        Seconds for which an item belongs to the judge who has it.
+        Seconds for which a claimed item is reserved for its judge.
     max_grade : int or None
-        The largest grade that is taken; None takes any.
+        Largest grade accepted; None accepts any.
     strict_order : bool
-        Items go out strictly in the order of their units, and nobody passes one over: below the lowest that waits
-        the sample may be read.
+        True to give items out strictly in the order of their units, without deferring: the sample can then be used up
+        to the lowest waiting item.
     adjudicate : bool
-        An item on which its two judges differ waits for a third.
+        True if an item on which its two judges differ waits for a third.
     created_at : int
         UTC, microseconds.
     """
@@ -48,12 +48,12 @@ class CampaignRow:
 
     @property
     def judging(self) -> Judging:
-        """How it is judged: by grades, or by comparisons."""
+        """Mode of judging: grades, or comparisons."""
         return judging_in(self.config)
 
     @property
     def follows_labels(self) -> bool:
-        """Whether what is judged decides what comes next."""
+        """True if the campaign has adaptive depth: the labels decide which units come next."""
         return bool(self.config.get(LOOKS))
 
 
@@ -64,13 +64,13 @@ class SampleRow:
     Attributes
     ----------
     version : int
-        From 1; a top-up makes another.
+        From 1; each top-up or further round makes the next.
     digest : str
-        The id of the sample; empty of queries that nobody has drawn, whose comparisons alone are kept.
+        Id of the sample; empty for queries that were not drawn, of which only the comparisons are kept.
     payload : bytes
-        The sample itself.
+        The encoded sample.
     seq : int
-        The last event before it was there: as of later ones it is the sample.
+        Last event before this version was stored: it is the sample as of later events.
     reason : str
         created, topped up, …
     """
@@ -90,10 +90,10 @@ class PlaceRow:
     ----------
     doc_id : str
     probability : float
-        With which it came into the sample.
+        Inclusion probability.
     text : mapping of str to str
-        What its judge reads: title, text, url; stored once, by content. Where a query is judged as a whole
-        ``documents`` holds its documents in the order in which they are met, each with its id and texts.
+        Texts that judges read: title, text, url; stored once, by content. If a query is judged as a whole,
+        ``documents`` holds its documents in the order of display, each with its id and texts.
     """
 
     doc_id: str
@@ -102,29 +102,29 @@ class PlaceRow:
 
     @property
     def members(self) -> list[str]:
-        """The documents of a query that is judged as a whole; none of an item."""
+        """Ids of the documents of a query that is judged as a whole; empty for a single item."""
         return [document["doc_id"] for document in self.text.get("documents", ())]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitRow:
-    """Items of a query that are judged together; never changed once it is stored.
+    """Items of a query that are drawn and judged together; never changed once stored.
 
     Attributes
     ----------
     number : int
-        1 for the first unit, by level.
+        From 1, in the order of levels.
     block : int
-        1 for the first block.
+        From 1.
     query_id : str
     level : float or None
-        None of a draw with replacement.
+        Position in the order of drawing; None for draws with replacement.
     cost : float
         In mean items.
     places : tuple of PlaceRow
     query_text : str
     version : int
-        Of the sample that it was drawn under.
+        Version of the sample with which it was drawn.
     """
 
     number: int
@@ -139,23 +139,23 @@ class UnitRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeAnswer:
-    """What a judge says of an item.
+    """A judge's answer to an item.
 
     Attributes
     ----------
     kind : {"judged", "cannot", "deferred", "preferred"}
-        After ``preferred`` the item stays the judge's, and the lease starts again: the next comparison is a claim.
+        After ``preferred`` the item stays with the judge and its lease restarts: the next comparison is a claim.
     grade : int or None
-        Of judged; None where ``body`` says more.
+        Grade of ``judged``; None if ``body`` holds an order instead.
     reason : str
-        Why it cannot be judged.
+        Why the item cannot be judged.
     active_ms, idle_ms : int or None
-        How long the judge looked at it, and how long the clock stood still.
+        Milliseconds with and without activity of the judge; None if unknown.
     body : mapping
-        Of preferred: what was compared, and what came of it; of judged in place of a grade: the order that it came to;
-        of a machine's judgment that is taken for a person's: `OF_MACHINE`.
+        For ``preferred``: the pair and the preference. For ``judged`` without a grade: the resulting order. For a
+        grader's judgment that counts as a judge's: `OF_MACHINE`.
     settles : mapping
-        Of preferred, where nothing is left to compare: the order that it came to, stored as judged in the same step.
+        For ``preferred``, if no comparison is left: the resulting order, stored as ``judged`` in the same step.
     """
 
     kind: str
@@ -179,7 +179,7 @@ class JudgeAnswer:
         strength: int | None = None,
         active_ms: int | None = None,
     ) -> Self:
-        """Make the answer of one of ``grade``, ``cannot``, ``later``, ``preferred``, ``tie`` and ``discard``."""
+        """Create an answer from one of ``grade``, ``cannot``, ``later``, ``preferred``, ``tie`` and ``discard``."""
         body: dict[str, Any] = {}
         if discard is not None:
             body = {"what": "discarded", "document": discard}
@@ -189,22 +189,22 @@ class JudgeAnswer:
         return cls(kind=kind, grade=grade, reason=cannot or "", body=body, active_ms=active_ms)
 
     def of_machine(self, source: str) -> Self:
-        """Return the same, said by a machine in a file and taken for a person's; by nobody's file it stays as it is."""
+        """Mark the answer as a grader's from file ``source`` that counts as a judge's; unchanged if that is ""."""
         return replace(self, body={**self.body, OF_MACHINE: source}) if source else self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemClaim:
-    """An item that is a judge's until a time.
+    """An item that is reserved for a judge.
 
     Attributes
     ----------
     token : str
-        With which the answer is given; the store keeps only its hash.
+        Needed to submit the answer; the store keeps only its hash.
     was_put_off : bool
-        This judge has said ``later`` to it before.
+        True if this judge has deferred the item before.
     lease_until : int
-        UTC, microseconds.
+        End of the reservation: UTC, microseconds.
     """
 
     token: str
@@ -221,7 +221,7 @@ class ItemClaim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemTexts:
-    """What judges read of an item: of its query, and of its document by the names of the texts."""
+    """Texts of an item that judges read: of its query, and of its document by name (title, text, url, need)."""
 
     query_text: str
     text: Mapping[str, Any]
@@ -229,14 +229,14 @@ class ItemTexts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acknowledged:
-    """What the store has made of an answer, after the commit.
+    """Result of storing an answer, after the commit.
 
     Attributes
     ----------
     event : Event
-        As it is stored; of kind ``late`` where it does not count.
+        The event as stored; of kind ``late`` if the answer does not count.
     is_repeated : bool
-        It was there already.
+        True if the answer was stored before.
     """
 
     event: Event

@@ -1,4 +1,4 @@
-"""Samples going in: units with their items, an assignment for each judge of each item, and the events that say so."""
+"""Store samples: units with their items, an assignment for each judge of each item, and ``drawn`` events."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from activeeval.core.judgments.state import Assignment, State
 def create(
     connection: Connection, campaign: CampaignRow, sample: SampleRow, units: Sequence[UnitRow], ended: str
 ) -> int:
-    """Store a campaign that there is not yet; return the number of its last event."""
+    """Insert a new campaign with its sample and units; return the number of its last event."""
     _check_campaign(campaign)
     table = tables.campaign
     if connection.execute(select(table.c.id).where(table.c.name == campaign.name)).first():
@@ -29,11 +29,11 @@ def create(
         for name in ("name", "judges_per_item", "lease_s", "max_grade", "strict_order", "adjudicate")
     }
     values |= {"config": canonical(dict(campaign.config)), "created_at": campaign.created_at}
-    # two processes may both have found that there is none
-    made = connection.execute(
+    # two processes may both have found the name free
+    inserted = connection.execute(
         insertion(connection, table).values(values).on_conflict_do_nothing().returning(table.c.id)
     )
-    campaign_id = made.scalar()
+    campaign_id = inserted.scalar()
     if campaign_id is None:
         raise InputError(f"there is a campaign {shown(campaign.name)} already")
     return _add(connection, campaign_id, campaign, sample, units, ended)
@@ -47,34 +47,35 @@ def grow(
     units: Sequence[UnitRow],
     ended: str,
 ) -> int:
-    """Store the next version of a sample and the units that are new with it; return the number of the last event."""
+    """Insert the next version of a sample and its new units; return the number of the last event."""
     lock_log(connection, campaign_id)
     versions = select(tables.sample.c.version).where(tables.sample.c.campaign_id == campaign_id)
     following = max(connection.execute(versions).scalars()) + 1
     if sample.version != following:
         raise StateError(f"the next version of this sample is {following}, got {sample.version}")
     numbers = select(tables.unit.c.number).where(tables.unit.c.campaign_id == campaign_id)
-    there = {unit.number for unit in units} & set(connection.execute(numbers).scalars())
-    if there:
-        raise StateError(f"unit {min(there)} is there already and never changes")
+    existing = {unit.number for unit in units} & set(connection.execute(numbers).scalars())
+    if existing:
+        raise StateError(f"unit {min(existing)} exists already and never changes")
     return _add(connection, campaign_id, campaign, sample, units, ended)
 
 
 def insert_missing(connection: Connection, table: Table, rows: Iterable[dict[str, Any]], column: str) -> None:
-    """Insert the rows whose value of ``column`` is not there; those of a campaign must all be of one."""
-    # in one order for everybody: two that wait for each other's rows would wait for ever
+    """Insert the rows whose value of ``column`` is not yet in the table; rows must not mix campaigns."""
+    # one global order, so that concurrent inserts cannot deadlock
     by_key = {row[column]: row for row in sorted(rows, key=lambda row: str(row[column]))}
     for keys in chunks(list(by_key)):
         chosen = select(table.c[column]).where(table.c[column].in_(keys))
         if "campaign_id" in table.c:
             chosen = chosen.where(table.c.campaign_id == by_key[keys[0]]["campaign_id"])
-        there = set(connection.execute(chosen).scalars())
-        missing = [by_key[key] for key in keys if key not in there]
+        existing = set(connection.execute(chosen).scalars())
+        missing = [by_key[key] for key in keys if key not in existing]
         if missing:
             connection.execute(insertion(connection, table).on_conflict_do_nothing(), missing)
 
 
 def insert_assignments(connection: Connection, campaign_id: int, assignments: Iterable[Assignment]) -> None:
+    """Insert assignments of a campaign."""
     names = Assignment.__slots__
     rows = [
         {"campaign_id": campaign_id, **{name: getattr(assignment, name) for name in names}}
@@ -85,7 +86,7 @@ def insert_assignments(connection: Connection, campaign_id: int, assignments: It
 
 
 def drawn(unit: UnitRow, at: int, sample: str) -> Event:
-    """Return the event of a unit that was drawn of the sample of an id; it says all of the unit, texts as a digest."""
+    """Build the ``drawn`` event of a unit, with all of the unit's data and a digest of its texts."""
     texts = [unit.query_text, *(dict(place.text) for place in unit.places)]
     members = [place.members for place in unit.places]
     body = {
@@ -109,6 +110,7 @@ def _add(
     units: Sequence[UnitRow],
     ended: str,
 ) -> int:
+    """Insert a sample version with its units, ``drawn`` events and assignments; return the last event's number."""
     check_text("ended", ended)
     _check_units(sample, units)
     at = campaign.created_at
@@ -125,7 +127,7 @@ def _add(
     if connection.dialect.name == "postgresql":
         connection.execute(
             text("ANALYZE assignment")
-        )  # or it sorts all open assignments for each claim until it has counted them
+        )  # without statistics PostgreSQL sorts all open assignments for each claim
     return stored[-1].seq if stored else before
 
 
@@ -136,6 +138,7 @@ def _insert_sample(connection: Connection, campaign_id: int, sample: SampleRow) 
 
 
 def _insert_queries(connection: Connection, campaign_id: int, units: Sequence[UnitRow]) -> None:
+    """Insert new queries; raise InputError if a query's text differs from the stored one."""
     table = tables.query
     chosen = select(table.c.query_id, table.c.text).where(table.c.campaign_id == campaign_id)
     texts: dict[str, str] = {row[0]: row[1] for row in connection.execute(chosen)}
@@ -147,6 +150,7 @@ def _insert_queries(connection: Connection, campaign_id: int, units: Sequence[Un
 
 
 def _insert_units(connection: Connection, campaign_id: int, units: Sequence[UnitRow]) -> None:
+    """Insert units with their places, and new document texts."""
     contents = {}
     rows, places = [], []
     for unit in units:
@@ -173,8 +177,8 @@ def _insert_units(connection: Connection, campaign_id: int, units: Sequence[Unit
 
 
 def insertion(connection: Connection, table: Table) -> Any:
-    """Return an INSERT of the database's own, which may be told what to do where a row is there already."""
-    # of the two only what the engine has loaded already: the other one takes a tenth of what SQLAlchemy takes itself
+    """Build an INSERT of the database's own dialect, which supports ON CONFLICT."""
+    # import only the dialect that the engine has loaded: the other adds a tenth to SQLAlchemy's import time
     if connection.dialect.name == "sqlite":
         from sqlalchemy.dialects import sqlite
 
@@ -185,6 +189,7 @@ def insertion(connection: Connection, table: Table) -> Any:
 
 
 def _check_campaign(campaign: CampaignRow) -> None:
+    """Raise InputError if a campaign's settings cannot be stored."""
     check_text("the name of a campaign", campaign.name, may_be_empty=False)
     for name in ("judges_per_item", "lease_s"):
         check_whole(name, getattr(campaign, name), least=1)
@@ -193,6 +198,7 @@ def _check_campaign(campaign: CampaignRow) -> None:
 
 
 def _check_units(sample: SampleRow, units: Sequence[UnitRow]) -> None:
+    """Raise InputError if a sample version or its units cannot be stored."""
     check_whole("the version of a sample", sample.version, least=1)
     for name in ("digest", "reason"):
         check_text(f"the sample's {name}", getattr(sample, name))

@@ -1,4 +1,4 @@
-"""Whether a database has the tables of this release, and how it gets them."""
+"""Create the tables of a store, and check that a database has those of this release."""
 
 from __future__ import annotations
 
@@ -14,46 +14,46 @@ from activeeval.campaigns.store.tables import campaign, metadata
 from activeeval.core.errors import ActiveEvalError, InputError, shown
 
 VERSION = "0001_c52dcbf8"
-"""Of the schema: the revision of its migration, and a digest of the statements that make it (test_schema says it).
+"""Version of the schema: the revision of its migration, and a digest of its statements (checked by test_schema).
 
-Until the first release there is one revision, which is rewritten in place: the digest tells its states apart.
+Until the first release there is one revision, which is rewritten in place; the digest distinguishes its states.
 """
 VERSION_TABLE = "activeeval_schema"
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
-_LOCK = 4_871_963_205  # of PostgreSQL, arbitrary: two processes must not make the same tables
-_migrating = threading.Lock()  # alembic keeps what it is doing in its module
+_LOCK = 4_871_963_205  # arbitrary id of a PostgreSQL advisory lock: only one process may create the tables
+_migrating = threading.Lock()  # alembic keeps its state in a module
 
 
 def check_schema(database: Database) -> None:
-    """Raise InputError where a database is not there or has another version of the tables."""
+    """Raise InputError if a database does not exist or has another version of the tables."""
     _check_file(database)
     version = database.read(_stored_version)
     if version is None:
-        raise InputError(f"{database.place}: no campaigns are kept there")
+        raise InputError(f"{database.place}: it contains no campaigns")
     _check_version(database, version)
 
 
 def is_made(database: Database) -> bool:
-    """Return whether there are tables; InputError where there are none and none can be made."""
+    """Check whether the tables exist; raise InputError if they do not and cannot be created."""
     _check_folder(database)
     if database.path is not None:
         is_there = _is_there(database)
         if not os.access(database.path if is_there else os.path.dirname(database.path), os.W_OK):
-            raise InputError(f"{database.place}: nothing can be written there")
+            raise InputError(f"{database.place}: it is not writable")
         if not is_there:
             return False
     return database.read(_stored_version) is not None
 
 
 def make_tables(database: Database) -> None:
-    """Make the tables where there are none; InputError where there are those of another version."""
+    """Create the tables if they do not exist; raise InputError if those of another version exist."""
     _check_folder(database)
     if _is_there(database):
         version = database.read(_stored_version)
         if version is not None:
             _check_version(database, version)
-            database.write_ahead()  # whoever made the tables may have ended before he came to that
+            database.write_ahead()  # the process that created the tables may have ended before this step
             return
     database.make_file()
     try:
@@ -66,7 +66,7 @@ def make_tables(database: Database) -> None:
 
 
 def withdraw(database: Database) -> None:
-    """Remove a file that this process has made in vain; one with a campaign, be it another's, stays."""
+    """Remove a file that this process has created in vain; keep it if it holds a campaign, even of another process."""
 
     def work(connection: Connection) -> None:
         has_tables = inspect(connection).has_table(campaign.name)
@@ -80,10 +80,12 @@ def withdraw(database: Database) -> None:
 
 
 def _is_there(database: Database) -> bool:
+    """Check whether a SQLite file exists; True for other databases."""
     return not database.is_sqlite or database.path is None or os.path.exists(database.path)
 
 
 def _check_file(database: Database) -> None:
+    """Raise InputError if a SQLite file is missing, a folder, or truncated."""
     if not _is_there(database):
         raise InputError(f"{database.place}: there is no such file; campaign create or watch init makes it")
     if database.path is not None and os.path.isdir(database.path):
@@ -93,12 +95,12 @@ def _check_file(database: Database) -> None:
 
 
 def _is_cut_short(path: str) -> bool:
-    """Whether a file of SQLite that nobody writes to has fewer pages than its header says.
+    """Check whether a SQLite file that is not being written has fewer pages than its header states.
 
-    SQLite itself takes what is missing of the last page for zeros.
+    SQLite itself reads the missing rest of the last page as zeros.
     """
     log = path + "-wal"
-    if os.path.exists(log) and os.path.getsize(log):  # pages may be on their way from there
+    if os.path.exists(log) and os.path.getsize(log):  # pages may still be in the log
         return False
     with suppress(OSError), open(path, "rb") as file:
         header = file.read(100)
@@ -109,6 +111,7 @@ def _is_cut_short(path: str) -> bool:
 
 
 def _check_folder(database: Database) -> None:
+    """Raise InputError if the folder of a SQLite file is missing, or an existing file is not valid."""
     if database.path is not None and not os.path.isdir(os.path.dirname(database.path)):
         raise InputError(f"{database.place}: there is no folder {os.path.dirname(database.path)!r}")
     if _is_there(database):
@@ -116,18 +119,21 @@ def _check_folder(database: Database) -> None:
 
 
 def _stored_version(connection: Connection) -> str | None:
+    """Read the version of the stored tables; None if there are no tables."""
     if not inspect(connection).has_table(VERSION_TABLE):
         return None
     return connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()
 
 
 def _check_version(database: Database, version: str) -> None:
+    """Raise InputError if the tables are of another version of activeeval."""
     if version != VERSION:
         theirs = f"was made by another version of activeeval (schema {shown(version)}, this one has {VERSION})"
         raise InputError(f"{database.place}: {theirs}; open it with that version, or create the campaign anew")
 
 
 def _run(connection: Connection, database: Database) -> None:
+    """Create the tables unless another process has; raise InputError if the database has foreign tables."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
     version = _stored_version(connection)  # another process may have been here meanwhile
@@ -136,12 +142,13 @@ def _run(connection: Connection, database: Database) -> None:
         return
     others = set(inspect(connection).get_table_names())
     if others if database.is_sqlite else others & set(metadata.tables):
-        raise InputError(f"{database.place}: holds tables of something else")
+        raise InputError(f"{database.place}: contains tables of another program")
     _migrate(connection)
 
 
 def _migrate(connection: Connection) -> None:
-    # alembic is wanted here alone: whoever claims an item must not wait for its import
+    """Run the migrations of this release."""
+    # imported only here, so that claiming an item does not wait for the import of alembic
     from alembic import command
     from alembic.config import Config
 

@@ -1,4 +1,4 @@
-"""Many items at once for sheets: lent to judges until a time, and given back."""
+"""Check many items out to judges' sheets until a time, and return them."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ assignment, place, unit = tables.assignment, tables.place, tables.unit
 OVER = "the lease is over"
 WRITTEN_ANEW = "its sheet was written anew"
 OnSheet = tuple[str, str, str]
-"""A judge, "" where nobody is named, with a query and a document of his sheet."""
+"""Judge ("" for a sheet without a named judge), query and document of a row of a sheet."""
 
 
 class OpenPlace(NamedTuple):
-    """An assignment that nobody has answered yet.
+    """An assignment without an answer.
 
     Attributes
     ----------
     is_free : bool
-        Whether it can be lent now.
+        True if it can be checked out now.
     judge : str
-        Who has it; "" is nobody, or nobody by name.
+        Its current holder; "" for none, or for a sheet without a named judge.
     judges : frozenset of str
-        Who has the item already, or has judged it.
+        Judges who hold the item or have judged it.
     lease_until : int or None
         UTC, microseconds.
     """
@@ -48,7 +48,7 @@ class OpenPlace(NamedTuple):
 
 Chosen = Sequence[tuple[OpenPlace, str]]
 Choose = Callable[[Sequence[OpenPlace]], Chosen]
-"""Says which judge gets what, of what is open, in the order in which it is given out; "" is nobody by name."""
+"""Selects from the open assignments, given in order, those to check out, with their judges ("" for no named judge)."""
 _LEND = (
     update(assignment)
     .where(assignment.c.id == bindparam("of_assignment"))
@@ -59,64 +59,65 @@ _LEND = (
 def lend(
     connection: Connection, campaign_id: int, choose: Choose, now: int, until: int, replaced: Collection[OnSheet] = ()
 ) -> Chosen:
-    """Lend what is chosen of what is open; return it. The judges must be locked.
+    """Check the chosen open assignments out to their judges; return them. The judges' rows must be locked.
 
     Parameters
     ----------
     replaced : collection of OnSheet
-        What stands on sheets that are written anew: as far as it is lent still, it is given back first.
+        Rows of sheets that are overwritten: those still checked out are returned first.
     """
-    # all assignments before the log: whoever has that waits for nobody
-    there = _open(connection, campaign_id, now)
+    # lock all assignments before the log: the transaction that holds the log waits for no other lock
+    opened = _open(connection, campaign_id, now)
     lock_log(connection, campaign_id)
-    over = [held for held, state in there if state == "checked_out" and held.is_free]
-    give_back(connection, campaign_id, [(held, "") for held in over], now, OVER)
-    of_old = [(held, held.judge) for held, state in there if state == "checked_out" and _is_on(held, replaced)]
+    over = [item for item, state in opened if state == "checked_out" and item.is_free]
+    give_back(connection, campaign_id, [(item, "") for item in over], now, OVER)
+    of_old = [(item, item.judge) for item, state in opened if state == "checked_out" and _is_on(item, replaced)]
     if of_old:
         give_back(connection, campaign_id, of_old, now, WRITTEN_ANEW)
-        there = _open(connection, campaign_id, now)
-    chosen = choose([held for held, _ in there])
-    new = [_event("checked_out", held, judge, now, body={"until": until}) for held, judge in chosen]
+        opened = _open(connection, campaign_id, now)
+    chosen = choose([item for item, _ in opened])
+    new = [_event("checked_out", item, judge, now, body={"until": until}) for item, judge in chosen]
     append(connection, campaign_id, new)
-    values = [{"of_assignment": held.id, "of_judge": judge or None, "until": until} for held, judge in chosen]
+    values = [{"of_assignment": item.id, "of_judge": judge or None, "until": until} for item, judge in chosen]
     if values:
         connection.execute(_LEND, values)
     return chosen
 
 
-def _is_on(held: OpenPlace, sheets: Collection[OnSheet]) -> bool:
-    return not held.is_free and (held.judge, held.query_id, held.doc_id) in sheets
+def _is_on(place: OpenPlace, sheets: Collection[OnSheet]) -> bool:
+    """Check whether a checked-out assignment is on one of the sheets."""
+    return not place.is_free and (place.judge, place.query_id, place.doc_id) in sheets
 
 
 def give_back(connection: Connection, campaign_id: int, lent: Chosen, at: int, reason: str) -> None:
-    """Let anybody have what was lent; the assignments and the log must be locked."""
-    append(connection, campaign_id, [_event("returned", held, judge, at, reason) for held, judge in lent])
-    for held, _ in lent:
-        connection.execute(update(assignment).where(assignment.c.id == held.id).values(FREED))
+    """Free checked-out assignments; these and the log must be locked."""
+    append(connection, campaign_id, [_event("returned", place, judge, at, reason) for place, judge in lent])
+    for place, _ in lent:
+        connection.execute(update(assignment).where(assignment.c.id == place.id).values(FREED))
 
 
 def take_back(connection: Connection, campaign_id: int, lent: Chosen, at: int, reason: str) -> None:
-    """Let anybody have what was lent and still is."""
-    ids = sorted(held.id for held, _ in lent)
+    """Free those of the given assignments that are still checked out to the same judge."""
+    ids = sorted(place.id for place, _ in lent)
     chosen = select(assignment.c.id, assignment.c.state, assignment.c.judge).where(assignment.c.id.in_(ids))
     rows = connection.execute(chosen.order_by(assignment.c.id).with_for_update())
     has = {row.id: row.judge or "" for row in rows if row.state == "checked_out"}
     lock_log(connection, campaign_id)
-    still = [(held, judge) for held, judge in lent if has.get(held.id) == judge]
+    still = [(place, judge) for place, judge in lent if has.get(place.id) == judge]
     give_back(connection, campaign_id, still, at, reason)
 
 
 def _open(connection: Connection, campaign_id: int, now: int) -> list[tuple[OpenPlace, str]]:
-    """Return what is open, locked, with its state, in the order in which it is given out."""
+    """Lock and read the open assignments with their states, in the order in which they are given out."""
     a = assignment
-    held: dict[tuple[int, int], set[str]] = {}
+    holders: dict[tuple[int, int], set[str]] = {}
     locked = select(a.c.id).where(a.c.campaign_id == campaign_id, a.c.state != "done").order_by(a.c.id)
     connection.execute(locked.with_for_update()).all()
     rows = connection.execute(_assignments(campaign_id)).all()
     for row in rows:
         is_over = row.state == "checked_out" and row.lease_until < now
         if row.judge is not None and not is_over:
-            held.setdefault((row.unit, row.position), set()).add(row.judge)
+            holders.setdefault((row.unit, row.position), set()).add(row.judge)
     return [
         (
             OpenPlace(
@@ -126,7 +127,7 @@ def _open(connection: Connection, campaign_id: int, now: int) -> list[tuple[Open
                 },
                 is_free=row.state == "free" or row.lease_until < now,
                 judge=row.judge or "",
-                judges=frozenset(held.get((row.unit, row.position), ())),
+                judges=frozenset(holders.get((row.unit, row.position), ())),
             ),
             row.state,
         )
@@ -136,6 +137,7 @@ def _open(connection: Connection, campaign_id: int, now: int) -> list[tuple[Open
 
 
 def _assignments(campaign_id: int) -> Any:
+    """Select all assignments of a campaign with query and document, in the order in which they are given out."""
     a, p, u = assignment, place, unit
     of_place = (a.c.campaign_id == p.c.campaign_id) & (a.c.unit == p.c.unit) & (a.c.position == p.c.position)
     of_unit = (u.c.campaign_id == p.c.campaign_id) & (u.c.number == p.c.unit)
@@ -144,6 +146,7 @@ def _assignments(campaign_id: int) -> Any:
     return chosen.where(a.c.campaign_id == campaign_id).order_by(a.c.block, a.c.unit, a.c.position, a.c.k)
 
 
-def _event(kind: str, held: OpenPlace, judge: str, at: int, reason: str = "", **beside: Any) -> Event:
-    of_item: dict[str, Any] = {"query_id": held.query_id, "doc_id": held.doc_id, "unit": held.unit, "k": held.k}
-    return Event(seq=0, kind=kind, at=at, judge=judge, reason=reason, **of_item, **beside)
+def _event(kind: str, place: OpenPlace, judge: str, at: int, reason: str = "", **fields: Any) -> Event:
+    """Build an event on an assignment."""
+    of_item: dict[str, Any] = {"query_id": place.query_id, "doc_id": place.doc_id, "unit": place.unit, "k": place.k}
+    return Event(seq=0, kind=kind, at=at, judge=judge, reason=reason, **of_item, **fields)

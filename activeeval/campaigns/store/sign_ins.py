@@ -1,4 +1,4 @@
-"""Sign-ins that were started here and are finished at another site: each is good once, and for ten minutes."""
+"""Sign-ins that start here and finish at another site: each is valid once and for ten minutes."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from activeeval.campaigns.store.claiming import hashed
 from activeeval.core.judgments.state import MICROSECONDS
 
 LASTS_S = 600
-"""How long somebody may take at the other site."""
+"""Seconds allowed at the other site."""
 MOST = 10_000
-"""Open at a time: anybody may start one, and what nobody finishes must not fill the disk."""
+"""Maximum number of open sign-ins: anyone may start one, and unfinished ones must not fill the disk."""
 _table = tables.sign_in_start
 
 
 def start(connection: Connection, number: int, now: int) -> str | None:
-    """Return the secret of a new sign-in; None where too many are open."""
+    """Create a sign-in; return its secret, or None if too many are open."""
     is_here = _table.c.campaign_id == number
     connection.execute(delete(_table).where(is_here, _table.c.expires_at <= now))
     if (connection.execute(select(func.count()).where(is_here)).scalar() or 0) >= MOST:
@@ -30,6 +30,6 @@ def start(connection: Connection, number: int, now: int) -> str | None:
 
 
 def end(connection: Connection, number: int, secret: str, now: int) -> bool:
-    """Take a sign-in away; whether it was there and its time was not over."""
+    """Delete a sign-in; return True if it existed and had not expired."""
     is_it = (_table.c.campaign_id == number, _table.c.digest == hashed(secret), _table.c.expires_at > now)
     return connection.execute(delete(_table).where(*is_it).returning(_table.c.digest)).first() is not None

@@ -1,4 +1,4 @@
-"""The store: campaigns, their samples and units, and the log of what judges say."""
+"""The store of campaigns: their samples and units, and the event log of judgments."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from activeeval.core.judgments.state import MICROSECONDS
 
 
 class Store(PastAnswers):
-    """Campaigns in a database; open it with `open_store`. Threads may share it.
+    """Campaigns in a database; open it with `open_store`. Threads may share an instance.
 
-    Every method is one transaction: it returns after the commit, or raises one of activeeval's errors and nothing
-    of it is stored.
+    Each method is one transaction: it returns after the commit, or raises one of activeeval's errors and stores
+    nothing.
     """
 
     def __enter__(self) -> Self:
@@ -49,16 +49,16 @@ class Store(PastAnswers):
         self.close()
 
     def close(self) -> None:
-        """Give the connections back; what is stored is stored."""
+        """Close the connections; everything stored is already committed."""
         self._database.close()
 
     @property
     def place(self) -> str:
-        """How messages name it, without its password."""
+        """Name of the database in messages, without its password."""
         return self._database.place
 
     def campaigns(self) -> list[str]:
-        """Return the names of all campaigns, sorted."""
+        """List the names of all campaigns, sorted."""
         return self._database.read(stored_rows.campaign_names)
 
     def create(self, campaign: CampaignRow, sample: SampleRow, units: Sequence[UnitRow], ended: str = "") -> int:
@@ -67,7 +67,7 @@ class Store(PastAnswers):
         Parameters
         ----------
         ended : str
-            Why there will be no further unit; empty while there may be one.
+            Why no further units will follow; empty while they may.
 
         Returns
         -------
@@ -82,22 +82,22 @@ class Store(PastAnswers):
         return self._database.write(work)
 
     def campaign(self, name: str) -> CampaignRow:
-        """Return a campaign as it was set up; InputError, with the names there are, where there is none."""
+        """Read a campaign's set-up; raise InputError listing the existing campaigns if none of this name exists."""
         with self._guard:
             known = self._known.get(name)
         return self._read(name, lambda _, __, campaign: campaign) if known is None else known[1]
 
     def samples(self, name: str) -> list[SampleRow]:
-        """Return the versions of a campaign's sample, the first one first."""
+        """Read the versions of a campaign's sample, the oldest first."""
         return self._read(name, lambda connection, number, _: stored_rows.samples_of(connection, number))
 
     def grow(self, name: str, sample: SampleRow, units: Sequence[UnitRow], ended: str = "") -> int:
-        """Store the next version of a sample with the units that are new; return the number of the last event.
+        """Store the next version of a sample with its new units; return the number of the last event.
 
         Raises
         ------
         StateError
-            Where it is not the next version, or a unit is there already.
+            If it is not the next version, or a unit exists already.
         """
 
         def work(connection: Connection, number: int, campaign: CampaignRow) -> int:
@@ -107,27 +107,27 @@ class Store(PastAnswers):
         return self._write(name, work)
 
     def units(self, name: str) -> list[UnitRow]:
-        """Return all units of a campaign by number."""
+        """Read all units of a campaign, by number."""
         return self._read(name, lambda connection, number, _: stored_rows.units_of(connection, number))
 
     def events(
         self, name: str, until: int | None = None, *, since: Event | None = None, unit: int | None = None
     ) -> list[Event]:
-        """Return the log, up to and with event ``until``.
+        """Read the log up to and including event ``until`` and check its digest chain.
 
         Parameters
         ----------
         since : Event, optional
-            The events after this one, which was read before; what came before it is not looked at again.
+            Read only the events after this one, which was read before; earlier events are not checked again.
         unit : int, optional
-            Of a unit alone: their chain has gaps and is not checked.
+            Read only the events of this unit, without checking the chain.
 
         Raises
         ------
         InputError
-            Where there is no such event.
+            If there is no event ``until``.
         StateError
-            Where the log is not what was written, with the first event that is not.
+            If the log was altered; the message names the first such event.
         """
         first = 0 if since is None else since.seq
 
@@ -138,35 +138,35 @@ class Store(PastAnswers):
             conditions = [] if until is None else [tables.event.c.seq <= until]
             if unit is not None:
                 return events(connection, number, *conditions, tables.event.c.unit == unit)
-            # whoever looks after each answer asks once: the event before comes with those after it
+            # one query also reads event `since` again, so that polling after each answer stays cheap
             log = events(connection, number, *conditions, tables.event.c.seq >= first)
             before = log.pop(0) if since is not None and log else None
             start = genesis(connection, number) if since is None else since.digest
             broken = next(breaks_of(log, start, first), None)
             if since is not None and (before is None or (before.seq, before.digest) != (first, since.digest)):
-                broken = f"event {first} is not what was written: its digest is another"
+                broken = f"event {first} was altered: its digest has changed"
             if broken is not None:
-                raise StateError(f"campaign {shown(name)}: {broken}; campaign verify says all that is wrong")
+                raise StateError(f"campaign {shown(name)}: {broken}; `campaign verify` lists all problems")
             return log
 
         return self._read(name, work)
 
     def digest_at(self, name: str, seq: int) -> str | None:
-        """Return the digest of an event, which stands for all up to it; None where there is no such event."""
+        """Read the digest of an event, which covers all events up to it; None if there is no such event."""
         return self._read(name, lambda connection, number, _: digest_at(connection, number, seq))
 
     def last_seq(self, name: str) -> int:
-        """Return the number of the last event."""
+        """Read the number of the last event."""
         return self._read(name, lambda connection, number, _: tail(connection, number)[0])
 
     def claim(self, name: str, judge: str, *, by_query: bool = False) -> ItemClaim | None:
-        """Give a judge the item that he has already, or else the next one; None where there is none for him.
+        """Give a judge the item already held, or else the next one; None if nothing is left for this judge.
 
         Parameters
         ----------
         by_query : bool
-            Within a block stay with a query as long as it has items, and give these out as chance will have it: who is
-            shown them sees nothing of ranks and levels. Has no say where items go out strictly in their order.
+            True to stay with a query while it has items in the block, and to give these out in random order, so that
+            judges see nothing of ranks and levels. No effect with strict order.
         """
         judge = checked_judge(judge)
 
@@ -179,50 +179,50 @@ class Store(PastAnswers):
         return self._write(name, work, is_repeatable=True)
 
     def shown(self, name: str, token: str) -> Event:
-        """Return the event in which an item was shown under a token; InputError where there is none."""
+        """Look up the event in which an item was shown under a token; raise InputError if none exists."""
         return self._read(name, lambda connection, number, _: answering.claim_of(connection, number, token))
 
     def submit(self, name: str, token: str, judgment: JudgeAnswer, key: str | None = None) -> Acknowledged:
-        """Store what a judge says of an item that was given to him.
+        """Store a judge's answer to a claimed item.
 
         Parameters
         ----------
         token : str
-            Of the claim.
+            Token of the claim.
         key : str, optional
-            Of this answer: sent again, it gets the stored one. That of the token by default.
+            Key of this answer: sending it again returns the stored answer. By default derived from the token.
 
         Returns
         -------
         Acknowledged
-            Of kind ``late`` where the item had gone to somebody else: kept, and not counted.
+            Its event is of kind ``late`` if the item had gone to another judge: the answer is kept but does not count.
 
         Raises
         ------
         InputError
-            Where no item was given out under the token, or nobody can say that of it.
+            If no item was given out under the token, or the answer is not valid.
         StateError
-            Where something else was said under the same key.
+            If another answer is stored under the same key.
         """
         return self._answer(name, token, judgment, key, goes_on=False)[0]
 
     def submit_and_claim(
         self, name: str, token: str, judgment: JudgeAnswer, key: str | None = None, *, by_query: bool = False
     ) -> tuple[Acknowledged, ItemClaim | None]:
-        """Do `submit` and `claim` of the same judge in one transaction."""
+        """Store a judge's answer and claim the same judge's next item in one transaction."""
         return self._answer(name, token, judgment, key, goes_on=True, by_query=by_query)
 
     @property
     def watches(self) -> Watches:
-        """What goes on from night to night."""
+        """Watches of this database: evaluations repeated on many dates."""
         return Watches(self._database, self._now)
 
     def access(self, name: str) -> Access:
-        """Return who may come in to a campaign, to be asked and changed."""
+        """Open the credentials of a campaign, to check and change them."""
         return Access(partial(self._read, name), partial(self._write, name), self._about_now)
 
     def record(self, name: str, judge: str, judgments: Sequence[tuple[Any, ...]]) -> list[Acknowledged]:
-        """Store judgments that a judge made elsewhere, all or none of them.
+        """Store judgments that a judge made elsewhere, all of them or none.
 
         Parameters
         ----------
@@ -232,8 +232,8 @@ class Store(PastAnswers):
         Returns
         -------
         list of Acknowledged
-            One for each. What this judge has said before is repeated, or superseded where he says something else now;
-            ``late`` where the item was never drawn or all the judges asked for have judged it.
+            One for each judgment. An earlier answer of this judge is repeated if equal and superseded if different; the
+            event is ``late`` if the item was never drawn or all required judges have judged it.
         """
         return self.record_all(name, [(judge, judgments)])[0]
 
@@ -243,13 +243,13 @@ class Store(PastAnswers):
         parts: Sequence[tuple[str, Sequence[tuple[Any, ...]]]],
         unjudged: Sequence[importing.Unjudged] = (),
     ) -> list[list[Acknowledged]]:
-        """Store what several judges, or several files, say as `record` does: all of it or nothing.
+        """Store the judgments of several judges or files as `record` does, all of them or none.
 
         Parameters
         ----------
         parts : sequence of (judge, judgments)
         unjudged : sequence of Unjudged
-            What has come back without an answer: it is lent no longer.
+            Checked-out items that came back without an answer; they become free.
         """
         by_judge = [(checked_judge(judge), [importing.JudgmentLine(*line) for line in lines]) for judge, lines in parts]
 
@@ -273,18 +273,18 @@ class Store(PastAnswers):
         lease_s: int,
         replaced: Collection[sheet_checkouts.OnSheet] = (),
     ) -> tuple[sheet_checkouts.Chosen, int]:
-        """Lend items for sheets; return them with their judges, and until when (UTC, microseconds).
+        """Check items out to judges' sheets; return them with their judges, and the end of it (UTC microseconds).
 
         Parameters
         ----------
         judges : sequence of str
-            Who may get some; "" is nobody by name.
+            Judges who may receive items; "" for a sheet without a named judge.
         choose : callable
             See `activeeval.campaigns.store.sheet_checkouts.Choose`; it may be called more than once.
         lease_s : int
-            For how many seconds; an answer after that counts where nobody else has the item.
+            Duration in seconds; a later answer counts if no other judge has the item.
         replaced : collection of (judge, query, document)
-            What stands on sheets that are written anew, and is given back first.
+            Rows of sheets that are overwritten; they are returned first.
         """
         names = sorted(checked_judge(judge) for judge in judges if judge)
 
@@ -298,7 +298,7 @@ class Store(PastAnswers):
         return self._write(name, work)
 
     def take_back(self, name: str, lent: sheet_checkouts.Chosen, reason: str = "") -> None:
-        """Let anybody have what was lent and still is."""
+        """Free those of the given assignments that are still checked out."""
 
         def work(connection: Connection, number: int, _: CampaignRow) -> None:
             sheet_checkouts.take_back(connection, number, lent, self._now(connection), reason)
@@ -306,7 +306,7 @@ class Store(PastAnswers):
         self._write(name, work)
 
     def waiting(self, name: str) -> dict[str, int]:
-        """Return how many assignments are ``free``, ``leased`` (and the lease is not over) and ``done``."""
+        """Count the assignments that are ``free``, ``leased`` (or checked out) and ``done``; expired ones are free."""
 
         def work(connection: Connection, number: int, _: CampaignRow) -> dict[str, int]:
             return stored_rows.waiting_of(connection, number, self._now(connection))
@@ -314,11 +314,11 @@ class Store(PastAnswers):
         return self._read(name, work)
 
     def rebuild(self, name: str) -> None:
-        """Throw the assignments away and make them again from the log; StateError where that is not whole."""
+        """Delete the assignments and recreate them from the log; raise StateError if the log is damaged."""
         self._write(name, checking.rebuild, is_repeatable=True)
 
     def verify(self, name: str) -> list[str]:
-        """Return what is wrong with a campaign, one line each: its log, units, assignments; empty where all is well."""
+        """List what is wrong with a campaign (log, units, samples, assignments), one line each; empty if nothing is."""
         return self._read(name, checking.problems_of)
 
     def _answer(
@@ -338,7 +338,7 @@ class Store(PastAnswers):
             else:
                 stored = answering.submit(connection, number, shown, answer, now, campaign.lease_s)
             ask_third(connection, number, campaign, [stored.event])
-            asked = Claim(number, campaign, shown.judge, now, by_query)
-            return stored, claim(connection, asked) if goes_on else None
+            request = Claim(number, campaign, shown.judge, now, by_query)
+            return stored, claim(connection, request) if goes_on else None
 
         return self._write(name, work, is_repeatable=True)

@@ -1,4 +1,4 @@
-"""What is stored, as rows."""
+"""Read campaigns, samples, units and counts of assignments from the database."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from activeeval.core.errors import InputError, did_you_mean, shown
 
 
 def campaign_names(connection: Connection) -> list[str]:
-    # sorted here, as databases differ in what comes first
+    """List the names of all campaigns, sorted."""
+    # sorted here, because databases sort text differently
     return sorted(connection.execute(select(tables.campaign.c.name)).scalars())
 
 
 def not_there(what: str, name: str, there: Sequence[str], none: str = "") -> InputError:
-    """Return what to raise where there is nothing of a name; ``none`` says what to do where there is nothing at all."""
-    says = f"there are {', '.join(map(shown, there[:20]))}" if there else f"there are none{none}"
-    return InputError(f"there is no {what} {shown(str(name))}: {did_you_mean(str(name), there)}{says}")
+    """Build the error for an unknown name, with suggestions; ``none`` is added if nothing exists yet."""
+    hint = f"there are {', '.join(map(shown, there[:20]))}" if there else f"there are none{none}"
+    return InputError(f"there is no {what} {shown(str(name))}: {did_you_mean(str(name), there)}{hint}")
 
 
 def campaign_of(connection: Connection, name: str) -> tuple[int, CampaignRow]:
-    """Return a campaign and its number; InputError where there is none of that name."""
+    """Read a campaign's id and row; raise InputError if there is no campaign of this name."""
     table = tables.campaign
     row = connection.execute(select(table).where(table.c.name == name)).first()
     if row is None:
@@ -37,6 +38,7 @@ def campaign_of(connection: Connection, name: str) -> tuple[int, CampaignRow]:
 
 
 def samples_of(connection: Connection, campaign_id: int) -> list[SampleRow]:
+    """Read the versions of a campaign's sample, the oldest first."""
     table = tables.sample
     columns = (table.c.version, table.c.digest, table.c.payload, table.c.seq, table.c.reason)
     chosen = select(*columns).where(table.c.campaign_id == campaign_id).order_by(table.c.version)
@@ -44,6 +46,7 @@ def samples_of(connection: Connection, campaign_id: int) -> list[SampleRow]:
 
 
 def units_of(connection: Connection, campaign_id: int) -> list[UnitRow]:
+    """Read a campaign's units with their places and texts, by number."""
     unit, query = tables.unit, tables.query
     places = _places(connection, campaign_id)
     texts = select(query.c.query_id, query.c.text).where(query.c.campaign_id == campaign_id)
@@ -57,7 +60,7 @@ def units_of(connection: Connection, campaign_id: int) -> list[UnitRow]:
 
 
 def waiting_of(connection: Connection, campaign_id: int, now: int) -> dict[str, int]:
-    """Return how many assignments are free, leased or lent, and done; one whose lease is over is free."""
+    """Count the assignments that are free, leased or checked out, and done; an expired lease counts as free."""
     table = tables.assignment
     is_free = is_takeable(table, now)
     counted = select(is_free, table.c.state, func.count()).where(table.c.campaign_id == campaign_id)
@@ -68,6 +71,7 @@ def waiting_of(connection: Connection, campaign_id: int, now: int) -> dict[str, 
 
 
 def _places(connection: Connection, campaign_id: int) -> dict[int, list[PlaceRow]]:
+    """Read the places of all units of a campaign, by unit number."""
     place, document = tables.place, tables.document
     chosen = select(place.c.unit, place.c.doc_id, place.c.probability, document.c.content).where(
         place.c.campaign_id == campaign_id, place.c.document == document.c.digest

@@ -1,7 +1,7 @@
-"""What judges read, as a lead looks through it: items query by query, what has no text, versions of guidelines.
+"""Texts that judges read, for a lead's overview: items by query, items without text, versions of the guidelines.
 
-Texts are JSON: a name in it, ``"text":`` with its colon, is nowhere within a text, where quotation marks are escaped.
-So both databases can look for names, and for what is said, without taking every text apart.
+Texts are stored as JSON. A key with its colon, ``"text":``, cannot occur within a text, where quotation marks are
+escaped. So both databases can search for keys and words without parsing each text.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _GUIDELINES = '{"guidelines":'
 
 
 class ItemPosition(NamedTuple):
-    """Where an item is: its unit, and the position within."""
+    """Position of an item: its unit, and its index within the unit."""
 
     unit: int
     position: int
@@ -44,16 +44,16 @@ class ItemPosition(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemFilter:
-    """Which items are looked for.
+    """Filter for items.
 
     Attributes
     ----------
     words : str
-        That an id, the query or a text holds; empty takes any.
+        Substring of an id, the query or a text; empty matches all.
     without_text : bool
-        Only what has no text.
+        True to select only items without text.
     after : ItemPosition or None
-        Those that come after this one.
+        Select only items after this one, in the order of queries.
     """
 
     words: str = ""
@@ -63,7 +63,7 @@ class ItemFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextRow:
-    """An item with what its judges read; ``is_ahead`` while some judgment of it is still to come."""
+    """An item with the texts that judges read; ``is_ahead`` is True if a judgment of it is still to come."""
 
     at: ItemPosition
     query_id: str
@@ -75,7 +75,7 @@ class TextRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextCounts:
-    """How many items and queries there are, how many are ahead, and how many of each have no text."""
+    """Number of items, of items still to be judged (ahead) and of queries, and how many of each have no text."""
 
     items: int
     items_without: int
@@ -87,7 +87,7 @@ class TextCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuidelinesRow:
-    """A version of guidelines, and how many answers were given beside it, the last one when (UTC microseconds)."""
+    """A version of the guidelines, the number of answers given under it and the time of the last (UTC microseconds)."""
 
     digest: str
     text: str
@@ -96,7 +96,7 @@ class GuidelinesRow:
 
 
 def page_of(connection: Connection, campaign_id: int, wanted: ItemFilter, most: int) -> list[TextRow]:
-    """Return so many of the items that are looked for, query by query."""
+    """Read at most ``most`` items that match a filter, in the order of queries."""
     order = (unit.c.query_id, place.c.unit, place.c.position)
     conditions = [place.c.campaign_id == campaign_id]
     if wanted.without_text:
@@ -108,7 +108,7 @@ def page_of(connection: Connection, campaign_id: int, wanted: ItemFilter, most: 
         of_unit = (unit.c.campaign_id == campaign_id, unit.c.number == number)
         last = connection.execute(select(unit.c.query_id).where(*of_unit)).scalar() or ""
         conditions.append(tuple_(*order) > tuple_(last, number, position))
-    # first where they are: a database that sorts texts moves all of them
+    # select positions first: sorting rows with their texts would move all texts
     chosen = select(place.c.unit, place.c.position).select_from(_in_queries()).where(*conditions)
     places = [ItemPosition(*row) for row in connection.execute(chosen.order_by(*order).limit(most))]
     rows = {row.at: row for row in _rows(connection, _of(campaign_id, places))} if places else {}
@@ -116,7 +116,7 @@ def page_of(connection: Connection, campaign_id: int, wanted: ItemFilter, most: 
 
 
 def item_at(connection: Connection, campaign_id: int, at: ItemPosition) -> TextRow:
-    """Return an item with its texts; InputError where there is none."""
+    """Read an item with its texts by position; raise InputError if none exists."""
     rows = _rows(connection, _of(campaign_id, [at]))
     if not rows:
         raise InputError(f"there is no item at {at.position} of unit {at.unit}")
@@ -124,10 +124,10 @@ def item_at(connection: Connection, campaign_id: int, at: ItemPosition) -> TextR
 
 
 def counts_of(connection: Connection, campaign_id: int) -> TextCounts:
-    """Return how many items and queries there are, and how many have no text."""
+    """Count items and queries, and those without text."""
     lacks, is_ahead = _as_number(_lacks_text()), _as_number(_is_ahead())
-    each = select(lacks.label("lacks"), is_ahead.label("ahead")).where(place.c.campaign_id == campaign_id)
-    of_item = each.subquery()
+    items = select(lacks.label("lacks"), is_ahead.label("ahead")).where(place.c.campaign_id == campaign_id)
+    of_item = items.subquery()
     grouped = select(of_item.c.lacks, of_item.c.ahead, func.count()).group_by(of_item.c.lacks, of_item.c.ahead)
     n = {(bool(row[0]), bool(row[1])): int(row[2]) for row in connection.execute(grouped)}
     of_query = select(func.count(), func.sum(_as_number(query.c.text == ""))).where(query.c.campaign_id == campaign_id)
@@ -144,17 +144,19 @@ def counts_of(connection: Connection, campaign_id: int) -> TextCounts:
 
 
 def guidelines_of(connection: Connection, campaign_id: int, served: str) -> list[GuidelinesRow]:
-    """Return the versions of guidelines that judges of a campaign have read or read now, the last one first.
+    """List the versions of the guidelines that judges of a campaign have read or read now.
+
+    The version displayed now comes first, then the others by last use.
 
     Parameters
     ----------
     served : str
-        The digest of the one that is beside the items now; empty where there is none.
+        Digest of the version displayed now; empty if none exists.
     """
     event = tables.event
-    kept = select(document.c.digest, document.c.content).where(document.c.content.startswith(_GUIDELINES))
+    versions = select(document.c.digest, document.c.content).where(document.c.content.startswith(_GUIDELINES))
     rows = []
-    for digest, content in connection.execute(kept):
+    for digest, content in connection.execute(versions):
         says_it = event.c.body.contains(f'"guidelines":"{digest}"', autoescape=True)
         counted = select(func.count(), func.max(event.c.at)).where(event.c.campaign_id == campaign_id, says_it)
         n_answers, last_at = connection.execute(counted).one()
@@ -165,6 +167,7 @@ def guidelines_of(connection: Connection, campaign_id: int, served: str) -> list
 
 
 def _rows(connection: Connection, conditions: ColumnElement[bool]) -> list[TextRow]:
+    """Read the items that meet conditions, with their texts."""
     joined = _in_queries().join(document, place.c.document == document.c.digest)
     columns = (place.c.unit, place.c.position, unit.c.query_id, query.c.text, place.c.doc_id, document.c.content)
     chosen: Select[Any] = select(*columns, _is_ahead().label("is_ahead")).select_from(joined).where(conditions)
@@ -182,45 +185,50 @@ def _rows(connection: Connection, conditions: ColumnElement[bool]) -> list[TextR
 
 
 def _in_queries() -> Join:
+    """Join places with their units and queries."""
     joined = place.join(unit, tables.matches(place, unit, "campaign_id", ("unit", "number")))
     return joined.join(query, tables.matches(unit, query, "campaign_id", "query_id"))
 
 
 def _of(campaign_id: int, places: list[ItemPosition]) -> ColumnElement[bool]:
+    """Build the condition that a place is one of those given."""
     is_any = or_(*(and_(place.c.unit == at.unit, place.c.position == at.position) for at in places))
     return and_(place.c.campaign_id == campaign_id, is_any)
 
 
 def _is_ahead() -> Exists:
+    """Build the condition that a judgment of a place is still to come."""
     assignment = tables.assignment
     is_its = tables.matches(assignment, place, "campaign_id", "unit", "position")
     return exists().where(is_its, assignment.c.state != "done").correlate(place)
 
 
 def _lacks_text() -> ColumnElement[bool]:
+    """Build the condition that a place's document has no text."""
     return _is_among(~document.c.content.contains('"text":'))
 
 
 def _holds(connection: Connection, words: str) -> ColumnElement[bool]:
-    """Return the condition that an item holds words, in capitals or not where these are ASCII."""
-    said: Any = document.c.content
+    """Build the condition that an item contains words; ASCII letters match in either case."""
+    content: Any = document.c.content
     for name in _NAMES:
-        if words.lower() in name:  # else no name is like it, and texts stay as they are
-            said = func.replace(said, f'"{name}":', "")
+        if words.lower() in name:  # only then could the words match a JSON key
+            content = func.replace(content, f'"{name}":', "")
     ids = [_says(connection, column, words) for column in (unit.c.query_id, place.c.doc_id, query.c.text)]
-    return or_(*ids, _is_among(_says(connection, said, canonical(words)[1:-1])))
+    return or_(*ids, _is_among(_says(connection, content, canonical(words)[1:-1])))
 
 
 def _says(connection: Connection, column: ColumnElement[Any], words: str) -> ColumnElement[bool]:
-    # LIKE of SQLite does not tell capitals apart, and making them small takes as long again
-    says = column.contains if connection.dialect.name == "sqlite" else column.icontains
-    return says(words, autoescape=True)
+    """Build the condition that a column contains words; ASCII letters match in either case."""
+    # LIKE of SQLite ignores case already, and lowering the text would double the time
+    contains = column.contains if connection.dialect.name == "sqlite" else column.icontains
+    return contains(words, autoescape=True)
 
 
 def _is_among(condition: ColumnElement[bool]) -> ColumnElement[bool]:
-    """Return that the document of a place is one of those for which a condition holds.
+    """Build the condition that a place's document is among the documents that meet a condition.
 
-    They are read one after another: looked up place by place they would take ten times as long.
+    The subquery scans the documents once: looking them up place by place takes ten times as long.
     """
     return place.c.document.in_(select(document.c.digest).where(condition))
 

@@ -1,9 +1,9 @@
-"""The tables of the store.
+"""Tables of the store.
 
-Only `assignment` is ever changed, who has an item now and until when, `credential`, who may come in, `sign_in_try`, who
-has to wait before the next password, and `sign_in_start`, who is on the way to another site to sign in there. All else
-is written once; triggers of the migration refuse to update or delete it. Times are UTC integer microseconds, bodies are
-canonical JSON as text, so that both databases give the same bytes back.
+Only four tables change: `assignment` (current holders and leases), `credential` (access), `sign_in_try` (waits between
+password attempts) and `sign_in_start` (sign-ins at another site). All others are written once; triggers created by the
+migration refuse updates and deletes. Times are UTC integer microseconds; bodies are canonical JSON as text, so that
+both databases return the same bytes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ metadata = MetaData(
         "ck": "ck_%(table_name)s_%(constraint_name)s",
     }
 )
-# SQLite numbers rows by itself for the type INTEGER alone
+# SQLite generates row ids only for the type INTEGER
 _ID = BigInteger().with_variant(Integer(), "sqlite")
 
 
@@ -214,22 +214,23 @@ APPEND_ONLY = (campaign, sample, query, document, unit, place, event, judge, wat
 
 
 def matches(left: Any, right: Any, *columns: str | tuple[str, str]) -> ColumnElement[bool]:
-    """Return the condition that two tables have the same in columns: by one name, or by that of each."""
+    """Build the condition that two tables agree in columns, each given by one name or by a (left, right) pair."""
     pairs = [(column, column) if isinstance(column, str) else column for column in columns]
     return and_(*(left.c[mine] == right.c[theirs] for mine, theirs in pairs))
 
 
 @cache
 def metadata_with_partial_indexes() -> MetaData:
-    """Return the tables with the indexes of some of their rows, for whoever makes or compares them.
+    """Add the partial indexes to the tables, for creating or comparing them.
 
-    Who reads and writes does without: a condition of an index has SQLAlchemy load the dialects of both databases.
+    Reading and writing do not need them, and a condition of an index makes SQLAlchemy load the dialects of both
+    databases.
     """
-    # a claim looks at open assignments alone, in the order in which they are given out
+    # a claim reads only open assignments, in the order in which they are given out
     _index_of_some(
         "ix_assignment_open", assignment, ("campaign_id", "block", "unit", "position", "k"), where="state <> 'done'"
     )
-    # nobody has two items at a time, whatever races
+    # no judge can hold two items at a time, even with concurrent requests
     _index_of_some(
         "uq_assignment_lease", assignment, ("campaign_id", "judge"), where="state = 'leased'", is_unique=True
     )
@@ -240,7 +241,7 @@ def metadata_with_partial_indexes() -> MetaData:
 
 
 def _index_of_some(name: str, table: Table, columns: Sequence[str], where: str, *, is_unique: bool = False) -> None:
-    """Add an index of the rows of a table for which a condition holds."""
+    """Add a partial index: one over the rows that meet a condition."""
     condition: Any = literal_column(where)
-    held = [table.c[column] for column in columns]
-    Index(name, *held, unique=is_unique, sqlite_where=condition, postgresql_where=condition)
+    columns_of_table = [table.c[column] for column in columns]
+    Index(name, *columns_of_table, unique=is_unique, sqlite_where=condition, postgresql_where=condition)

@@ -1,4 +1,4 @@
-"""Watches: what goes on from night to night. A night is a campaign, with what it leaves to the next one."""
+"""Store watches: evaluations repeated on many dates. The run of a date is a campaign and a payload for the next run."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from activeeval.campaigns.store.stored_rows import not_there
 from activeeval.core.errors import InputError, StateError, shown
 
 MORE, REDRAWN = ".more", ".redrawn-"
-"""Behind the date of a night: the step with its labels on suspicion, and the night drawn anew, with a number of two
-digits. Steps sort in the order in which they were drawn, before those of the next date."""
+"""Suffixes of a date: for the step with further labels after a suspected change, and for a run drawn again (with a
+two-digit number). Steps sort in the order in which they were drawn, before those of the next date."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class WatchRow:
     name : str
     config : mapping
     payload : bytes
-        The run that all nights are compared with; empty where that is one of theirs.
+        The fixed run that every date's run is compared with; empty if the baseline is an earlier run of the watch.
     """
 
     name: str
@@ -39,16 +39,16 @@ class WatchRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NightRow:
-    """A step of a night: its labels, or those that it got on suspicion.
+    """One step of the run of a date: its first labels, or the further labels after a suspected change.
 
     Attributes
     ----------
     date : str
-        As 2026-11-25; 2026-11-25.more of the labels on suspicion, 2026-11-25.redrawn-01 of the night drawn anew.
+        As 2026-11-25; 2026-11-25.more for the further labels, 2026-11-25.redrawn-01 for a run drawn again.
     campaign : str
-        In which it is judged.
+        Name of the campaign in which it is judged.
     payload : bytes
-        Its run, and what it leaves to the next night.
+        Encoded run, and the state passed to the next run.
     """
 
     date: str
@@ -57,62 +57,62 @@ class NightRow:
 
     @property
     def night(self) -> str:
-        """The date of the night."""
+        """Date of the run."""
         return self.date.partition(".")[0]
 
     @property
     def drawing(self) -> str:
-        """The date of the first step that was drawn with this one's run."""
+        """Name of the first step that was drawn with this step's run."""
         return self.date.removesuffix(MORE)
 
     @property
     def is_more(self) -> bool:
-        """Whether these are the labels on suspicion."""
+        """True if this step holds the further labels after a suspected change."""
         return self.date.endswith(MORE)
 
 
 class Watches:
-    """The watches of a store; every method is one transaction."""
+    """Watches of a store; each method is one transaction."""
 
     def __init__(self, database: Database, now: Callable[[Connection], int]) -> None:
         self._database, self._now = database, now
 
     def names(self) -> list[str]:
-        """Return the names of all watches, sorted."""
+        """List the names of all watches, sorted."""
         return self._database.read(_names)
 
     def create(self, watch: WatchRow) -> None:
-        """Store a watch; raises InputError where there is one of that name."""
+        """Store a watch; raise InputError if one of this name exists."""
 
         def work(connection: Connection) -> None:
             if watch.name in _names(connection):
                 raise InputError(f"there is a watch {shown(watch.name)} already")
             values = {"name": watch.name, "config": canonical(dict(watch.config)), "payload": watch.payload}
-            # two processes may both have found that there is none
+            # two processes may both have found the name free
             adding = samples.insertion(connection, tables.watch).values(**values, created_at=self._now(connection))
-            made = connection.execute(adding.on_conflict_do_nothing().returning(tables.watch.c.id))
-            if made.scalar() is None:
+            inserted = connection.execute(adding.on_conflict_do_nothing().returning(tables.watch.c.id))
+            if inserted.scalar() is None:
                 raise InputError(f"there is a watch {shown(watch.name)} already")
 
         self._database.write(work)
 
     def get(self, name: str) -> WatchRow:
-        """Return a watch; raises InputError, with the names there are, where there is none."""
+        """Read a watch; raise InputError listing the existing watches if none of this name exists."""
         return self._database.read(lambda connection: _watch(connection, name)[1])
 
     def nights(self, name: str) -> list[NightRow]:
-        """Return the steps of a watch's nights in order, without their payloads: these are large."""
+        """List the steps of a watch's runs in order, without their payloads, which are large."""
 
         def work(connection: Connection) -> list[NightRow]:
             night, campaign = tables.night, tables.campaign
             chosen = select(night.c.date, campaign.c.name).where(night.c.campaign_id == campaign.c.id)
-            mine = chosen.where(night.c.watch_id == _watch(connection, name)[0]).order_by(night.c.date)
-            return [NightRow(date=row[0], campaign=row[1], payload=b"") for row in connection.execute(mine)]
+            of_watch = chosen.where(night.c.watch_id == _watch(connection, name)[0]).order_by(night.c.date)
+            return [NightRow(date=row[0], campaign=row[1], payload=b"") for row in connection.execute(of_watch)]
 
         return self._database.read(work)
 
     def payload(self, name: str, date: str) -> bytes:
-        """Return what a night has left; raises InputError where there is no such night."""
+        """Read the payload of a step; raise InputError if there is no such step."""
 
         def work(connection: Connection) -> bytes:
             night, (number, _) = tables.night, _watch(connection, name)
@@ -134,22 +134,22 @@ class Watches:
         units: Sequence[UnitRow],
         ended: str,
     ) -> int:
-        """Store a night with the campaign in which it is judged, both or neither; return the campaign's last event.
+        """Store a step with the campaign in which it is judged, both or neither; return the campaign's last event.
 
         Parameters
         ----------
         last : str
-            The date of the night that it goes on from; empty for the first.
+            Date of the latest step, which this one follows; empty for the first.
 
         Raises
         ------
         StateError
-            Where another night was stored meanwhile.
+            If another step was stored meanwhile.
         """
 
         def work(connection: Connection) -> int:
             number, _ = _watch(connection, name)
-            # whoever stores another night waits here, and then sees this one; SQLite has a single writer anyway
+            # a concurrent transaction waits here and then sees this step; SQLite has a single writer anyway
             connection.execute(select(tables.watch.c.id).where(tables.watch.c.id == number).with_for_update())
             dates = select(tables.night.c.date).where(tables.night.c.watch_id == number)
             latest = max(connection.execute(dates).scalars(), default="")
@@ -171,6 +171,7 @@ def _names(connection: Connection) -> list[str]:
 
 
 def _watch(connection: Connection, name: str) -> tuple[int, WatchRow]:
+    """Read a watch's id and row; raise InputError if none of this name exists."""
     table = tables.watch
     row = connection.execute(select(table).where(table.c.name == name)).first()
     if row is None:

@@ -97,7 +97,7 @@ def test_an_answer_of_which_every_commit_is_cut_can_be_given_again(cut_store, pr
     says = complaint(StateError, lambda: cut_store.submit("night", tokens[0], grade(), key="k"))
     assert proxy.n_cut == TRIES
     assert "the connection broke while this was being stored" in says
-    assert "whether it was stored is unknown; do it again, it is stored once" in says
+    assert "whether it was stored is unknown; try again, it is stored only once" in says
     answer = cut_store.submit("night", tokens[0], grade(), key="k")
     assert answer.is_repeated == (when == AFTER)
     assert judged(cut_store, "k") == [answer.event]
@@ -147,7 +147,7 @@ def test_what_cannot_be_done_twice_says_that_its_fate_is_unknown(cut_store, prox
     says = complaint(StateError, lambda: ask(cut_store))
     assert proxy.n_cut == 1
     assert "the connection broke while this was being stored" in says
-    assert "whether it was stored is unknown; see what is there before doing it again" in says
+    assert "whether it was stored is unknown; check what is stored before you try again" in says
     assert is_stored(cut_store) == (when == AFTER)
     if when == AFTER:
         complaint((InputError, StateError), lambda: ask(cut_store))
@@ -191,7 +191,7 @@ def test_a_top_up_whose_process_is_ended_in_the_commit(url):
         end_at_commit(url, "sample", 1)
         says = complaint(StateError, lambda: grow(store))
         assert "terminating connection" in says
-        assert "whether it was stored is unknown; see what is there before doing it again" in says
+        assert "whether it was stored is unknown; check what is stored before you try again" in says
         assert not grown(store)
         grow(store)
         assert store.verify("night") == []

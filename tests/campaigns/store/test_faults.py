@@ -47,15 +47,15 @@ def test_a_folder_that_is_not_there(tmp_path):
 def test_a_database_without_campaigns(postgresql_url, sqlite_url):
     expectations_of(sqlite_url).touch()
     for url in (postgresql_url, sqlite_url):
-        assert "no campaigns are kept there" in complaint(InputError, lambda url=url: open_store(url))
+        assert "it contains no campaigns" in complaint(InputError, lambda url=url: open_store(url))
 
 
 def test_a_database_of_something_else_is_left_alone(sqlite_url):
     with contextlib.closing(sqlite3.connect(expectations_of(sqlite_url))) as connection:
         connection.execute("CREATE TABLE songs (name TEXT)")
     before = expectations_of(sqlite_url).read_bytes()
-    assert "holds tables of something else" in complaint(InputError, lambda: open_store(sqlite_url, create=True))
-    assert "no campaigns are kept there" in complaint(InputError, lambda: open_store(sqlite_url))
+    assert "contains tables of another program" in complaint(InputError, lambda: open_store(sqlite_url, create=True))
+    assert "it contains no campaigns" in complaint(InputError, lambda: open_store(sqlite_url))
     assert expectations_of(sqlite_url).read_bytes() == before
 
 
@@ -154,7 +154,7 @@ def test_random_bytes_are_no_database(sqlite_url):
     expectations_of(sqlite_url).write_bytes(random.Random(2).randbytes(20_000))
     for create in (False, True):
         says = complaint(InputError, lambda create=create: open_store(sqlite_url, create=create))
-        assert "is no database" in says
+        assert "is not a database" in says
 
 
 def test_bytes_changed_anywhere_end_in_one_line(sqlite_url):
@@ -244,13 +244,13 @@ def no_triggers(url, table):
     ("table", "change", "says"),
     [
         ("event", "DELETE FROM event WHERE seq = 6", ["event 6 is missing: after 5 comes 7"]),
-        ("event", "UPDATE event SET grade = 3 WHERE seq = 6", ["event 6 is not what was written"]),
+        ("event", "UPDATE event SET grade = 3 WHERE seq = 6", ["event 6 was altered"]),
         ("event", "UPDATE event SET body = '{' WHERE seq = 6", ["event 6 is damaged"]),
         ("event", "UPDATE event SET reason = 'x', digest = 'y' WHERE seq = 4", ["event 4 is not", "event 5 is not"]),
         (
             "event",
             "DELETE FROM event WHERE seq > 10",
-            ["assignment 1 of place 1 of unit 2 is not what the log comes to"],
+            ["assignment 1 of place 1 of unit 2 differs from the one that follows from the log"],
         ),
         (
             "",
@@ -263,16 +263,16 @@ def no_triggers(url, table):
             ["assignment 1 of place 0 of unit 1 is not"],
         ),
         ("", "DELETE FROM assignment WHERE unit = 4 AND position = 1", ["assignment 1 of place 1 of unit 4 is not"]),
-        ("unit", "UPDATE unit SET cost = 2 WHERE number = 3", ["unit 3 is not what event 3 says was drawn"]),
-        ("place", "UPDATE place SET probability = 0.9 WHERE unit = 2", ["unit 2 is not what event 2 says was drawn"]),
+        ("unit", "UPDATE unit SET cost = 2 WHERE number = 3", ["unit 3 differs from the one drawn in event 3"]),
+        ("place", "UPDATE place SET probability = 0.9 WHERE unit = 2", ["unit 2 differs from the one drawn in event 2"]),
         ("document", "UPDATE document SET content = '{}'", ["the text of document"]),
         ("place", "UPDATE place SET document = (SELECT min(digest) FROM document)", ["unit "]),
-        ("query", "UPDATE query SET text = 'x' WHERE query_id = 'q0'", ["unit 3 is not what event 3 says was drawn"]),
-        ("campaign", "UPDATE campaign SET config = '{}'", ["event 1 or the campaign's set-up is not what was written"]),
-        ("campaign", "UPDATE campaign SET max_grade = 9", ["event 1 or the campaign's set-up is not what was written"]),
+        ("query", "UPDATE query SET text = 'x' WHERE query_id = 'q0'", ["unit 3 differs from the one drawn in event 3"]),
+        ("campaign", "UPDATE campaign SET config = '{}'", ["event 1 or the campaign's set-up was altered"]),
+        ("campaign", "UPDATE campaign SET max_grade = 9", ["event 1 or the campaign's set-up was altered"]),
         ("sample", "UPDATE sample SET seq = 3", ["version 1 of the sample is as of event 3, its units as of 0"]),
-        ("sample", "UPDATE sample SET digest = 'x'", ["unit 1 is not what event 1 says was drawn"]),
-        ("judge", "DELETE FROM judge", ["event 5 is of judge 'ann', who is not entered"]),
+        ("sample", "UPDATE sample SET digest = 'x'", ["unit 1 differs from the one drawn in event 1"]),
+        ("judge", "DELETE FROM judge", ["event 5 is of judge 'ann', who is not in the table of judges"]),
     ],
 )
 def test_verify_finds_what_was_changed(store, database_url, table, change, says):
@@ -292,7 +292,7 @@ def test_a_log_with_a_hole_is_not_rebuilt_from(store, database_url):
     make_campaign(store)
     work_off(store, "ann")
     run_sql(database_url, *no_triggers(database_url, "event"), "DELETE FROM event WHERE seq = 6")
-    assert "the log is not whole: event 6 is missing" in complaint(StateError, lambda: store.rebuild("night"))
+    assert "the log is damaged: event 6 is missing" in complaint(StateError, lambda: store.rebuild("night"))
 
 
 def test_a_document_of_two_campaigns_is_stored_once(store):

@@ -43,7 +43,7 @@ def test_the_same_correction_again_is_one_and_another_is_refused(night):
     (first,) = answered(night)
     done = night.correct("night", first.seq, "ann", grade(3), "again")
     assert night.correct("night", first.seq, "ann", grade(3), "again").is_repeated
-    assert "says something else" in complaint(
+    assert "is a different answer" in complaint(
         StateError, lambda: night.correct("night", first.seq, "ann", grade(2), "again")
     )
     says = complaint(StateError, lambda: night.correct("night", first.seq, "ann", grade(2), "more"))
@@ -55,7 +55,7 @@ def test_the_same_correction_again_is_one_and_another_is_refused(night):
 def test_what_is_nobodys_answer_is_not_corrected(night):
     (first,) = answered(night)
     for seq, judge in ((first.seq, "bob"), (1, "ann"), (999, "ann")):
-        assert "is no answer of" in complaint(
+        assert "is not an answer of" in complaint(
             InputError, lambda s=seq, j=judge: night.correct("night", s, j, grade(), "k")
         )
     assert "grade must be" in complaint(InputError, lambda: night.correct("night", first.seq, "ann", grade(9), "k"))
@@ -108,7 +108,7 @@ def test_a_lead_decides_where_judges_differ_and_they_keep_what_they_said(differi
         differing.adjudicate("night", judged[0].seq, "zoe", 2, "")
     with pytest.raises(InputError, match="grade must be"):
         differing.adjudicate("night", judged[0].seq, "zoe", 9, "x")
-    with pytest.raises(InputError, match="is no judgment"):
+    with pytest.raises(InputError, match="is not a judgment"):
         differing.adjudicate("night", 1, "zoe", 2, "x")
 
 

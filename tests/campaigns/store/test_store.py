@@ -78,7 +78,7 @@ def test_a_top_up_adds_units_and_a_version(store):
     second = SampleRow(version=2, digest="def", payload=b"2", reason="topped up")
     with pytest.raises(StateError, match="next version of this sample is 2, got 3"):
         store.grow("night", replace(second, version=3), [])
-    with pytest.raises(StateError, match="unit 4 is there already"):
+    with pytest.raises(StateError, match="unit 4 exists already"):
         store.grow("night", second, make_units(2, first=4, version=2))
     assert store.last_seq("night") == 4
     assert store.grow("night", second, more, "budget") == 7
@@ -259,7 +259,7 @@ def test_said_again_is_stored_once(store):
     assert (first.is_repeated, again.is_repeated) == (False, True)
     assert first.event == again.event == store.events("night")[-1]
     assert (first.event.active_ms, first.event.idle_ms, first.event.shown_at) == (1200, 5, first.event.at)
-    with pytest.raises(StateError, match="the token was answered by event 6, which says something else"):
+    with pytest.raises(StateError, match="the token was answered by event 6, which is a different answer"):
         store.submit("night", got.token, grade(3))
     assert store.last_seq("night") == 6
 
@@ -294,7 +294,7 @@ def test_a_second_answer_to_a_token_is_late(store):
         (grade(1.0), "got 1.0"),
         (grade(True), "got True"),
         (JudgeAnswer(kind="cannot", grade=1), "cannot goes without a grade"),
-        (JudgeAnswer(kind="late", grade=1), "a judge says judged, cannot, deferred, preferred, got 'late'"),
+        (JudgeAnswer(kind="late", grade=1), "an answer is one of judged, cannot, deferred, preferred, got 'late'"),
         (grade(1, active_ms=-1), "active_ms must be a whole number"),
         (JudgeAnswer(kind="cannot", reason="a\0"), "reason has a letter"),
     ],
@@ -399,13 +399,13 @@ def test_only_an_answer_that_stands_can_be_taken_back(store):
     make_campaign(store)
     got = store.claim("night", "ann")
     judged = store.submit("night", got.token, grade(2)).event
-    with pytest.raises(InputError, match="event 6 is what 'ann' says: whoever takes back another's says why"):
+    with pytest.raises(InputError, match="event 6 is an answer of 'ann': retracting another judge's answer needs a reason"):
         store.retract("night", judged.seq, "bob")
     for seq, says in ((1, "event 1 is drawn"), (5, "event 5 is shown"), (99, "event 99 is not there")):
         with pytest.raises(StateError, match=says):
             store.retract("night", seq, "ann")
     (corrected,) = store.record("night", "ann", [("q1", "d1-0", grade(3), None)])
-    with pytest.raises(StateError, match="does not stand any more: event 7 took its place"):
+    with pytest.raises(StateError, match="is not valid any more: event 7 replaced it"):
         store.retract("night", judged.seq, "ann")
     store.retract("night", corrected.event.seq, "ann")
     with pytest.raises(StateError, match="event 8 took its place"):

@@ -1,4 +1,4 @@
-"""Runs the migrations on a connection whose transaction is the caller's."""
+"""Run the migrations on a connection whose transaction belongs to the caller."""
 
 from alembic import context
 

@@ -1,4 +1,4 @@
-"""The first tables, and the triggers that keep them as they were written."""
+"""First migration: create the tables, and the triggers that make them append-only."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -23,7 +23,7 @@ KEYS: dict[str, list[str]] = {
     "watch": ["id", "name"],
     "night": ["watch_id, date", "campaign_id"],
 }
-"""What each row of an append-only table is known by: SQLite's REPLACE deletes without asking a trigger."""
+"""Key of each append-only table, for triggers against REPLACE: SQLite deletes its old row without firing triggers."""
 
 POSTGRESQL_REFUSAL = """
 CREATE FUNCTION activeeval_append_only() RETURNS trigger LANGUAGE plpgsql AS
