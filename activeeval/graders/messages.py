@@ -1,4 +1,4 @@
-"""The words of what machines say of items: which replies count, and what a file of them has that is odd."""
+"""Messages about graders: missing and stray replies, prices, trust, and audits."""
 
 from __future__ import annotations
 
@@ -13,20 +13,22 @@ if TYPE_CHECKING:
 
 
 _MOST_OTHERS = 3
-"""Machines, or several together, that are named beside the ones to ask."""
+"""Largest number of alternative graders, or sets of graders, named beside the recommended one."""
 
 
 def _counted(numbers: Mapping[str, Any]) -> str:
+    """Format names with their counts, as "gpt 1,200, none named 3"."""
     names, counts = numbers["names"], numbers["counts"]
     return ", ".join(f"{name or 'none named'} {count:,}" for name, count in zip(names, counts, strict=True))
 
 
 def _plain(text: str) -> str:
-    """Return a text that a template shows as it is."""
+    """Escape braces so that a template shows `text` unchanged."""
     return text.replace("{", "{{").replace("}", "}}")
 
 
 def _missing(numbers: Mapping[str, Any]) -> str:
+    """Describe how many items have no grade, of the pool and of the items that can change the answer."""
     unread = ", {n_unread:,} of them with a reply that is no grade of it" if numbers["n_unread"] else ""
     of_pool = "{n:,} of {of:item} of the pool ({share:.0%})"
     n_counted, of_counted = numbers.get("n_counted"), numbers.get("of_counted")
@@ -40,37 +42,39 @@ def _missing(numbers: Mapping[str, Any]) -> str:
 
 
 def _asked(numbers: Mapping[str, Any]) -> str:
+    """Describe the price of asking graders about all items."""
     names = _plain(" and ".join(numbers["names"]))
     money = "" if numbers["money"] is None else ", {money:,.2f} in money"
     return f"{names} about {{n_items:all item}} costs {{cost:,.1f}} {{unit}}{money}"
 
 
 def _part(way: str, n_items: int) -> str:
-    """Return which items a machine is asked about."""
+    """Describe which items a grader is asked about."""
     return (
         all_of(n_items, "item") if way == "all" else f"the first {way} places of each list, {counted(n_items, 'item')}"
     )
 
 
 def _asking(numbers: Mapping[str, Any]) -> str:
-    name, taken = _plain(" and ".join(numbers["names"])), numbers["places"]
+    """Recommend which items to ask graders about, and compare the expected half-widths of the alternatives."""
+    name, chosen = _plain(" and ".join(numbers["names"])), numbers["places"]
     ways = list(zip(numbers["ways"], numbers["asked_of"], numbers["half_widths"], strict=True))
     others = [
         f"{'without it' if way == 'none' else f'asked about {_part(way, n)},'} ± {width:.3g}"
         for way, n, width in ways
-        if way != taken and math.isfinite(width)
+        if way != chosen and math.isfinite(width)
     ]
     of_others = zip(numbers.get("others", ()), numbers.get("half_widths_of_others", ()), strict=True)
-    nearest = sorted((width, each) for each, width in of_others if math.isfinite(width))[:_MOST_OTHERS]
-    instead = ", ".join(f"{_plain(each)} ± {width:.3g}" for width, each in nearest)
+    nearest = sorted((width, name) for name, width in of_others if math.isfinite(width))[:_MOST_OTHERS]
+    instead = ", ".join(f"{_plain(name)} ± {width:.3g}" for width, name in nearest)
     others += [f"other machines about all in its place: {instead}"] if instead else []
-    if taken == "none":
+    if chosen == "none":
         advice = f"do not ask {name}: all {{budget:,.0f}} by people should give ± {{half_width:.3g}}"
     else:
         share = numbers["n_asked"] / numbers["n_items"]
         money = "" if numbers["money"] is None else f", {numbers['money'] * share:,.2f} in money"
         advice = (
-            f"ask {name} about {_part(taken, numbers['n_asked'])}: that costs {{asking:,.1f}} of {{budget:,.0f}} "
+            f"ask {name} about {_part(chosen, numbers['n_asked'])}: that costs {{asking:,.1f}} of {{budget:,.0f}} "
             f"{{unit}}{money}; {{left:,.1f}} by people should then give ± {{half_width:.3g}}"
         )
     skill = (
@@ -80,6 +84,7 @@ def _asking(numbers: Mapping[str, Any]) -> str:
 
 
 def _winner(numbers: Mapping[str, Any]) -> str:
+    """Describe a winner by the grader's grades that differs from that of human labels."""
     how = "and the labels are sure of it" if numbers["is_sure"] else "though the labels leave that open"
     return f"its winner is not people's: by {{measure}} it puts {{by_grader}} first, people {{winner}}, {how}"
 
