@@ -1,4 +1,4 @@
-"""The options of a pool: which systems and documents, what is known of them, the grade model, costs."""
+"""Options of a pool: systems, documents, known grades, the grade model and costs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from activeeval.core.options import option
 
 TIES = ("id", "rank", "input")
 CONTRASTS = ("all", "first")
-"""Every pair of systems, or the first against each of the others."""
+"""Compare every pair of systems, or the first with each of the others."""
 TRUSTS = ("auto", "model", "regressor", "off")
 FILES = ("pool_parquet", "engine")
 """Fields of a pool in files."""
@@ -19,7 +19,7 @@ JUDGED_POLICIES = ("refuse", "majority", "median")
 
 @dataclass(frozen=True, kw_only=True)
 class IntervalFields:
-    """What an interval is about, and how sure it is."""
+    """Options of an interval: its scope and its confidence."""
 
     scope: str = option(
         "pool",
@@ -31,11 +31,11 @@ class IntervalFields:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolFields:
-    """A pool with the rankings of one system or several, what it costs to judge, and a model of its grades.
+    """Options of a pool: rankings of one system or several, costs of judging, and a model of its grades.
 
-    Where the command line names files, fields take what `activeeval.inputs.arguments` reads too: runs, frames, mappings
-    and judgments. In place of runs there may be a pool in files, as of `activeeval.scale.partitions`: ``runs`` then
-    name some of its own.
+    Where the command line names files, fields also take objects that `activeeval.inputs.arguments` converts: runs,
+    frames, mappings and judgments. The pool may also be in files, see `activeeval.scale.partitions`; ``runs`` then name
+    some of its own.
     """
 
     letor: Sequence[str] = option((), "LETOR/SVMlight file, in place of runs; repeatable.", "file", is_many=True)
