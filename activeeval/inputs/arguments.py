@@ -191,7 +191,9 @@ def measures_of(measure: Any) -> tuple[list[Any], bool]:
     measures = list(measure) if is_several else [measure]
     if not measures:
         raise InputError("expected a measure, as 'DCG@10', got an empty list", field="measure")
-    return [one if isinstance(one, str) or hasattr(one, "bound_to") else str(one) for one in measures], is_several
+    return [
+        value if isinstance(value, str) or hasattr(value, "bound_to") else str(value) for value in measures
+    ], is_several
 
 
 def measure_of(measure: Any) -> Any:

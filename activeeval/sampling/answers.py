@@ -167,7 +167,7 @@ def answers(
             answered = together(sample, [read(question, scope) for question in asked], kind)
             return [_with_needed(sample.campaign, answer) for answer in answered], ends
         scopes = scope, other_scope(scope)
-        both = [[_with_needed(sample.campaign, read(question, one)) for one in scopes] for question in asked]
+        both = [[_with_needed(sample.campaign, read(question, about)) for about in scopes] for question in asked]
         return [replace(answer, other=beside) for answer, beside in both], ends
     answered, notes = by_segment(sample, asked, read_segments(segments), scope=scope, kind=kind, confidence=confidence)
     if not answered:

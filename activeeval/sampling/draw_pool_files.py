@@ -250,7 +250,7 @@ def top_up_of_files(
         more = _amount(budget, design)
         how: dict[str, Any] = {"blocks": before.blocks[:-1], "up_to": before.budget + more}
         campaign = _campaign(design, asked, choices.seed, before.budget, how)
-    planned = ([(u.query_id, u.item_ids) for u in one.planned] for one in (campaign, sample.campaign))
+    planned = ([(u.query_id, u.item_ids) for u in drawn.planned] for drawn in (campaign, sample.campaign))
     if next(planned) != next(planned):
         raise InputError("the pool is not the one that the sample was drawn of", field="pool_parquet")
     return replace(sample, campaign=campaign).topped_up(Budget(more), sample_id)

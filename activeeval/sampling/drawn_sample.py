@@ -266,7 +266,9 @@ class DrawnSample:
         of_design = list({str(target.measure): target.measure for target in design.targets}.values())
         wanted = list(dict.fromkeys(questions or self.questions))
         named = list({str(measure): measure for measure in chosen or of_design}.values())
-        return [one for measure in named for question in wanted for one in self._asked(measure, question, contrasts)]
+        return [
+            target for measure in named for question in wanted for target in self._asked(measure, question, contrasts)
+        ]
 
     def _asked(self, measure: SampledMeasure, question: str, contrasts: str | None) -> list[QuestionTarget]:
         """Build the targets of a measure and a question on the sample's rankings."""
@@ -274,7 +276,7 @@ class DrawnSample:
             return [self._of_two(measure, question)]
         lists, names = lists_of(self.campaign.design), list(self.systems)
         pairs = asked_of(question, len(names), contrasts)
-        of_design = {(names.index(one.system), names.index(one.versus)) for one in self.made_for if one.versus}
+        of_design = {(names.index(asked.system), names.index(asked.versus)) for asked in self.made_for if asked.versus}
         if question == "difference" and contrasts is None and of_design:
             pairs = [pair for pair in pairs if pair in of_design]
         return [asked_among(measure, question, pair, lists, names) for pair in pairs]

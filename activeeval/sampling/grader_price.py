@@ -258,7 +258,9 @@ def _parts(targets: Sequence[Target], asked: Bools) -> Iterator[tuple[int | None
     """Yield the number of places and the selected items for: none, the first places of any list, and all."""
     yield 0, np.zeros_like(asked)
     cutoff = max((target.measure.cutoff or _FIRST_PLACES) for target in targets)
-    lists = {id(one): one for target in targets for one in (target.ranking, target.versus) if one is not None}
+    lists = {
+        id(ranking): ranking for target in targets for ranking in (target.ranking, target.versus) if ranking is not None
+    }
     n_before = 0
     for places in (math.ceil(cutoff / 2), cutoff):
         is_asked = np.zeros_like(asked)

@@ -211,8 +211,8 @@ def plan(
     if "scope" in arguments:
         check_scope(arguments["scope"])
     budgets = budget if isinstance(budget, (list, tuple)) else [budget]
-    budgets = [(isinstance(one, str) and money_of(one)) or budget_of(one) for one in budgets]
-    arguments["budget"] = [paid_budget(one, price) for one in budgets if one]
+    budgets = [(isinstance(entry, str) and money_of(entry)) or budget_of(entry) for entry in budgets]
+    arguments["budget"] = [paid_budget(entry, price) for entry in budgets if entry]
     choices = choices_of(runs, names, judged, max_grade, seed, of_pool)
     request = PlanRequest(measures=measures_of(measure)[0], half_width=half_width, **arguments)
     return replace(plan_for(choices, request), frame_kind=frame_kind_of(runs, judged, options))

@@ -234,8 +234,8 @@ def _lessons(planner: Planner, pilots: Mapping[str, DrawnSample]) -> list[PilotR
         campaign = pilot.campaign
         if not campaign.design.pool.holds_the_same(pool):
             actual, expected = (
-                f"{counted(one.n_queries, 'query')} and {counted(one.n_items, 'item')}"
-                for one in (campaign.design.pool, pool)
+                f"{counted(some_pool.n_queries, 'query')} and {counted(some_pool.n_items, 'item')}"
+                for some_pool in (campaign.design.pool, pool)
             )
             raise InputError(f"{name}: the pilot is of another pool, of {actual}, expected this one, of {expected}")
         try:

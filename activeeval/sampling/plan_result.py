@@ -132,7 +132,8 @@ class Plan(PrintableResult):
     def plot(self, ax: Any = None) -> Any:
         """Plot the predicted half-width over budgets, for the question with the largest; return the axes."""
         plan = max(
-            self.sample.questions, key=lambda one: one.chosen[0].prospect.half_width(self.scope, self.confidence)
+            self.sample.questions,
+            key=lambda question: question.chosen[0].prospect.half_width(self.scope, self.confidence),
         )
         prospects = [row.prospect for row in plan.rows_of({plan.best})]
         points = [

@@ -262,7 +262,7 @@ def _result_of(
         answer=finding,
         question=answer.question,
         definition=str(answer.target.measure),
-        estimates={one.estimate.scope: one.estimate for one in both},
+        estimates={of_scope.estimate.scope: of_scope.estimate for of_scope in both},
         confidence=answer.interval.confidence,
         sentences=missing_lists(estimates.missing) + headline([finding]) + _early(estimates),
         table=table_of([finding]),

@@ -116,7 +116,7 @@ def round_answers(
     by_sample = [sample.asked(measures, questions, contrasts) for sample in samples]
     is_contest = samples[0].is_contest
     named = [
-        [(one.title if is_contest else one.question, str(one.target.measure)) for one in of_sample]
+        [(question.title if is_contest else question.question, str(question.target.measure)) for question in of_sample]
         for of_sample in by_sample
     ]
     if any(of_sample != named[0] for of_sample in named):

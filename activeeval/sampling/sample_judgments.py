@@ -66,7 +66,7 @@ def moments_of(sample: DrawnSample, target: Target, scope: str, confidence: floa
     campaign = sample.campaign
     selections = [campaign.block_selection(block) for block in range(campaign.n_complete_blocks)]
     moments: list[EarlyReading] = []
-    for selection in {one.level: one for one in selections}.values():
+    for selection in {stage.level: stage for stage in selections}.values():
         try:
             estimate = read(campaign.design, selection, campaign.labels, (), target, scope)
         except StateError:

@@ -102,7 +102,7 @@ class Sample(PrintableResult):
     @property
     def sentences(self) -> list[str]:
         """One sentence on the number of items to judge and the questions."""
-        questions = list(dict.fromkeys(f"{one.target.name}, {one.title}" for one in self.drawn.made_for))
+        questions = list(dict.fromkeys(f"{question.target.name}, {question.title}" for question in self.drawn.made_for))
         extent = next(text_of(note, in_python) for note in self.drawn.notes() if isinstance(note, Note))
         first_questions = "; ".join(questions[:3]) + (f"; and {len(questions) - 3} more" if len(questions) > 3 else "")
         return [f"{extent}: {first_questions}."]

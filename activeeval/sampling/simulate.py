@@ -168,7 +168,7 @@ def simulate(
     labelled = {name: arguments.pop(name) for name in LabelledOptions.__annotations__ if name in arguments}
     choices = choices_of(runs, names, None, max_grade, seed, {**of_pool, **labelled, "qrels": judgments_in(qrels)})
     budgets = [
-        parsed for one in (budget if isinstance(budget, (list, tuple)) else [budget]) if (parsed := budget_of(one))
+        parsed for entry in (budget if isinstance(budget, (list, tuple)) else [budget]) if (parsed := budget_of(entry))
     ]
     request = SimulateFields(measures=measures_of(measure)[0], budgets=budgets, repetitions=repetitions, **arguments)
     return replace(simulate_for(choices, request), frame_kind=frame_kind_of(runs, qrels, options))

@@ -128,5 +128,8 @@ def _evaluations(
         arguments["queries"] = drawn_of(arguments["queries"])
     if "budget" in arguments or "share" in arguments:
         arguments["budget"] = budget_of(arguments.pop("budget", None), arguments.pop("share", None))
-    answers = [evaluated(*sources, judgments=labels, measure=sampled_measure(one), **arguments) for one in measures]
+    answers = [
+        evaluated(*sources, judgments=labels, measure=sampled_measure(each_measure), **arguments)
+        for each_measure in measures
+    ]
     return answers, kind, is_several
