@@ -1,4 +1,4 @@
-"""``activeeval plan``: what a budget should reach, and what a goal should take, before anything is judged."""
+"""``activeeval plan``: predict the precision of a budget, or the budget of a goal, before anything is judged."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from activeeval.sampling.segment_plan import SegmentPlan
 
 _TRAINS = "queries that train"
-"""The note with which the text begins."""
+"""Code of the note that is printed first."""
 
 
 @command()
@@ -38,23 +38,23 @@ _TRAINS = "queries that train"
 @output.explain_option
 @output.output_option
 def plan(plot: str | None, form: str, **options: Any) -> None:
-    """Say what a budget should reach, before anything is judged; or which budget a half-width or a difference takes.
+    """Predict how precise a budget is before anything is judged, or which budget a half-width or a difference needs.
 
-    Takes the pool of `simulate` and looks at no label of it: rankings, a grade model or none, known grades, costs. All
-    measures and questions are planned for together, by the one sample that `activeeval sample` would draw with the same
-    options; a goal is reached where all of them reach it. Half-widths are those of the intervals to expect, the median
-    of samples; four of five should lie in the range beside them, which knows how samples differ and, where labelled
-    queries train the grade model, by how much it was off about those that it had not seen. A power is promised by the
-    low end of its range. `all queries` is for the queries that those of the pool are a sample of, `random queries` what
-    as many judgments of random queries judged whole reach, `limit` the smallest half-width that any choice of items
-    reaches with this model at this cost.
+    Takes the pool of `simulate` but no label of it: rankings, a grade model or none, known grades, costs. All measures
+    and questions are planned together, for the one sample that `activeeval sample` draws with the same options; a goal
+    is reached if all of them reach it. A half-width is that of the interval to expect, the median of samples. Four of
+    five samples should lie in the range beside it, which holds the differences between samples and, if labelled
+    queries train the grade model, its error on queries that it had not seen. For a power the low end of the range
+    counts. `all queries` is for the queries that those of the pool are a sample of, `random queries` for as many
+    judgments of random queries judged whole, `limit` is the smallest half-width that any choice of items reaches with
+    this model at this cost.
 
-    Grades of machines that cost something (--grader FILE:cost=.01) are paid from the budget, and people have the rest;
-    whether they are worth it, and about how many places of each list, stands below. Of one that nobody has asked yet
-    --ask-price says the same.
+    Graders with a price (--grader FILE:cost=.01) are paid from the budget, and people have the rest; a note says
+    whether to ask them, and about how many places of each list. --ask-price says the same of a grader before it is
+    asked.
 
-    With --segments and --half-width the least budget is said with which every segment's interval, all of them
-    at once as `estimate --by` reads them, and that of all with --half-width, come to their own ±.
+    With --segments and --half-width the smallest budget is found with which the interval of every segment, all of them
+    at once as in `estimate --by`, and that of all queries reach their own half-widths.
 
     Without labels to learn from all grades count as equally likely, and the half-widths are guesses: judge a small
     sample, and give it as --pilot with its --sheet.
@@ -90,7 +90,7 @@ def plan(plot: str | None, form: str, **options: Any) -> None:
 
 
 def _paid(amount: Budget | Money, price: Price | None) -> Budget:
-    """Return a budget, of an amount of money the one that it pays for."""
+    """Convert an amount of money to the budget it pays for; a budget passes unchanged."""
     from activeeval.sampling.prices import paid_budget
 
     budget = paid_budget(amount, price)
@@ -100,6 +100,7 @@ def _paid(amount: Budget | Money, price: Price | None) -> Budget:
 
 
 def _show(made: Plan | SegmentPlan | FilesPlan, form: str) -> None:
+    """Print a plan of any kind."""
     from activeeval.sampling.plan_result import Plan
     from activeeval.sampling.segment_plan import SegmentPlan
 
@@ -118,6 +119,7 @@ def _show(made: Plan | SegmentPlan | FilesPlan, form: str) -> None:
 
 
 def _show_plan(made: Plan, form: str) -> None:
+    """Print a plan for a pool in memory."""
     from activeeval.report.rows import plan_footnote
 
     if form != "text":
@@ -134,6 +136,7 @@ def _show_plan(made: Plan, form: str) -> None:
 
 
 def _show_segments(made: SegmentPlan, form: str) -> None:
+    """Print a plan by segment."""
     from activeeval.sampling.prices import priced
 
     if form != "text":
