@@ -107,7 +107,7 @@ class WrittenBatch(PrintableResult):
         left = f"; {counted(n_without, 'pair')} without a text {agreeing(n_without, 'is', 'are')} not asked about"
         n_asked = f"{counted(self.questions, 'question')} of {counted(self.queries, 'query')}"
         wrote = f"wrote {self.batch}: {n_asked}, {counted(self.letters, 'letter')}{left if n_without else ''}"
-        return [wrote, f"{shlex.quote(self.pairs)} says which pair each is about: keep it beside the answers"]
+        return [wrote, f"{shlex.quote(self.pairs)} has the pair of each question: keep it beside the answers"]
 
     def rows(self) -> list[dict[str, Cell]]:
         """Convert to the one row of the command's JSON and CSV output."""

@@ -117,7 +117,7 @@ def audit_answered(
     """Compare graders' grades with the estimates of samples that `answering` returns; else like `audit_judged`."""
     read_of = read_graders(graders)
     if not read_of:
-        raise InputError("there is nothing to audit: name a machine's grades with `graders`", field="graders")
+        raise InputError("there is nothing to audit: name a grader's grades with `graders`", field="graders")
     _check(samples)
     answers, notes = _answers(samples[0], answering, measures, questions)
     answers = [replace(answer, estimate=_without_guard(answer.estimate)) for answer in answers]
@@ -135,12 +135,12 @@ def _check(samples: Sequence[DrawnSample]) -> None:
     """Raise unless the samples hold human grades of a whole pool."""
     design = samples[0].campaign.design
     if not samples[0].campaign.judging.has_grades:
-        raise InputError("the sample's judges compare documents: a machine's grades are held against people's grades")
+        raise InputError("the sample's judges compare documents: an audit needs people's grades")
     if design.order.larger_pool is not None:
-        raise InputError("the sample was gathered of a pool in chunks, whose other items are not at hand")
+        raise InputError("the sample holds only its own part of a pool in files: an audit needs the whole pool")
     for source, n in (taken for sample in samples for taken in sample.truth_of_machines):
-        problem = f"{source}: {n:,} of the labels are a machine's that was taken for a person"
-        raise InputError(f"{problem}: a machine's grades are held against people's labels alone")
+        problem = f"{source}: {n:,} of the labels are a grader's"
+        raise InputError(f"{problem}: an audit needs people's labels alone")
 
 
 def _top(sample: DrawnSample) -> int:

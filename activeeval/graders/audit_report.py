@@ -158,13 +158,13 @@ def audit_footnotes(rows: Sequence[AuditRow], graders: Sequence[GraderAudit]) ->
     if not rows:
         return []
     notes = [
-        "Bias is what the machine alone says less what people's labels say; its interval is theirs, shifted.",
+        "Bias is the grader's value less the estimate from people's labels; its interval is theirs, shifted.",
         f"{100 * rows[0].confidence:g} % intervals, about {ABOUT[rows[0].scope]}.",
     ]
     if rows[0].scope == "population":
-        notes.append("What the machine alone says is of these queries alone.")
+        notes.append("The grader's value is of these queries alone.")
     if any(row.sign for row in rows) and any(row.bias_low_simultaneous is not None for row in rows if row.versus):
-        notes.append("Signs are told by intervals that hold for all pairs at once.")
+        notes.append("Signs are by intervals that hold for all pairs at once.")
     if any(grader.values for grader in graders):
         notes.append("Shares are of the items that the sample could reach, in per cent, ± one standard error by query.")
     return notes
@@ -192,7 +192,7 @@ def _bias(row: AuditRow, value: float) -> str:
 def _corrected(row: AuditRow) -> str:
     """Format the estimate from human labels with its half-width."""
     if row.corrected is None or row.half_width is None:
-        return "nothing that is bounded"
+        return "no bounded estimate"
     value = _number(row, row.corrected)
     return f"{value} ± {number(row.half_width, _places(row))}" if row.half_width else value
 

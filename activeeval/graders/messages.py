@@ -95,12 +95,11 @@ WORDS: dict[str, MessageWords] = {
     "grader price": lambda numbers: (
         "{name} has a price of 0: asking it counts as free"
         if numbers["is_free"]
-        else "{name} costs {price:g} of a person's judgment an item: people say more for that"
+        else "{name} costs {price:g} of a person's judgment an item: at that price ask people"
     ),
     "grader distrusted": (
         "people's {n_items:known grade} hardly {n_items:rises|rise} with those of {name} (slope {value:.2g} ± "
-        "{std_error:.2g}, 1 "
-        "means what it says): it has no say in what is drawn now, and is a regressor of estimates alone"
+        "{std_error:.2g}, expected 1): it is a regressor of estimates, and not used to draw the sample"
     ),
     "asking": _asking,
     "asking apart": lambda numbers: (
@@ -111,7 +110,7 @@ WORDS: dict[str, MessageWords] = {
         "rest is for people"
     ),
     "asking as dear as people": lambda numbers: (
-        f"do not ask it: asking {_asked(numbers)}, {{price:g}} of a person's price an item; people say more for that"
+        f"do not ask it: asking {_asked(numbers)}, {{price:g}} of a person's price an item; at that price ask people"
     ),
     "asking costs nothing": lambda numbers: f"ask it about everything: asking {_asked(numbers)}",
     "asking takes the budget": lambda numbers: (
@@ -121,7 +120,7 @@ WORDS: dict[str, MessageWords] = {
     "{n:counts|count} as missing",
     "grader foreign": "{source}: {n:,} of {of:grade} {n:is of an item that is|are of items that are} not in the pool",
     "grader missing": _missing,
-    "grader one value": "{source}: all {n:grade} are {value:g}, which says nothing of any item",
+    "grader one value": "{source}: all {n:grade} are {value:g}, which tells no item from another",
     "grader models mixed": lambda numbers: (
         f"{{source}}: grades of several models are mixed: {_plain(_counted(numbers))}; give each a file of its own"
     ),
@@ -136,7 +135,7 @@ WORDS: dict[str, MessageWords] = {
     "machine is truth": "{source}: {n:grade} of a machine {n:is|are} taken for people's: what is estimated is how far "
     "systems please the machine ({option[machine_is_truth]})",
     # of an audit
-    "grader turned": f"is it turned round? people's grades fall as its values rise, {_SLOPE}",
+    "grader turned": f"is its scale turned round? people's grades fall as its values rise, {_SLOPE}",
     "grader says little": f"its values say little: people's grades change {_SLOPE}, with the correlation "
     f"{{correlation:.2f}}",
     "grader winner": _winner,
@@ -152,5 +151,5 @@ WORDS: dict[str, MessageWords] = {
     "{n:it belongs|they belong} to its scale, say so, as FILE:scale=0-5",
     "grader low scale": "none of its grades is above {largest}, people's go to {top}: if its scale ends there, say so, "
     "as FILE:scale=0-{largest}",
-    "audit out of reach": "{measure}: this sample was not drawn for what is asked as {questions}, which is left out",
+    "audit out of reach": "{measure}: the sample cannot answer {questions}, which is left out",
 }

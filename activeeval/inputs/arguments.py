@@ -200,7 +200,7 @@ def measure_of(measure: Any) -> Any:
     """Return the single measure of an argument, see `measures_of`; raise InputError for several."""
     measures, _ = measures_of(measure)
     if len(measures) > 1:
-        raise InputError(f"one measure is looked at here, got {len(measures)}", field="measure")
+        raise InputError(f"expected one measure, got {len(measures)}", field="measure")
     return measures[0]
 
 

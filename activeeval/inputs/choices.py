@@ -55,7 +55,7 @@ class Choices(PoolFields):
             return
         foreign = next((name for name in _DEFAULTS if name not in _WITH_FILES and self._differs(name)), None)
         if foreign is not None:
-            problem = f"`pool_parquet` says what is known of its pool: `{foreign}` is for `activeeval pool write`"
+            problem = f"`{foreign}` is not for `pool_parquet`: give it to `activeeval pool write`"
             raise ChoiceError(problem, field=foreign)
         self._check_systems()
 
@@ -63,7 +63,7 @@ class Choices(PoolFields):
         """Raise ChoiceError if the engine's name is followed by anything but scratch=DIR or trust-ids."""
         _, *rest = self.engine_name.split(",") if isinstance(self.engine, str) else [""]
         if wrong := [part for part in rest if not self.engine.startswith("spark://") or "=" in part]:
-            problem = f"`engine`: {wrong[0]!r} is none of scratch=DIR and trust-ids, which stand behind a comma each"
+            problem = f"`engine`: {wrong[0]!r} is not known, expected scratch=DIR or trust-ids behind a comma each"
             raise ChoiceError(problem, field="engine")
 
     def _differs(self, name: str) -> bool:
@@ -100,7 +100,7 @@ class Choices(PoolFields):
         self._check_models()
         one_of(self.grader_trust, TRUSTS, "`grader_trust`", error=ChoiceError)
         if self.graders and self.train_letor:
-            problem = "the graders say nothing of the files of `train`: learn with a share of the queries, as 40%"
+            problem = "the graders have no grades for the files of `train`: train with a share of the queries, as 40%"
             raise ChoiceError(problem, field="graders")
         if self.train_letor and "scores" in self.models:
             problem = "`model` scores has no scores of the files of `train`: give it a share of the queries, as 40%"
@@ -128,7 +128,7 @@ class Choices(PoolFields):
             if kind == "probs" and not path:
                 raise ChoiceError("`model` probs=FILE needs the name of a file", field="model")
             if kind == "grades":
-                raise ChoiceError(f"`model` {name}: a machine's grades are given as `graders` {path}", field="graders")
+                raise ChoiceError(f"`model` {name}: give a grader's grades as `graders` {path}", field="graders")
 
     def _check_pool(self) -> None:
         """Raise ChoiceError unless either LETOR files or runs make the pool, with the options that belong to them."""
@@ -157,7 +157,7 @@ class Choices(PoolFields):
             problem = f"`versus_run` is the second of two systems: with {n - 1} of `runs` give it as `runs` too"
             raise ChoiceError(problem, field="versus_run")
         if self.index_update is not None and n > 1:
-            raise ChoiceError(f"`index_update` is of one system, got {n}", field="index_update")
+            raise ChoiceError(f"`index_update` takes one system, got {n}", field="index_update")
         checked_names(self.names, n, error=ChoiceError)
         seen: set[tuple[Hashable, ...]] = set()
         for number, system in enumerate(self.systems, 1):
@@ -169,7 +169,7 @@ class Choices(PoolFields):
         if self.contrasts is not None:
             one_of(self.contrasts, CONTRASTS, "`contrasts`", error=ChoiceError)
         if self.contrasts is not None and n < 2:
-            problem = f"`contrasts` is of several systems, got one: give `{name}` again"
+            problem = f"`contrasts` needs several systems, got one: give `{name}` again"
             raise ChoiceError(problem, field="contrasts")
 
     @property

@@ -171,7 +171,7 @@ class Inputs:
         """Train on other inputs of the same runs, and remove their queries from this pool."""
         evaluated = np.flatnonzero(~np.isin(self.pool.query_ids, judged.pool.query_ids))
         if not evaluated.size:
-            raise InputError("every query of the pool is among those to train on: there is none to evaluate")
+            raise InputError("every query of the pool is among those to train on: none is left to evaluate")
         training = judged._training_rows(np.ones(judged.pool.n_queries, dtype=bool))
         return replace(self.of_queries(evaluated), training=training)
 
@@ -323,7 +323,7 @@ def on_one_scale(
     top = max(max_grade, *tops.values())
     if stated is not None and top > stated:
         name = max(tops, key=tops.__getitem__)
-        problem = f"{name} knows grades up to {top}, {where} {stated}: give one scale"
+        problem = f"{name} has grades up to {top}, {where} {stated}: give one scale"
         raise InputError(problem, field="max_grade")
     return [on_scale(measure, top) for measure in measures]
 

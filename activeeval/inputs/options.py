@@ -85,7 +85,7 @@ class PoolFields:
     )
     graders: Sequence[Any] = option(
         (),
-        "A machine's grades (a language model's): they say where to look and are never labels. Options: cost=.01, "
+        "Grades of a grader, as a language model: they decide where to judge and are never labels. Options: cost=.01, "
         "scale=0-3, name=TEXT, made=RUN, queries=FILE, documents=FILE. Repeatable.",
         "file",
         is_many=True,
@@ -93,7 +93,7 @@ class PoolFields:
     )
     grader_trust: str = option(
         "auto",
-        "Graders say whom to judge (auto, model), only sharpen the estimate (regressor), or off.",
+        "Graders decide what to judge (auto, model), only sharpen the estimate (regressor), or off.",
         choices=TRUSTS,
     )
     train: Sequence[Any] = option(
@@ -116,7 +116,7 @@ class PoolFields:
         choices=JUDGED_POLICIES,
     )
     machine_is_truth: bool = option(
-        False, "Take a machine's grades in files of judgments for people's; every output says so.", "flag"
+        False, "Count a grader's grades in files of judgments as people's; every output says so.", "flag"
     )
     max_grade: int | None = option(None, "Largest grade of the scale. Default: the largest label.", "scale")
     unjudged: str = option(
@@ -141,7 +141,7 @@ class PoolFields:
     )
     engine: Any = option(
         "here",
-        "Who goes over its partitions: here, threads:N, processes:N, dask[://HOST:PORT], ray[://HOST], spark[://…], "
+        "What reads its partitions: here, threads:N, processes:N, dask[://HOST:PORT], ray[://HOST], spark[://…], "
         "sc://…; then, behind a comma each, scratch=DIR, a folder or address that all workers reach, and trust-ids: do "
         "not look whether a query stands in two partitions.",
         metavar="ENGINE",

@@ -353,7 +353,7 @@ def _max_grade(choices: Choices, inputs: Inputs, models: Sequence[str], known: I
         raise InputError(problem, field="max_grade")
     if top == 0:
         raise ChoiceError(
-            "`max_grade` is needed: no label of the pool is looked at, and nothing else tells the largest grade",
+            "`max_grade` is needed: no label of the pool is read, and no other input has the largest grade",
             field="max_grade",
         )
     return top

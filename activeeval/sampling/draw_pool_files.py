@@ -240,7 +240,7 @@ def top_up_of_files(
         If the pool is not the one that the sample was drawn of, or the sample has adaptive depth.
     """
     if choices is None:
-        problem = "the sample holds what it needs of a pool in files, not the rest: say where that is, `pool_parquet`"
+        problem = "the sample holds only its own part of a pool in files: name the pool with `pool_parquet`"
         raise ChoiceError(problem, field="pool_parquet")
     asked, choices = FilesRequest.of_sample(sample, choices)
     before = sample.campaign.drawn_design

@@ -254,7 +254,7 @@ class DrawnSample:
         """
         design, top = self.campaign.design, self.campaign.design.max_grade
         if contrasts is not None and not self.is_contest:
-            problem = "`contrasts` is of several systems: the sample was made for one, or for two"
+            problem = "`contrasts` needs more than two systems: the sample was made for one, or for two"
             raise InputError(problem, field="contrasts")
         if not measures and not questions and contrasts is None:
             return self.made_for

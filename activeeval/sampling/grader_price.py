@@ -123,7 +123,7 @@ def asking_notes(
     paid = case.asking_cost(*targets)
     if ask_price is not None and priced_names(case):
         raise ChoiceError(
-            "`ask_price` is for a machine that nobody has asked: the graders have theirs", field="ask_price"
+            "`ask_price` is for a grader not asked yet: those of `graders` have a price of their own", field="ask_price"
         )
     offers = (
         _offers(case, targets, ask_skill) if ask_price is None else [_imagined(case, targets, ask_price, ask_skill)]

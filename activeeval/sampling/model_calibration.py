@@ -69,7 +69,7 @@ def calibrated(choices: Choices, measure: str, *, say: Say = unsaid, progress: P
     check_graded([measure])
     case = case_for(choices, (), use_labels=True, most_systems=2, say=say, progress=progress)
     target = case.target(measure)
-    progress("holding the model against labels")
+    progress("comparing the model with labels")
     reports = {
         name: calibration_report(target, nodes, weights, case.inputs.grades)
         for name, nodes, weights in case.beliefs.models(case.n_grades(target))
@@ -121,7 +121,7 @@ def _sentence(measure: str, figures: Mapping[str, float]) -> str:
     if not all(map(math.isfinite, (*means, *variances))) or not variances[1]:
         n_items = figures["judged items"]
         return (
-            f"Of {measure} nothing can be held against labels: {counted(n_items, 'item')} "
+            f"{measure} cannot be compared with labels: {counted(n_items, 'item')} "
             f"{agreeing(n_items, 'is', 'are')} judged, no query in full."
         )
     ratio = variances[0] / variances[1]

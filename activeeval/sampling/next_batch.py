@@ -93,7 +93,7 @@ def follow(
     drawn, sample_id = read_sample(path)
     if drawn.campaign.paths is None:
         raise InputError(
-            f"{path}: all of this sample was drawn at once, and stands on its sheet: judge that, and read it"
+            f"{path}: all of this sample was drawn at once, without adaptive depth: judge its sheet, then estimate"
         )
     if drawn.n_before and _lacks_last(drawn, sheets):
         again, texts = with_texts(drawn, plan.path, documents, queries, say_new)

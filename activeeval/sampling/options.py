@@ -125,13 +125,10 @@ class PlanFields(GoalFields, IntervalFields):
     )
     sheets: Sequence[str] = option((), "Judgments of the pilots; repeatable.", "file", is_many=True)
     ask_price: float | None = option(
-        None, "A machine not asked yet, at C of a person's price: is it worth it?", "positive", metavar="C"
+        None, "A grader not asked yet, at C of a person's price: is it worth it?", "positive", metavar="C"
     )
     ask_skill: float = option(
-        0.7,
-        "How a machine's values should correlate with people's grades; `audit` measures that.",
-        "share",
-        metavar="R",
+        0.7, "How a grader's values should correlate with people's grades; `audit` measures that.", "share", metavar="R"
     )
 
 

@@ -146,7 +146,7 @@ def plan_files(
         choices, request.measures, request.questions, method=method, weights=request.weights, adaptive_depth="off"
     )
     if asked.method.scheme.is_with_replacement:
-        problem = f"of a pool in files levels are planned for, not draws with replacement: {asked.method.name}"
+        problem = f"a plan of a pool in files is not for draws with replacement, got method {asked.method.name}"
         raise ChoiceError(problem, field="method")
     with designed(choices, asked, progress) as design:
         check_open(design, asked)

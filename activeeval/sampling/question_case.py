@@ -40,7 +40,7 @@ def case_for(
     """
     check_graded(measures)
     if most_systems is not None and len(choices.systems) > most_systems:
-        raise ChoiceError(f"one question is looked at here: of one system or two, got {len(choices.systems)}")
+        raise ChoiceError(f"this takes one question, of one system or two, got {len(choices.systems)}")
     case = prepare(choices, use_labels=use_labels, measures=measures, progress=progress)
     for note in case.notes:
         say(note)

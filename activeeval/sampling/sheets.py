@@ -53,7 +53,7 @@ class SheetPlan:
         if "" in names or len(set(names)) < len(names):
             raise InputError("`judge` must be a name, each once", field="judge")
         if self.overlap and len(names) < 2:
-            problem = "`overlap` is of several judges: name at least two of them with `judge`"
+            problem = "`overlap` needs several judges: name at least two of them with `judge`"
             raise InputError(problem, field="overlap")
         twice = [path for path in self.paths if self.paths.count(path) > 1]
         if twice:
@@ -82,7 +82,7 @@ class SheetPlan:
         if bare_suffix(self.path) not in SHEETS:
             raise InputError(f"{self.path}: expected a name that ends in {', '.join(SHEETS)}")
         if (self.guide.names or self.guide.guidelines) and bare_suffix(self.path) != ".xlsx":
-            raise InputError(f"{self.path}: names of grades and guidelines stand in .xlsx alone")
+            raise InputError(f"{self.path}: names of grades and guidelines need a sheet .xlsx")
         for path in self.paths:
             check_table(path)
         if not grades and len(self.judges) > 1:

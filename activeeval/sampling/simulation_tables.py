@@ -38,10 +38,10 @@ def simulation_sentence(measure: str, of: str, summaries: Sequence[Summary], uni
     at_largest = [summary for summary in summaries if summary.budget == largest]
     others = [summary for summary in at_largest if summary.method != PASSIVE]
     best = min(others or at_largest, key=lambda summary: summary.rmse.value)
-    errs = f"{best.method} errs by ± {best.rmse.value:.2g}"
+    errs = f"{best.method} has RMSE {best.rmse.value:.2g}"
     passive = next((summary for summary in at_largest if summary.method == PASSIVE), best)
     if best is not passive:
-        errs += f", {best.efficiency.value:.3g} times as efficient as {_RANDOM} (± {passive.rmse.value:.2g})"
+        errs += f", {best.efficiency.value:.3g} times as efficient as {_RANDOM} (RMSE {passive.rmse.value:.2g})"
     held = f"its 95 % intervals held the truth in {100 * best.coverage.value:.1f} % of {best.repetitions:,} repetitions"
     return f"{measure}, {of}, {amount(largest)} {unit}: {errs}; {held}."
 
@@ -101,7 +101,7 @@ def no_spread(summaries: Sequence[Summary]) -> str:
         for summary in summaries
         if summary.undetermined.value > 0
     ]
-    return f"* samples that show no spread, whose intervals say nothing: {', '.join(parts)}." if parts else ""
+    return f"* samples without a spread, whose intervals mean nothing: {', '.join(parts)}." if parts else ""
 
 
 def _width(rows: Sequence[dict[str, str]]) -> int:

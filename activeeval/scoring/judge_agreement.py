@@ -112,7 +112,7 @@ def _sentence(rows: Sequence[Mapping[str, Any]]) -> str:
     row = (ordinal or rows)[0]
     ends = "" if row.get("low") is None else f" ({number(row['low'], 2)} to {number(row['high'], 2)})"
     if not ordinal:
-        return f"Judges say the same of {number(row['value'], 2)}{ends} of {counted(row['n'], 'pair')} of documents."
+        return f"Judges agree on {number(row['value'], 2)}{ends} of {counted(row['n'], 'pair')} of documents."
     scale = "1 is full agreement, 0 what chance would give"
     return f"Judges agree to {number(row['value'], 2)}{ends} by {row['what']}, on {counted(row['n'], 'item')}; {scale}."
 

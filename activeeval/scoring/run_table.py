@@ -230,7 +230,7 @@ def run_table(
     one_of(correction, CORRECTIONS, "`correction`")
     whole_number(seed, "seed", 0, LARGEST_SEED)
     if one_of(test, TESTS, "`test`") != "t" and tables.pool.draw is not None:
-        raise ChoiceError(f"`test` {test} takes queries for alike, drawn `queries` are not: expected t", field="test")
+        raise ChoiceError(f"`test` {test} weighs queries alike, drawn `queries` differ: expected t", field="test")
     scored = [[score_run(tables, run, measure, confidence) for run in range(len(names))] for measure in measures]
     pairs = [
         [

@@ -64,5 +64,5 @@ def holes_meaning(holes: Sequence[UnjudgedFigures]) -> str:
     parts = [*definitions((each.measure, each.definition) for each in holes)]
     parts.append(f"Means over {counted(holes[0].n_queries, 'judged query')}.")
     if any(each.more for each in holes):
-        parts.append("± is of the 95 % interval to expect.")
+        parts.append("± is the half-width of the 95 % interval to expect.")
     return " ".join(parts)

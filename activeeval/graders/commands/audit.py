@@ -28,8 +28,7 @@ def grader_option(*, required: bool) -> Callable[[Any], Any]:
         multiple=True,
         required=required,
         metavar="FILE[:OPTIONS]",
-        help="What a machine says of items: grades, scores, probabilities; repeatable. "
-        "[:scale=0-3][:name=NAME][:made=RUN]",
+        help="A grader's values: grades, scores, probabilities; repeatable. [:scale=0-3][:name=NAME][:made=RUN]",
     )
 
 

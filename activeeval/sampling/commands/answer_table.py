@@ -50,7 +50,7 @@ class NextSteps(NamedTuple):
     """
 
     grow: str = ""
-    judge: str = "judge what waits."
+    judge: str = "judge the items that wait."
     onward: str = ""
 
 
@@ -126,7 +126,7 @@ def _show(estimates: Estimates, where: str, grow: str, judge: str, onward: str) 
     show_findings(estimates, "text")
     click.echo()
     show_text(" ".join((*estimates.footnotes, *([f"This is {where}."] if where else []))))
-    goes_on = f"`{onward}` draws what these labels lead to." if onward and estimates.goes_on else ""
+    goes_on = f"`{onward}` draws the next batch." if onward and estimates.goes_on else ""
     if following := judge if estimates.progress.waiting else goes_on or _growing(estimates, grow):
         show_text(f"Next: {following}")
 
@@ -194,7 +194,7 @@ def _show_systems(estimates: Estimates, form: str) -> None:
         most = max(most, len(pairs))
     sure = f"{100 * estimates.confidence:g} %"
     held = f"max-t intervals of all differences of a measure, at most {most}, which hold at once with {sure}"
-    ranks = "Ranks, and who is better than whom, are what they leave certain"
+    ranks = "Ranks, and which system is better, follow from them"
     note = f"* 0 lies outside the interval: {held}. {ranks}. p by the t test, with Holm's correction for as many."
     show_text(note) if form == "text" else click.echo(note_text(note, form))
 

@@ -66,7 +66,7 @@ def next_(
 def _say(followed: NextBatch, path: str, sheets: tuple[str, ...], plan: SheetPlan, policy: str) -> None:
     """Report the files written and the next command."""
     if not followed.n_items:
-        output.say(f"nothing more: {followed.spent:,.4g} of a budget of {followed.budget:,.4g} were asked")
+        output.say(f"the sample is complete: {followed.spent:,.4g} of a budget of {followed.budget:,.4g} were asked")
         from activeeval.sampling.estimate import beyond
 
         output.say_notes(beyond(followed.n_unread))

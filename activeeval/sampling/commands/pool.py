@@ -29,7 +29,7 @@ pool.add_late("Write", write=("sampling.commands.pool:write", "Write a pool to p
 @command()
 @input_options.options_of(PoolFields, leave_out=(*FILES, "contrasts", "index_update", "defensive_share"))
 @click.option("--partitions", type=click.IntRange(1), default=8, show_default=True, metavar="N",
-              help="Files that it is written to.")  # fmt: skip
+              help="Number of files.")  # fmt: skip
 @output.out_option(required=True, metavar="DIR", help="Folder to write, or its address.")
 @output.force_option
 @output.output_option

@@ -40,7 +40,7 @@ overlap_option = click.option(
     type=click.IntRange(0),
     default=0,
     metavar="N",
-    help="Of several judges: so many items are graded by all of them, which costs that much more than --budget.",
+    help="With several judges: the number of items that all of them grade; these cost more than --budget.",
 )
 _GUIDE = (
     any_grade_option(

@@ -42,7 +42,7 @@ _OWN = {
 @command()
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
-@click.option("--qrels", metavar="FILE", help="Judgments, looked up for the items that are asked for.")
+@click.option("--qrels", metavar="FILE", help="Judgments, looked up for the items that it needs.")
 @click.option("--sample", "sample_path", metavar="FILE", help="A sample that was drawn for these two runs.")
 @input_options.any_sheet_option("sheets", multiple=True, help="Its judged sheet; repeatable.")
 @click.option("--campaign", metavar="NAME", help="In place of a sample: a campaign that was made for these two runs.")

@@ -116,7 +116,7 @@ def score(
     paths, reference = _asked_runs(run, more_runs, baseline, versus)
     check_holes(holes, {"--more": more, "--max-grade": max_grade})
     if holes and (versus or by_query or per_query):
-        raise click.UsageError("--holes is of runs, each alone: leave out --versus, -q and --per-query")
+        raise click.UsageError("--holes takes each run alone: leave out --versus, -q and --per-query")
     check_per_query(per_query, force, [qrels, *paths])
     if len(paths) == 1 and not holes:
         leave_small_to_python(qrels, run)
@@ -129,7 +129,7 @@ def score(
     if no_summary and not by_query:
         raise click.UsageError("-n leaves out the summary: give -q too, or nothing is left to print")
     if len(paths) == 1 and (test or correction or baseline):
-        raise click.UsageError("--test, --correction and --baseline are of differences: give --run or --versus too")
+        raise click.UsageError("--test, --correction and --baseline are for differences: give --run or --versus too")
     if names and (len(names) != len(paths) or len(set(names)) < len(names)):
         raise click.UsageError(f"--name: expected {len(paths)} different ones, of each run in its order")
     parsed = [asked_measure(text) for text in measures]
@@ -153,7 +153,7 @@ def score(
         say(line)
     if not any(note.code == "of a sample" for note in tables.notes) and _is_half_judged(scored):
         sample = "if these are judgments of a sample, `activeeval estimate` or `campaign estimate` weights them"
-        say(f"{qrels}: of most queries less than half of what is ranked is judged: {sample}")
+        say(f"{qrels}: in most queries less than half of the ranked items is judged: {sample}")
 
 
 def _show(scored: RunTable, rows: list[dict[str, Any]], form: str, *, versus: bool) -> None:
