@@ -82,6 +82,7 @@ def _order(measure: str, pairs: Sequence[AuditRow]) -> SystemOrder:
 
 
 def _sign(value: float) -> int:
+    """Return 1, 0 or −1 for a positive, zero or negative value."""
     return (value > 0) - (value < 0)
 
 

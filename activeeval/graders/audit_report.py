@@ -104,6 +104,7 @@ def audit_table(rows: Sequence[AuditRow], width: int = WIDTH) -> list[dict[str, 
 
 
 def _cells(row: AuditRow, varied: set[str], longest: int, *, has_signs: bool, misses_some: bool) -> dict[str, str]:
+    """Format one row; ``varied`` are the columns that differ between rows, ``longest`` the longest name."""
     names = {name: short_name(getattr(row, name), longest) for name in ("grader", "measure") if name in varied}
     of = short_name(row.system, longest) + (f" − {short_name(row.versus, longest)}" if row.versus else "")
     low, high = row.bias_low, row.bias_high
@@ -144,11 +145,12 @@ def skill_sentences(audited: GraderAudit) -> list[str]:
         sentences.append(f"Its values and people's grades have the correlation {_plus_minus(alike)}.")
     if between.value is not None:
         share = f"{_per_cent(ClusteredFigure(value=max(between.value, 0.0), std_error=between.std_error))} %"
-        sentences.append(f"Of what it leaves open of people's grades {share} lies between queries.")
+        sentences.append(f"Of the variance of people's grades that is left {share} lies between queries.")
     return sentences + [_drift_sentence(drift) for drift in audited.drift]
 
 
 def _drift_sentence(drift: Drift) -> str:
+    """Write one sentence on the leniency of a model or prompt."""
     value = "n/a" if drift.leniency.value is None else _plus_minus(drift.leniency, signed=True)
     return f"By {drift.kind} {drift.name}: {value} beside people's grades, {counted(drift.judged, 'judged item')}."
 
@@ -171,6 +173,7 @@ def audit_footnotes(rows: Sequence[AuditRow], graders: Sequence[GraderAudit]) ->
 
 
 def _places(row: AuditRow) -> int:
+    """Return the number of decimals that matches the interval."""
     return places_of(row.half_width, row.half_width) if row.half_width else _EXACT
 
 

@@ -218,6 +218,7 @@ class Choices(PoolFields):
 
     @property
     def _named_models(self) -> tuple[str, ...]:
+        """Names of the chosen grade models with their settings; () for the default."""
         return (self.model,) if isinstance(self.model, str) else tuple(self.model or ())
 
     @property
@@ -237,6 +238,7 @@ class Choices(PoolFields):
 
     @property
     def _of_engine(self) -> list[str]:
+        """Settings after the engine's name: "scratch=…" and "trust-ids"."""
         return _ENGINE.findall(self.engine) if isinstance(self.engine, str) else []
 
 

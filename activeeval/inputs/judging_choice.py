@@ -43,6 +43,7 @@ def judging_costs(judging: Judging, pool: QueryPool) -> Floats:
 
 @judging_costs.register
 def _(judging: ByComparisons, pool: QueryPool) -> Floats:
+    """Compute the cost of each item, in comparisons."""
     return comparison_costs(pool, judging.k)
 
 
@@ -54,6 +55,7 @@ def cost_notes(judging: Judging, pool: QueryPool) -> list[Note]:
 
 @cost_notes.register
 def _(judging: ByComparisons, pool: QueryPool) -> list[Note]:
+    """Note what a budget means, in comparisons and minutes."""
     each = float(pool.item_costs.mean())
     per_query = float(np.add.reduceat(pool.item_costs, pool.query_offsets[:-1]).mean())
     numbers: dict[str, Told] = {"k": judging.k, "per_query": per_query, "per_hundred": 100 * each}

@@ -245,6 +245,7 @@ class _Folder:
         self._out, self._force, self._temporary = out, force, ""
 
     def __enter__(self) -> str:
+        """Create a temporary folder beside the output; return its path, or the address."""
         if "://" in self._out:
             if holds_any(self._out):
                 if not self._force:
@@ -265,6 +266,7 @@ class _Folder:
         return self._temporary
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Rename the temporary folder to the output, or remove it after an exception."""
         if not self._temporary:
             return
         if kind is not None:

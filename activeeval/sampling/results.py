@@ -193,6 +193,7 @@ class Results(list[Result]):
 
     @property
     def _answers(self) -> list[Answer]:
+        """Answers of all results."""
         return [result.answer for result in self]
 
     @property

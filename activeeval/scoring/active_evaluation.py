@@ -324,6 +324,7 @@ class _RememberingJudge:
     missing: list[tuple[str, str]] = field(default_factory=list)
 
     def __call__(self, query_id: str, item_ids: list[str]) -> Sequence[int]:
+        """Ask the judge for grades; record the items graded −1 and replace their grade by 0."""
         grades = self.judge(query_id, item_ids)
         if not isinstance(grades, Sequence | np.ndarray):
             return grades  # the campaign raises the error

@@ -105,7 +105,7 @@ class Decision:
 
     @property
     def verdict(self) -> str:
-        """Verdict by `activeeval.core.answers.verdict_of`."""
+        """Verdict: equal, worse, equivalent, better, not worse or undecided; see `verdict_of`."""
         return self.finding.verdict
 
     @property

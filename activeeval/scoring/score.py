@@ -185,10 +185,12 @@ class Scores(PrintableResult):
 
     @property
     def _means(self) -> list[Answer]:
+        """Answers for each run's mean, measure by measure."""
         return [score.row.mean for score in self]
 
     @property
     def _differences(self) -> list[Answer]:
+        """Answers for each run's difference from the baseline."""
         return [score.row.finding(score.baseline) for score in self if score.row.comparison is not None]
 
     @property
