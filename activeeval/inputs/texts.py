@@ -51,31 +51,31 @@ TextFiles = Mapping[str, TextFile]
 
 
 def recalled(
-    kept: TextFiles, documents: str | None = None, queries: str | None = None
+    earlier: TextFiles, documents: str | None = None, queries: str | None = None
 ) -> tuple[dict[str, TextFile], list[Note]]:
     """Choose the tables of texts: those that are named, else those used before if they still exist; also return notes.
 
     Parameters
     ----------
-    kept : mapping of str to TextFile
+    earlier : mapping of str to TextFile
         Tables used before, by kind.
     documents, queries : str, optional
         Tables that replace them.
     """
     files: dict[str, TextFile] = {}
     notes: list[Note] = []
-    for what, path in (("documents", documents), ("queries", queries)):
+    for kind, path in (("documents", documents), ("queries", queries)):
         if path is not None:
-            files[what] = TextFile.of(path)
-        elif what in kept:
-            before = kept[what]
+            files[kind] = TextFile.of(path)
+        elif kind in earlier:
+            before = earlier[kind]
             source = _from_here(before.path)
             if not os.path.isfile(before.path):
-                notes.append(Note("texts gone", {"source": source, "what": what}))
+                notes.append(Note("texts gone", {"source": source, "what": kind}))
                 continue
-            files[what] = TextFile.of(before.path)
-            changed = files[what].digest != before.digest
-            notes.append(Note("texts changed" if changed else "texts recalled", {"source": source, "what": what}))
+            files[kind] = TextFile.of(before.path)
+            changed = files[kind].digest != before.digest
+            notes.append(Note("texts changed" if changed else "texts recalled", {"source": source, "what": kind}))
     return files, notes
 
 

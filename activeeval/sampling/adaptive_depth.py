@@ -52,13 +52,13 @@ def is_blind(case: PreparedCase, targets: Iterable[Target]) -> bool:
 
 
 def adaptive_depth_of(
-    method: Method, measures: Iterable[Measure], asked: str | None, usual: str = OF_SHEETS, *, blind: bool = False
+    method: Method, measures: Iterable[Measure], chosen: str | None, usual: str = OF_SHEETS, *, blind: bool = False
 ) -> str:
     """Determine the adaptive depth of a method for some measures.
 
     Parameters
     ----------
-    asked : {"each", "3", "1", "off"} or None
+    chosen : {"each", "3", "1", "off"} or None
         The user's choice; None means ``usual`` if all measures are in `FOLLOWING`, else "off".
     blind : bool
         Result of `is_blind`; True makes "off" the default.
@@ -74,18 +74,18 @@ def adaptive_depth_of(
     >>> adaptive_depth_of(METHODS["depth"], [NDCG()], None), adaptive_depth_of(METHODS["depth"], [NDCG(), DCG()], None)
     ('3', 'off')
     """
-    if asked is None:
+    if chosen is None:
         follows = method.has_depths and not blind and all(isinstance(measure, FOLLOWING) for measure in measures)
         return usual if follows else "off"
-    if asked != "off" and not method.has_depths:
+    if chosen != "off" and not method.has_depths:
         problem = f"`adaptive_depth` is for methods that judge queries to a depth, {method.name!r} does not: "
         raise InputError(problem + "expected method depth, or `adaptive_depth` off", field="adaptive_depth")
-    return asked
+    return chosen
 
 
 def adaptive_depth_in(
-    case: PreparedCase, method: Method, targets: Sequence[Target], asked: str | None, usual: str = OF_SHEETS
+    case: PreparedCase, method: Method, targets: Sequence[Target], chosen: str | None, usual: str = OF_SHEETS
 ) -> str:
     """Determine the adaptive depth for the targets of a case; see `adaptive_depth_of`."""
     measures = [target.measure for target in targets]
-    return adaptive_depth_of(method, measures, asked, usual, blind=is_blind(case, targets))
+    return adaptive_depth_of(method, measures, chosen, usual, blind=is_blind(case, targets))

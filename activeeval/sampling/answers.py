@@ -129,7 +129,7 @@ def other_scope(scope: str) -> str:
 
 def answers(
     sample: DrawnSample,
-    asked: Sequence[QuestionTarget],
+    questions: Sequence[QuestionTarget],
     *,
     scope: str = "pool",
     kind: str = "t",
@@ -155,7 +155,7 @@ def answers(
     InputError
         If the sample does not support a question, or no segment is large enough.
     """
-    ends = cut_notes(sample, asked)
+    ends = cut_notes(sample, questions)
     if segments is None:
         guard = _of_grader(sample)
 
@@ -164,12 +164,14 @@ def answers(
             return _answer(sample.campaign, question, estimate, 1, kind=kind, confidence=confidence)
 
         if sample.is_contest:
-            answered = together(sample, [read(question, scope) for question in asked], kind)
+            answered = together(sample, [read(question, scope) for question in questions], kind)
             return [_with_needed(sample.campaign, answer) for answer in answered], ends
         scopes = scope, other_scope(scope)
-        both = [[_with_needed(sample.campaign, read(question, about)) for about in scopes] for question in asked]
+        both = [[_with_needed(sample.campaign, read(question, about)) for about in scopes] for question in questions]
         return [replace(answer, other=beside) for answer, beside in both], ends
-    answered, notes = by_segment(sample, asked, read_segments(segments), scope=scope, kind=kind, confidence=confidence)
+    answered, notes = by_segment(
+        sample, questions, read_segments(segments), scope=scope, kind=kind, confidence=confidence
+    )
     if not answered:
         raise InputError(f"{segments}: no segment has {FEWEST} judged queries: there is nothing to read")
     return answered, ends + notes
@@ -177,7 +179,7 @@ def answers(
 
 def by_segment(
     sample: DrawnSample,
-    asked: Sequence[QuestionTarget],
+    questions: Sequence[QuestionTarget],
     segments: Segments,
     *,
     scope: str = "pool",
@@ -189,7 +191,7 @@ def by_segment(
     answer = partial(_answer, sample.campaign, kind=kind, confidence=confidence)
     answered = []
     small: dict[tuple[str, ...], list[str]] = {}
-    for question in asked:
+    for question in questions:
         read = _by_segment(sample, question.target, members, scope)
         missing = tuple(name for name in members if name not in read)
         small.setdefault(missing, []).append(f"{question.target.name} ({question.title})")
@@ -308,18 +310,18 @@ def _pair_variances(sample: DrawnSample, family: Sequence[SampleAnswer]) -> NDAr
     return variances
 
 
-def cut_notes(sample: DrawnSample, asked: Sequence[QuestionTarget]) -> list[Note]:
+def cut_notes(sample: DrawnSample, questions: Sequence[QuestionTarget]) -> list[Note]:
     """Note that a question counts all ranks of lists that were cut."""
-    cut = [question.target.name for question in asked if question.target.measure.cutoff == sample.depth is not None]
+    cut = [question.target.name for question in questions if question.target.measure.cutoff == sample.depth is not None]
     return [Note("lists end", {"depth": sample.depth, "measure": cut[0]})] if cut else []
 
 
-def missing_lists_of(sample: DrawnSample, asked: Iterable[QuestionTarget | SampleAnswer]) -> list[Note]:
+def missing_lists_of(sample: DrawnSample, questions: Iterable[QuestionTarget | SampleAnswer]) -> list[Note]:
     """Note each system without a list for some queries; [] if only part of the pool is in memory."""
     if sample.campaign.design.order.larger_pool is not None:
         return []
     lists: dict[str, Rankings] = {}
-    for question in asked:
+    for question in questions:
         named = ((question.system, question.target.ranking), (question.versus, question.target.versus))
         lists |= {name: ranking for name, ranking in named if ranking is not None}
     counts = {name: int(np.count_nonzero(ranking.lengths == 0)) for name, ranking in lists.items()}

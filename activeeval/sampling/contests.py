@@ -53,13 +53,13 @@ class Contest:
         InputError
             If the lists of two systems do not differ, or a method cannot draw one sample for several questions.
         """
-        asked = case.asked([measure], ["difference"])
-        check_differ(asked)
-        targets = [question.target for question in asked]
-        pairs = [(case.systems.index(question.system), case.systems.index(question.versus)) for question in asked]
+        questions = case.asked([measure], ["difference"])
+        check_differ(questions)
+        targets = [question.target for question in questions]
+        pairs = [(case.systems.index(question.system), case.systems.index(question.versus)) for question in questions]
         return cls(
             case=case,
-            asked=tuple(asked),
+            asked=tuple(questions),
             designs={
                 name: case.design(name, targets, defensive_share, weights=weights, adaptive_depth=adaptive_depth)
                 for name in methods

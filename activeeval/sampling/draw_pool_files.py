@@ -183,7 +183,7 @@ def _on_one_scale(
 
 def draw_of_files(
     choices: Choices,
-    asked: FilesRequest,
+    request: FilesRequest,
     budget: Budget,
     *,
     expected: bool = False,
@@ -200,19 +200,19 @@ def draw_of_files(
         If workers cannot be reached, or are lost.
     """
     how: dict[str, Any] = {"expected": expected, "by_batches": True, "surely": surely}
-    with designed(choices, asked, progress) as design:
-        check_open(design, asked)
-        campaign = _campaign(design, asked, choices.seed, _amount(budget, design), how)
-    mentioned = dict.fromkeys(k for _, pair in asked.questions.pairs for k in pair if k is not None)
+    with designed(choices, request, progress) as design:
+        check_open(design, request)
+        campaign = _campaign(design, request, choices.seed, _amount(budget, design), how)
+    mentioned = dict.fromkeys(k for _, pair in request.questions.pairs for k in pair if k is not None)
     return DrawnSample(
         campaign=campaign,
-        questions=tuple(question for question, _ in asked.questions.pairs) * len(asked.questions.measures),
-        systems=tuple(asked.pool.runs[k] for k in mentioned),
-        depth=asked.pool.said.get("depth"),
+        questions=tuple(question for question, _ in request.questions.pairs) * len(request.questions.measures),
+        systems=tuple(request.pool.runs[k] for k in mentioned),
+        depth=request.pool.said.get("depth"),
         seed=choices.seed,
-        model=asked.pool.said.get("model", ""),
-        truth_of_machines=tuple((str(source), int(n)) for source, n in asked.pool.said.get("machines", [])),
-        files=asked.again,
+        model=request.pool.said.get("model", ""),
+        truth_of_machines=tuple((str(source), int(n)) for source, n in request.pool.said.get("machines", [])),
+        files=request.again,
     )
 
 
@@ -242,14 +242,14 @@ def top_up_of_files(
     if choices is None:
         problem = "the sample holds only its own part of a pool in files: name the pool with `pool_parquet`"
         raise ChoiceError(problem, field="pool_parquet")
-    asked, choices = FilesRequest.of_sample(sample, choices)
+    request, choices = FilesRequest.of_sample(sample, choices)
     before = sample.campaign.drawn_design
     if before.looks != "off" or before.budget is None:
         raise InputError("depths follow labels: a budget is added while the whole pool is at hand", field="budget")
-    with designed(choices, asked, progress) as design:
+    with designed(choices, request, progress) as design:
         more = _amount(budget, design)
         how: dict[str, Any] = {"blocks": before.blocks[:-1], "up_to": before.budget + more}
-        campaign = _campaign(design, asked, choices.seed, before.budget, how)
+        campaign = _campaign(design, request, choices.seed, before.budget, how)
     planned = ([(u.query_id, u.item_ids) for u in drawn.planned] for drawn in (campaign, sample.campaign))
     if next(planned) != next(planned):
         raise InputError("the pool is not the one that the sample was drawn of", field="pool_parquet")
@@ -257,13 +257,13 @@ def top_up_of_files(
 
 
 @contextmanager
-def designed(choices: Choices, asked: FilesRequest, progress: Callable[[str], object]) -> Iterator[ChunkedDesign]:
+def designed(choices: Choices, request: FilesRequest, progress: Callable[[str], object]) -> Iterator[ChunkedDesign]:
     """Yield the design of a pool in files while its workers and scratch tables are open."""
     with ExitStack() as open_now:
         engine = choices.engine_name
         if isinstance(engine, str):
             engine = open_now.enter_context(opened_engine(engine))
-        yield asked.design(choices, engine, open_now.enter_context(scratch_of(choices.scratch)), progress)
+        yield request.design(choices, engine, open_now.enter_context(scratch_of(choices.scratch)), progress)
 
 
 def _amount(budget: Budget, design: ChunkedDesign) -> float:
@@ -271,26 +271,26 @@ def _amount(budget: Budget, design: ChunkedDesign) -> float:
     return budget.amount * (design.whole_cost or 1.0) if budget.is_share else budget.amount
 
 
-def _campaign(design: ChunkedDesign, asked: FilesRequest, seed: int, budget: float, how: dict[str, Any]) -> Campaign:
+def _campaign(design: ChunkedDesign, request: FilesRequest, seed: int, budget: float, how: dict[str, Any]) -> Campaign:
     """Start the campaign of a seed, which is spawned as in `activeeval.inputs.prepared_case.prepare`."""
     rng = np.random.SeedSequence(seed).spawn(4)[-1]
     try:
-        return design.campaign(budget, asked.pool, rng=rng, **how)
+        return design.campaign(budget, request.pool, rng=rng, **how)
     except BudgetError as problem:
         raise Budget(budget).refused(problem) from None
 
 
-def check_open(design: ChunkedDesign, asked: FilesRequest) -> None:
+def check_open(design: ChunkedDesign, request: FilesRequest) -> None:
     """Raise InputError if no label can change a target, or partitions are missing or given twice."""
-    written = asked.pool.said.get("n_queries", design.n_queries)
+    written = request.pool.said.get("n_queries", design.n_queries)
     if written != design.n_queries:
         problem = (
             f"the pool was written with {counted(written, 'query')}, {design.n_queries:,} came: a partition is missing"
         )
         raise InputError(problem if written > design.n_queries else problem.replace("is missing", "is there twice"))
-    n_pairs = len(asked.questions.pairs)
+    n_pairs = len(request.questions.pairs)
     for t in np.flatnonzero(design.survey.reaches == 0).tolist():
-        name = shown_name(asked.questions.measures[t // n_pairs])
-        _, (_, versus) = asked.questions.pairs[t % n_pairs]
+        name = shown_name(request.questions.measures[t // n_pairs])
+        _, (_, versus) = request.questions.pairs[t % n_pairs]
         why = "holds no item" if versus is None else "does not differ from the other where it counts"
         raise InputError(f"no label can change {name}: the ranking {why}, there is nothing to judge")

@@ -229,14 +229,14 @@ def _probs_by(case: PreparedCase, skill: float | None, graders: Sequence[Grades]
 
 def _imagined(case: PreparedCase, targets: Sequence[Target], price: float, skill: float) -> _GraderOffer:
     """Build the offer of a hypothetical grader whose values correlate with human grades by ``skill``."""
-    asked = np.logical_or.reduce([target.matters for target in targets])
+    askable = np.logical_or.reduce([target.matters for target in targets])
     if case.known is not None:
-        asked &= case.known < 0
+        askable &= case.known < 0
     without = replace(case.beliefs, extra_probs=())
     scores = np.random.default_rng(case.seed_number).random(case.inputs.pool.n_items)
     with_it = replace(without, probs=imagined_probs(without.probs, scores, skill))
     return _GraderOffer(
-        names=("a machine",), prices=(price,), asked_of=(asked,), without=without, with_it=with_it, skill=skill
+        names=("a machine",), prices=(price,), asked_of=(askable,), without=without, with_it=with_it, skill=skill
     )
 
 
@@ -254,23 +254,23 @@ def _numbers(case: PreparedCase, offer: _GraderOffer) -> dict[str, Told]:
     }
 
 
-def _parts(targets: Sequence[Target], asked: Bools) -> Iterator[tuple[int | None, Bools]]:
+def _parts(targets: Sequence[Target], askable: Bools) -> Iterator[tuple[int | None, Bools]]:
     """Yield the number of places and the selected items for: none, the first places of any list, and all."""
-    yield 0, np.zeros_like(asked)
+    yield 0, np.zeros_like(askable)
     cutoff = max((target.measure.cutoff or _FIRST_PLACES) for target in targets)
     lists = {
         id(ranking): ranking for target in targets for ranking in (target.ranking, target.versus) if ranking is not None
     }
     n_before = 0
     for places in (math.ceil(cutoff / 2), cutoff):
-        is_asked = np.zeros_like(asked)
+        is_asked = np.zeros_like(askable)
         for ranking in lists.values():
             is_asked[ranking.items[ranking.ranks <= places]] = True
-        is_asked &= asked
-        if n_before < is_asked.sum() < asked.sum():
+        is_asked &= askable
+        if n_before < is_asked.sum() < askable.sum():
             yield places, is_asked
         n_before = int(is_asked.sum())
-    yield None, asked
+    yield None, askable
 
 
 def _ways(case: PreparedCase, plan: SamplePlan, offer: _GraderOffer, weights: str) -> list[_ItemShare]:

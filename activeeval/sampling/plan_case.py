@@ -111,14 +111,17 @@ def plan_sample(
     ]
     titles = [name_of(case, question) for question in questions_asked]
     needed = {} if budgets else {goal: needed_for(goal, forecasts, default, titles) for goal in goals}
-    shown = [
+    budgets_shown = [
         {
             name: _amounts(case, targets, forecast, budgets, must_work=name in shown_methods)
             for name, forecast in of_target.items()
         }
         for of_target in forecasts
     ]
-    rows = [planned_rows(of_target, budgets_of, needed) for of_target, budgets_of in zip(forecasts, shown, strict=True)]
+    rows = [
+        planned_rows(of_target, budgets_of, needed)
+        for of_target, budgets_of in zip(forecasts, budgets_shown, strict=True)
+    ]
     best = best_method(rows, measured, default)
     plans = [
         QuestionPlan(
@@ -157,17 +160,17 @@ def _planned(
     ]
 
 
-def name_of(case: PreparedCase, asked: QuestionTarget) -> str:
+def name_of(case: PreparedCase, question: QuestionTarget) -> str:
     """Format a question for messages: its measure and its rankings."""
-    return f"{asked.target.name}, {' − '.join(names_of(case, asked))}"
+    return f"{question.target.name}, {' − '.join(names_of(case, question))}"
 
 
-def names_of(case: PreparedCase, asked: QuestionTarget) -> tuple[str, ...]:
+def names_of(case: PreparedCase, question: QuestionTarget) -> tuple[str, ...]:
     """Return the name of a question's ranking, and for a difference that of the ranking subtracted."""
     names = case.inputs.names or tuple(f"run {k + 1}" for k in range(len(case.inputs.rankings)))
-    if asked.system:
-        return tuple(filter(None, (asked.system, asked.versus)))
-    return {"difference": names[:2], "versus": names[1:2]}.get(asked.question, names[:1])
+    if question.system:
+        return tuple(filter(None, (question.system, question.versus)))
+    return {"difference": names[:2], "versus": names[1:2]}.get(question.question, names[:1])
 
 
 def budget_for(

@@ -142,24 +142,24 @@ def plan_files(
         As `FilesRequest.of`; also if no budget in the pool reaches a goal, or the method draws with replacement.
     """
     budgets, goals = request.budget, request.goals
-    asked = FilesRequest.of(
+    files_request = FilesRequest.of(
         choices, request.measures, request.questions, method=method, weights=request.weights, adaptive_depth="off"
     )
-    if asked.method.scheme.is_with_replacement:
-        problem = f"a plan of a pool in files is not for draws with replacement, got method {asked.method.name}"
+    if files_request.method.scheme.is_with_replacement:
+        problem = f"a plan of a pool in files is not for draws with replacement, got method {files_request.method.name}"
         raise ChoiceError(problem, field="method")
-    with designed(choices, asked, progress) as design:
-        check_open(design, asked)
-        forecasts = _forecasts(design, asked)
+    with designed(choices, files_request, progress) as design:
+        check_open(design, files_request)
+        forecasts = _forecasts(design, files_request)
         shares = [Budget(share, is_share=True) for share in CURVE] if not (budgets or goals) else budgets
         amounts: list[tuple[float, Goal | None]] = []
         for budget in shares:
             amount = budget.amount * design.whole_cost if budget.is_share else budget.amount
             if budgets or forecasts[0].least <= amount:
                 amounts.append((_checked(amount, forecasts[0]), None))
-        amounts += [(_needed(goal, forecasts, asked), goal) for goal in goals]
+        amounts += [(_needed(goal, forecasts, files_request), goal) for goal in goals]
     rows = [
-        _row(asked, which, forecast.at(amount), goal, request.confidence)
+        _row(files_request, which, forecast.at(amount), goal, request.confidence)
         for amount, goal in amounts
         for which, forecast in enumerate(forecasts)
     ]
@@ -174,28 +174,28 @@ def plan_files(
     )
 
 
-def _forecasts(design: ChunkedDesign, asked: FilesRequest) -> list[ForecastBySums]:
+def _forecasts(design: ChunkedDesign, request: FilesRequest) -> list[ForecastBySums]:
     """Build the forecast of each target."""
     fields, variances = expected_sums(design)
-    is_uniform = bool(asked.pool.said.get("is_uniform"))
-    fields |= {"method": asked.method.name, "is_fitted": asked.method.is_fitted, "is_untried": is_uniform}
+    is_uniform = bool(request.pool.said.get("is_uniform"))
+    fields |= {"method": request.method.name, "is_fitted": request.method.is_fitted, "is_untried": is_uniform}
     fields["scale"] = UNREHEARSED if is_uniform else UNTRAINED
     return [
-        ForecastBySums(variances=of_target, widest=_widest(asked, which), **fields)
+        ForecastBySums(variances=of_target, widest=_widest(request, which), **fields)
         for which, of_target in enumerate(variances)
     ]
 
 
-def _widest(asked: FilesRequest, which: int) -> float:
+def _widest(request: FilesRequest, which: int) -> float:
     """Compute half the range of a target's measure.
 
     The length of the longest list is unknown, so that sums over all ranks have an infinite range.
     """
-    pairs = asked.questions.pairs
-    measure, (_, (_, versus)) = asked.questions.measures[which // len(pairs)], pairs[which % len(pairs)]
+    pairs = request.questions.pairs
+    measure, (_, (_, versus)) = request.questions.measures[which // len(pairs)], pairs[which % len(pairs)]
     if measure.cutoff is None and measure.is_additive:
         return math.inf
-    low, high = measure.limits(asked.max_grade, measure.cutoff or 1)
+    low, high = measure.limits(request.max_grade, measure.cutoff or 1)
     return (high - low) / (2 if versus is None else 1)
 
 
@@ -206,7 +206,7 @@ def _checked(amount: float, forecast: ForecastBySums) -> float:
     return amount
 
 
-def _needed(goal: Goal, forecasts: Sequence[ForecastBySums], asked: FilesRequest) -> float:
+def _needed(goal: Goal, forecasts: Sequence[ForecastBySums], request: FilesRequest) -> float:
     """Find the smallest budget with which all targets reach a goal."""
     if goal.scope != "pool":
         raise ChoiceError("of a pool in files it is planned for its queries: `scope` pool", field="scope")
@@ -214,27 +214,27 @@ def _needed(goal: Goal, forecasts: Sequence[ForecastBySums], asked: FilesRequest
     budgets = [budget for budget in needed if budget is not None]
     if len(budgets) < len(needed):
         which = needed.index(None)
-        raise InputError(f"no budget in the pool reaches {goal} for {_labels(asked, which)[0]}", field="half_width")
+        raise InputError(f"no budget in the pool reaches {goal} for {_labels(request, which)[0]}", field="half_width")
     return float(rounded_up(max(budgets)))
 
 
-def _labels(asked: FilesRequest, which: int) -> tuple[str, str, str]:
+def _labels(request: FilesRequest, which: int) -> tuple[str, str, str]:
     """Return the measure, question and direction of a target, as texts."""
-    pairs, runs = asked.questions.pairs, asked.pool.runs
+    pairs, runs = request.questions.pairs, request.pool.runs
     question, (system, versus) = pairs[which % len(pairs)]
-    measure = asked.questions.measures[which // len(pairs)]
+    measure = request.questions.measures[which // len(pairs)]
     return shown_name(measure), question, direction(runs[system], "" if versus is None else runs[versus])
 
 
-def _row(asked: FilesRequest, which: int, prospect: Prospect, goal: Goal | None, confidence: float) -> FilesPlanRow:
+def _row(request: FilesRequest, which: int, prospect: Prospect, goal: Goal | None, confidence: float) -> FilesPlanRow:
     """Build the row of a target at a budget."""
-    measure, question, of_which = _labels(asked, which)
+    measure, question, of_which = _labels(request, which)
     low, high = prospect.known_half_widths("pool", confidence)
     return FilesPlanRow(
         measure=measure,
         question=question,
         direction=of_which,
-        method=asked.method.name,
+        method=request.method.name,
         budget=prospect.budget,
         half_width=prospect.half_width("pool", confidence),
         low=low,

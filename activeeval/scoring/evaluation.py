@@ -61,8 +61,8 @@ class Evaluation:
     def result(self, scope: str, confidence: float, p_holm: float | None = None, frame_kind: str = "") -> Result:
         """Build the printable result for a scope, with intervals of a confidence and optionally Holm's p value."""
         scopes = scope, other_scope(scope)
-        answers = {each: self._answer(each, confidence, p_holm if each == scope else None) for each in scopes}
-        findings = {each: answers[each].with_other(answers[other_scope(each)]) for each in scopes}
+        answers = {name: self._answer(name, confidence, p_holm if name == scope else None) for name in scopes}
+        findings = {name: answers[name].with_other(answers[other_scope(name)]) for name in scopes}
         return Result(
             answer=findings[scope],
             question=self.question,
@@ -73,7 +73,7 @@ class Evaluation:
             table=_table(findings),
             footnotes=self._footnotes(confidence),
             records=[
-                self._row(each, findings[each], confidence, p_holm if each == scope else None) for each in findings
+                self._row(name, findings[name], confidence, p_holm if name == scope else None) for name in findings
             ],
             queries=self.queries,
             frame_kind=frame_kind,

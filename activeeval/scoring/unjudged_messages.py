@@ -61,8 +61,8 @@ def holes_table(holes: Sequence[UnjudgedFigures]) -> list[dict[str, str]]:
 
 def holes_meaning(holes: Sequence[UnjudgedFigures]) -> str:
     """Write the footnote that defines the measures and numbers of a table."""
-    parts = [*definitions((each.measure, each.definition) for each in holes)]
+    parts = [*definitions((bounds.measure, bounds.definition) for bounds in holes)]
     parts.append(f"Means over {counted(holes[0].n_queries, 'judged query')}.")
-    if any(each.more for each in holes):
+    if any(bounds.more for bounds in holes):
         parts.append("± is the half-width of the 95 % interval to expect.")
     return " ".join(parts)

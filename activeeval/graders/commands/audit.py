@@ -57,7 +57,7 @@ def audit_options(command_of_it: Callable[..., Any]) -> Callable[..., Any]:
 @click.argument("sheets", metavar="SHEET...", nargs=-1)
 @audit_options
 @input_options.policy_option
-def audit(path: str, sheets: tuple[str, ...], form: str, **asked: Any) -> None:
+def audit(path: str, sheets: tuple[str, ...], form: str, **options: Any) -> None:
     """Compare a grader with people's labels of a sample: its bias with an interval, system by system.
 
     The grader alone: the measure by its grades of all items, on people's scale. Corrected: the estimate of
@@ -76,7 +76,7 @@ def audit(path: str, sheets: tuple[str, ...], form: str, **asked: Any) -> None:
 
     tell("reading the sample, its sheets and the grades")
     with input_options.worded():
-        audited = audit_judged(judged_rounds(by_round((path, *sheets)), asked["policy"]), **asked)
+        audited = audit_judged(judged_rounds(by_round((path, *sheets)), options["policy"]), **options)
     show_audit(audited, form)
 
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @input_options.confidence_option
 @output.explain_option
 @output.tracked_option
-def estimate(path: str, sheets: tuple[str, ...], kind: str, segments: str | None, form: str, **asked: Any) -> None:
+def estimate(path: str, sheets: tuple[str, ...], kind: str, segments: str | None, form: str, **options: Any) -> None:
     """Estimate measures from a sample and its judged sheets, with intervals: a row for each measure and question.
 
     With more than two systems it also prints intervals that hold for all differences of a measure at once, p values by
@@ -63,12 +63,12 @@ def estimate(path: str, sheets: tuple[str, ...], kind: str, segments: str | None
         raise click.UsageError("several rounds are read with t intervals and without --by")
     tell("reading the sample and its sheets")
     try:
-        truth = asked.pop("machine_is_truth")
-        request = EstimateRequest(kind=kind, segments=segments, **asked)
+        truth = options.pop("machine_is_truth")
+        request = EstimateRequest(kind=kind, segments=segments, **options)
         estimates = estimate_of(rounds, request, machine_is_truth=truth)
     except UndrawnError as problem:
-        raise UndrawnError(f"{problem}: `{next_command(path, sheets, None, asked['policy'])}`") from None
-    onward = next_command(path, sheets, None, asked["policy"]) if sheets else ""
+        raise UndrawnError(f"{problem}: `{next_command(path, sheets, None, options['policy'])}`") from None
+    onward = next_command(path, sheets, None, options["policy"]) if sheets else ""
     steps = NextSteps(grow=_growing(path), onward=onward)
     show_estimates(estimates, form, steps=steps, files=[path, *sheets])
 

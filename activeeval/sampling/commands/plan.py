@@ -72,8 +72,8 @@ def plan(plot: str | None, form: str, **options: Any) -> None:
 
     with input_options.worded():
         options["budget"] = [_paid(budget, options["price"]) for budget in options["budget"]]
-    asked = {each.name: options.pop(each.name) for each in fields(PlanRequest) if each.name in options}
-    request = PlanRequest(beside=[] if plot is None else ["plot"], **asked)
+    request_fields = {each.name: options.pop(each.name) for each in fields(PlanRequest) if each.name in options}
+    request = PlanRequest(beside=[] if plot is None else ["plot"], **request_fields)
     if plot:
         output.check_out(plot, PICTURES)
 
@@ -82,10 +82,10 @@ def plan(plot: str | None, form: str, **options: Any) -> None:
             output.say_notes([note])
 
     with input_options.worded():
-        made = plan_for(Choices(**options), request, say=say, progress=tell)
-    _show(made, form)
-    if plot and isinstance(made, Plan):
-        plot_plans(made.sample.hardest, made.confidence, plot)
+        result = plan_for(Choices(**options), request, say=say, progress=tell)
+    _show(result, form)
+    if plot and isinstance(result, Plan):
+        plot_plans(result.sample.hardest, result.confidence, plot)
         output.say(f"wrote {plot}")
 
 
@@ -99,53 +99,53 @@ def _paid(amount: Budget | Money, price: Price | None) -> Budget:
     return budget
 
 
-def _show(made: Plan | SegmentPlan | FilesPlan, form: str) -> None:
+def _show(result: Plan | SegmentPlan | FilesPlan, form: str) -> None:
     """Print a plan of any kind."""
     from activeeval.sampling.plan_result import Plan
     from activeeval.sampling.segment_plan import SegmentPlan
 
-    if isinstance(made, Plan):
-        _show_plan(made, form)
-    elif isinstance(made, SegmentPlan):
-        _show_segments(made, form)
+    if isinstance(result, Plan):
+        _show_plan(result, form)
+    elif isinstance(result, SegmentPlan):
+        _show_segments(result, form)
     else:
-        output.say_notes(made.of_pool)
+        output.say_notes(result.of_pool)
         if form != "text":
-            output.emit(made.rows(), form)
+            output.emit(result.rows(), form)
             return
-        output.show_table(made.table, made.title)
-        for line in made.footnotes:
+        output.show_table(result.table, result.title)
+        for line in result.footnotes:
             output.show_text(line)
 
 
-def _show_plan(made: Plan, form: str) -> None:
+def _show_plan(result: Plan, form: str) -> None:
     """Print a plan for a pool in memory."""
     from activeeval.report.rows import plan_footnote
 
     if form != "text":
-        output.emit(made.rows(), form)
-        output.say_notes(made.headlines)
+        output.emit(result.rows(), form)
+        output.say_notes(result.headlines)
     else:
-        output.show_notes([*(note for note in made.of_pool if note.code == _TRAINS), *made.headlines])
-        output.show_table(made.table, made.title)
-        output.show_text(plan_footnote(made.table))
-    for name, note in made.sample.notes(made.confidence):
+        output.show_notes([*(note for note in result.of_pool if note.code == _TRAINS), *result.headlines])
+        output.show_table(result.table, result.title)
+        output.show_text(plan_footnote(result.table))
+    for name, note in result.sample.notes(result.confidence):
         if note.code != "limits" or output.is_asked("explain"):
             output.say_notes([note], before=f"{name}: ")
-    output.say_notes(made.asking)
+    output.say_notes(result.asking)
 
 
-def _show_segments(made: SegmentPlan, form: str) -> None:
+def _show_segments(result: SegmentPlan, form: str) -> None:
     """Print a plan by segment."""
     from activeeval.sampling.prices import priced
 
     if form != "text":
-        output.emit(made.rows(), form)
-        output.say_notes([made.headline, *made.others])
+        output.emit(result.rows(), form)
+        output.say_notes([result.headline, *result.others])
         return
-    output.show_notes([made.headline])
-    output.show_table(made.table, counted(made.pool.n_queries, "query"))
-    output.show_text(made.footnote)
-    if costs := priced(made.price, math.ceil(made.budget)):
+    output.show_notes([result.headline])
+    output.show_table(result.table, counted(result.pool.n_queries, "query"))
+    output.show_text(result.footnote)
+    if costs := priced(result.price, math.ceil(result.budget)):
         output.show_text(f"{costs}.")
-    output.say_notes(made.others)
+    output.say_notes(result.others)

@@ -167,8 +167,10 @@ def _show_comment(decisions: Sequence[Decision], missing: Sequence[str], scope: 
     from activeeval.report.cautions import caution_lines
     from activeeval.report.markdown_comment import WIDTH, comment
 
-    title = {WORSE: "worse", OPEN: "undecided"}.get(exit_code(each.finding for each in decisions), "not worse")
-    warnings = caution_lines([(each.name, each.estimate.cautions) for each in decisions], option_here)
+    title = {WORSE: "worse", OPEN: "undecided"}.get(
+        exit_code(of_measure.finding for of_measure in decisions), "not worse"
+    )
+    warnings = caution_lines([(of_measure.name, of_measure.estimate.cautions) for of_measure in decisions], option_here)
     sentences = [*missing, *(sentence(decision.finding) for decision in decisions)]
     rows, meaning = _table(decisions, WIDTH), _meaning(decisions, scope)
     click.echo(comment(f"Search quality: {title}", sentences, rows, [meaning], warnings))
@@ -193,7 +195,7 @@ def _meaning(decisions: Sequence[Decision], scope: str) -> str:
     margin = f" A difference of {decisions[0].margin:g} does not matter." if decisions[0].margin else ""
     about = scope_in_words(scope, decisions[0].estimate.log)
     intervals = f"{intervals_in_words(confidence, readings=decisions[0].readings)}, about {about}{many}.{margin}"
-    relevant = counting_lines([note for each in decisions for note in each.estimate.notes], option_here)
+    relevant = counting_lines([note for of_measure in decisions for note in of_measure.estimate.notes], option_here)
     return " ".join([*notes, intervals, *relevant])
 
 
@@ -211,10 +213,14 @@ def _rows(
     from activeeval.report.message_lookup import worded
     from activeeval.scoring.gate import rows_of
 
-    rows = marked(rows_of(decisions, notes), [caution for each in decisions for caution in each.estimate.cautions])
+    rows = marked(
+        rows_of(decisions, notes), [caution for decision in decisions for caution in decision.estimate.cautions]
+    )
     if form != "jsonl":
         return [{name: row[name] for name in row if any(other[name] is not None for other in rows)} for row in rows]
-    cautions = ([asdict(worded(caution, option_here)) for caution in each.estimate.cautions] for each in decisions)
+    cautions = (
+        [asdict(worded(caution, option_here)) for caution in decision.estimate.cautions] for decision in decisions
+    )
     return [{**row, "cautions": texts, **shared} for row, texts in zip(rows, cautions, strict=True)]
 
 
@@ -247,7 +253,7 @@ def _request(options: Mapping[str, Any]) -> GateRequest:
     """Select the fields of a GateRequest from the options."""
     from activeeval.scoring.gate import GateRequest
 
-    return GateRequest(**{each.name: options[each.name] for each in fields(GateRequest)})
+    return GateRequest(**{field.name: options[field.name] for field in fields(GateRequest)})
 
 
 def _sample(
@@ -275,9 +281,11 @@ def _tell_next(campaign: str, db: str | None, decisions: Sequence[Decision]) -> 
     """Print the commands that add a budget to the campaign and draw its next batch."""
     from activeeval.campaigns.commands.options import place_of
 
-    needed = [each.needed for each in decisions if each.verdict == "undecided" and each.needed is not None]
+    needed = [outlook.needed for outlook in decisions if outlook.verdict == "undecided" and outlook.needed is not None]
     # a sample drawn with replacement cannot be extended: no command to add a budget
-    more = [each.budget for each in needed if each.budget is not None and (each.can_grow or each.budget == 0)]
+    more = [
+        outlook.budget for outlook in needed if outlook.budget is not None and (outlook.can_grow or outlook.budget == 0)
+    ]
     where = [campaign, *(["--db", place_of(campaign, db)] if db else [])]
     if more and max(more) > 0:
         grown = shlex.join(["activeeval", "campaign", "top-up", *where, *option_words(budget=f"{max(more):g}")])

@@ -47,10 +47,10 @@ def score_holes(
     from activeeval.scoring.unjudged import holes_of
 
     all_bounds: list[UnjudgedBounds] = []
-    how: dict[str, Any] = {"max_grade": max_grade, "budgets": budgets, "progress": tell}
+    options: dict[str, Any] = {"max_grade": max_grade, "budgets": budgets, "progress": tell}
     for run, (path, name) in enumerate(zip(paths, names, strict=True)):
         with worded():
-            all_bounds += holes_of(tables, run, path, name, measures, **how)
+            all_bounds += holes_of(tables, run, path, name, measures, **options)
     lacking = zip(names, tables.n_missing, strict=True)
     output.show_first([missing_lists_sentence(n, tables.pool.n_queries, name) for name, n in lacking if n], form)
     show_holes(all_bounds, tables.notes, form)
@@ -62,13 +62,13 @@ def show_holes(all_bounds: Sequence[UnjudgedBounds], notes: Iterable[Note | Caut
     from activeeval.scoring.unjudged_messages import holes_meaning, holes_sentence, holes_table
 
     if form != "text":
-        output.emit(marked([each.row() for each in all_bounds], notes), form)
+        output.emit(marked([bounds.row() for bounds in all_bounds], notes), form)
     else:
-        for each in all_bounds:
-            output.show_text(holes_sentence(each))
+        for bounds in all_bounds:
+            output.show_text(holes_sentence(bounds))
         click.echo()
         output.emit(holes_table(all_bounds), "text")
         click.echo()
         output.show_text(holes_meaning(all_bounds))
-    for measure in dict.fromkeys(each.measure for each in all_bounds if each.at_best is None):
+    for measure in dict.fromkeys(bounds.measure for bounds in all_bounds if bounds.at_best is None):
         output.say(f"{measure}: no bound is known for the best case")
