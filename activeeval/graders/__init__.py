@@ -1,6 +1,6 @@
-"""Graders that are machines: what they say of items, cheap, everywhere, and wrong.
+"""Grades of items by graders (LLMs or other models): cheap, available for all items, and error-prone.
 
-Their grades say what to expect of an item and where a person's judgment is worth most. They are never labels.
+They predict grades and show where a human judgment helps most. They are never used as labels.
 """
 
 from activeeval.core.lazily import attached, homes_of

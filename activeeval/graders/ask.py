@@ -1,4 +1,4 @@
-"""Asking a machine for grades: a batch of questions about the pairs of a sample or of runs, with the table of these."""
+"""Write batches of questions for a grader, one for each query–document pair of a sample or of runs."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ _BATCH = ".jsonl"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskingPlan:
-    """What is asked, of whom, and where that is written.
+    """Questions for a grader: the pairs, the prompt, the model and the output file.
 
     Attributes
     ----------
     sample : str, Sample or None
-        A sample, of whose pool is asked; or
-    runs : sequence of str, or of what `activeeval.formats.loading.load_run` takes
-        the runs that make the pool.
+        Ask about the pool of this sample. Give either `sample` or `runs`.
+    runs : sequence
+        Ask about the pool of these runs; each is a run or what `activeeval.formats.loading.load_run` reads.
     prompt : str
-        A prompt's name, or its file.
+        Name of a built-in prompt, or a file.
     model : str
-        As the service calls it.
+        Name of the model at its service.
     documents, queries : str
         Tables of their texts.
     out : str
-        A name that ends in .jsonl.
+        Path of the batch, ends in .jsonl.
     top : int or None
-        How deep in each list; None all of it.
+        Ask about the first `top` places of each list; None for all places.
     """
 
     sample: str | Sample | None = None
@@ -66,26 +66,27 @@ class AskingPlan:
 
     @property
     def pairs_path(self) -> str:
-        """The table of pairs, beside the batch."""
+        """Path of the table of pairs, in the folder of the batch."""
         return self.out.removesuffix(_BATCH) + PAIRS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class WrittenBatch(PrintableResult):
-    """A batch of questions that was written.
+    """Result of writing a batch of questions.
 
     Attributes
     ----------
     batch, pairs : str
-        The file that goes to the model, and the one that says which pair each question is about.
+        Paths of the file for the model and of the table that maps each question to its pair.
     questions : int
+        Number of questions.
     queries : int
-        Of how many queries.
+        Number of distinct queries in the questions.
     without_text : int
-        Pairs that are not asked about.
+        Number of pairs without a question, because a text is missing.
     prompt_version, model : str
     letters : int
-        Of all questions.
+        Total length of all questions, in characters.
     notes : tuple of Note
     """
 
@@ -101,15 +102,15 @@ class WrittenBatch(PrintableResult):
 
     @property
     def sentences(self) -> list[str]:
-        """What was written, and what is left out."""
+        """Sentences about the files written and the pairs left out."""
         n_without = self.without_text
         left = f"; {counted(n_without, 'pair')} without a text {agreeing(n_without, 'is', 'are')} not asked about"
         n_asked = f"{counted(self.questions, 'question')} of {counted(self.queries, 'query')}"
         wrote = f"wrote {self.batch}: {n_asked}, {counted(self.letters, 'letter')}{left if n_without else ''}"
-        return [wrote, f"{shlex.quote(self.pairs)} says which pair each is about: keep it beside the answers"]
+        return [wrote, f"{shlex.quote(self.pairs)} has the pair of each question: keep it beside the answers"]
 
     def rows(self) -> list[dict[str, Cell]]:
-        """Return its row, as the command line has it."""
+        """Convert to the one row of the command's JSON and CSV output."""
         return [{field.name: getattr(self, field.name) for field in fields(self) if field.name != "notes"}]
 
 
@@ -125,22 +126,22 @@ def ask_grader(
     top: int | None = None,
     force: bool = False,
 ) -> WrittenBatch:
-    """Write a batch of questions for a language model, one about each pair; nothing is called.
+    """Write a batch of questions for a language model, one for each query–document pair; no model is called.
 
     Parameters
     ----------
     about : Sample, or path, dict of dicts or data frame, a list of them, or a mapping of names to them
-        A sample, of whose pool is asked, or runs.
+        A sample or runs; the questions cover its pool.
     model : str
-        As its service calls it.
+        Name of the model at its service.
     documents, queries : str
         Tables of their texts.
     out : path
-        As batch.jsonl; which pair each question is about stands beside it.
+        For example batch.jsonl; the table of pairs is written to the same folder.
     prompt : str
-        umbrela, which asks for grades 0 to 3, or the file of a text with {query} and {passage}.
+        "umbrela" (grades 0 to 3), or the file of a text with {query} and {passage}.
     top : int, optional
-        Only the first places of each list.
+        Ask only about the first `top` places of each list.
 
     Examples
     --------
@@ -153,23 +154,23 @@ def ask_grader(
     ...     ask_grader(run, model="gpt-4o-mini", out=f"{folder}/batch.jsonl", **texts).questions
     2
     """
-    (asked,) = texts(model, "`model`")  # `checked` makes a tuple of it, as elsewhere a model of grades is
+    (model_name,) = texts(model, "`model`")  # `checked` turns `model` into a tuple, as for grade models
     is_sample = isinstance(about, Sample)
     runs = [] if is_sample else [load_run(run) for run in runs_of(about)[0]]
     files = {"documents": str(documents), "queries": file_name(queries, "`queries`"), "out": os.fspath(out)}
-    plan = AskingPlan(sample=about if is_sample else None, runs=runs, prompt=prompt, model=asked, top=top, **files)
+    plan = AskingPlan(sample=about if is_sample else None, runs=runs, prompt=prompt, model=model_name, top=top, **files)
     return ask_graders(plan, force=force)
 
 
 def ask_graders(plan: AskingPlan, *, force: bool = False) -> WrittenBatch:
-    """Write a batch of questions and the table of their pairs, both or none.
+    """Write a batch of questions and the table of their pairs; on an error write neither.
 
     Raises
     ------
     ChoiceError
-        Where neither a sample nor a run is named, or both are.
+        If neither a sample nor a run is given, or both are.
     InputError
-        Where a file is there already, a text is nowhere, or the prompt has no place for the texts.
+        If an output file exists and not `force`, no pair has both texts, or the prompt lacks a placeholder.
     """
     _check(plan, force=force)
     prompt = Prompt.read(plan.prompt)
@@ -177,38 +178,39 @@ def ask_graders(plan: AskingPlan, *, force: bool = False) -> WrittenBatch:
     columns, notes = texts_of(pairs, plan.out, plan.documents, plan.queries)
     passages = [columns[name] for name in ("title", "text") if name in columns] or [columns.get("url", [])]
     joined = ("\n".join(part for part in parts if part) for parts in zip(*passages, strict=True))
-    asked = list(questions(pairs, zip(columns["query"], joined, strict=True), prompt, plan.model))
-    if not asked:
+    batch = list(questions(pairs, zip(columns["query"], joined, strict=True), prompt, plan.model))
+    if not batch:
         raise InputError(f"{plan.out}: no pair has the texts of both its query and its document")
     with AtomicFiles() as files:
-        for path, rows in ((plan.out, (q.request() for q in asked)), (plan.pairs_path, (q.pair() for q in asked))):
+        for path, rows in ((plan.out, (q.request() for q in batch)), (plan.pairs_path, (q.pair() for q in batch))):
             with files.open(path) as handle:
                 handle.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     return WrittenBatch(
         batch=plan.out,
         pairs=plan.pairs_path,
-        questions=len(asked),
-        queries=len({question.asked.query_id for question in asked}),
-        without_text=len(pairs) - len(asked),
+        questions=len(batch),
+        queries=len({question.asked.query_id for question in batch}),
+        without_text=len(pairs) - len(batch),
         prompt_version=prompt.version,
         model=plan.model,
-        letters=sum(len(question.text) for question in asked),
+        letters=sum(len(question.text) for question in batch),
         notes=tuple(notes),
     )
 
 
 def _check(plan: AskingPlan, *, force: bool) -> None:
+    """Raise if `plan` names both or neither of a sample and runs, its output is not .jsonl, or a file exists."""
     if (plan.sample is None) == (not plan.runs):
         raise ChoiceError("give a sample, or by `runs` those that make the pool", field="runs")
     if not plan.out.endswith(_BATCH):
         raise InputError(f"{plan.out}: expected a name that ends in {_BATCH}", field="out")
-    there = [path for path in (plan.out, plan.pairs_path) if Path(path).exists()]
-    if there and not force:
-        raise InputError(f"{there[0]}: is there already; `force` writes it anew", field="force")
+    existing = [path for path in (plan.out, plan.pairs_path) if Path(path).exists()]
+    if existing and not force:
+        raise InputError(f"{existing[0]}: is there already; `force` writes it anew", field="force")
 
 
 def _pairs(plan: AskingPlan) -> list[tuple[str, str]]:
-    """Return the pairs of query and document within the first places of any list, in the order of the pool."""
+    """List the (query id, document id) pairs in the first `plan.top` places of any list, in the order of the pool."""
     rankings: Sequence[Rankings]
     if plan.sample is not None:
         sample = plan.sample.drawn if isinstance(plan.sample, Sample) else read_sample(plan.sample)[0]

@@ -1,4 +1,4 @@
-"""What a team reads before it trusts a machine's grades: the machine alone beside people's labels, from any sample."""
+"""Audit graders: compare each measure computed from a grader's grades with the estimate from human labels."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.sampling.estimate import EstimateRequest, estimate_judged
 
 Answering = Callable[[Sequence[Any], Sequence[str], str | None], tuple[list[SampleAnswer], list[Note]]]
-"""Takes measures, questions and contrasts, and returns what is answered, and what to know of it."""
-_SAID_HERE = ("grader missing",)
-"""What an audit says in words of its own."""
+"""Function of measures, questions and contrasts that returns the sample's answers and notes about them."""
+_REPORTED_BY_CAUTIONS = ("grader missing",)
+"""Codes of the reader's notes that an audit reports as cautions, with its own counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Audit:
-    """What is to be known of some machines' grades, by people's labels.
+    """Comparison of graders' grades with human labels.
 
     Attributes
     ----------
     graders : list of GraderAudit
     answers : list of SampleAnswer
-        What the sample answers, which the machines are held against.
+        The sample's estimates, the reference for all graders.
     notes : list of Note
     scope : str
     confidence : float
@@ -59,7 +59,7 @@ class Audit:
 
     @property
     def rows(self) -> list[AuditRow]:
-        """The rows of all machines."""
+        """Rows of all graders."""
         return [row for grader in self.graders for row in grader.rows]
 
 
@@ -73,30 +73,31 @@ def audit_judged(
     scope: str = "pool",
     confidence: float = 0.95,
 ) -> Audit:
-    """Return what samples with their judged sheets say of machines' grades.
+    """Compare graders' grades with the human labels of judged samples.
 
     Parameters
     ----------
     judged : (samples, progress, agreement)
-        As of `activeeval.sampling.rounds.judged_rounds`.
+        As returned by `activeeval.sampling.rounds.judged_rounds`.
     graders : sequence
-        As of `activeeval.inputs.grader_values.read_graders`.
+        As accepted by `activeeval.inputs.grader_values.read_graders`.
     measures, questions : sequence
-        By default the measures that the sample was made for; every system of it and every pair, as far as it reaches.
+        By default the measures of the sample's design, and every system and pair that the sample supports.
 
     Raises
     ------
     InputError
-        Where a grader says nothing of the sample's items, or the sample is none of grades.
+        If a grader has no grade for the sample's items, or the judges of the sample compare documents instead of
+        grading them.
     StateError
-        Where no block is complete.
+        If no stage of the sample is complete.
     """
 
     def answering(
-        asked: Sequence[Any], wanted: Sequence[str], contrasts: str | None
+        some_measures: Sequence[Any], some_questions: Sequence[str], contrasts: str | None
     ) -> tuple[list[SampleAnswer], list[Note]]:
-        what: dict[str, Any] = {"measures": asked, "questions": wanted, "contrasts": contrasts}
-        request = EstimateRequest(policy=policy, scope=scope, confidence=confidence, **what)
+        targets: dict[str, Any] = {"measures": some_measures, "questions": some_questions, "contrasts": contrasts}
+        request = EstimateRequest(policy=policy, scope=scope, confidence=confidence, **targets)
         estimates = estimate_judged(*judged, request)
         return estimates.answers, estimates.notes
 
@@ -113,10 +114,10 @@ def audit_answered(
     scope: str = "pool",
     confidence: float = 0.95,
 ) -> Audit:
-    """Return the audit of samples by what they answer; else as `audit_judged`."""
+    """Compare graders' grades with the estimates of samples that `answering` returns; else like `audit_judged`."""
     read_of = read_graders(graders)
     if not read_of:
-        raise InputError("there is nothing to audit: name a machine's grades with `graders`", field="graders")
+        raise InputError("there is nothing to audit: name a grader's grades with `graders`", field="graders")
     _check(samples)
     answers, notes = _answers(samples[0], answering, measures, questions)
     answers = [replace(answer, estimate=_without_guard(answer.estimate)) for answer in answers]
@@ -126,24 +127,24 @@ def audit_answered(
 
 
 def _without_guard(estimate: Estimate) -> Estimate:
-    """Return an estimate that does not say what it thinks of its model: an audit says it of each machine."""
+    """Remove an estimate's concerns about its grade model; the audit reports them for each grader."""
     return replace(estimate, concerns=tuple(each for each in estimate.concerns if each.code not in GUARD))
 
 
 def _check(samples: Sequence[DrawnSample]) -> None:
-    """Raise where samples are none of people's grades of whole pools."""
+    """Raise unless the samples hold human grades of a whole pool."""
     design = samples[0].campaign.design
     if not samples[0].campaign.judging.has_grades:
-        raise InputError("the sample's judges compare documents: a machine's grades are held against people's grades")
+        raise InputError("the sample's judges compare documents: an audit needs people's grades")
     if design.order.larger_pool is not None:
-        raise InputError("the sample was gathered of a pool in chunks, whose other items are not at hand")
+        raise InputError("the sample holds only its own part of a pool in files: an audit needs the whole pool")
     for source, n in (taken for sample in samples for taken in sample.truth_of_machines):
-        problem = f"{source}: {n:,} of the labels are a machine's that was taken for a person"
-        raise InputError(f"{problem}: a machine's grades are held against people's labels alone")
+        problem = f"{source}: {n:,} of the labels are a grader's"
+        raise InputError(f"{problem}: an audit needs people's labels alone")
 
 
 def _top(sample: DrawnSample) -> int:
-    """Return the largest grade of people's scale: of an open one the largest that was seen."""
+    """Return the largest grade of the human scale; the largest grade seen if the scale is open."""
     campaign = sample.campaign
     seen = max(SoftLabels.of(campaign.labels).largest, int(campaign.design.known.max(initial=1)))
     return seen if campaign.design.max_grade is None else campaign.design.max_grade
@@ -152,31 +153,34 @@ def _top(sample: DrawnSample) -> int:
 def _answers(
     sample: DrawnSample, answering: Answering, measures: Sequence[Any], questions: Sequence[str]
 ) -> tuple[list[SampleAnswer], list[Note]]:
-    """Return what the sample says of every system and pair; what it does not reach is a note where nobody asked it."""
+    """Estimate every system and pair with the sample.
+
+    Questions that the sample does not support become a note, unless the user named questions.
+    """
     if questions:
         return answering(measures, questions, None)
-    made = list({str(target.measure): target.measure for target in sample.campaign.design.targets}.values())
+    of_design = list({str(target.measure): target.measure for target in sample.campaign.design.targets}.values())
     wanted = {1: ("run",), 2: ("run", "versus", "difference")}.get(len(sample.systems), ("run", "difference"))
     answers: list[SampleAnswer] = []
     notes: list[Note] = []
-    for measure in measures or made:
-        reached, beyond, problem = [], [], None
+    for measure in measures or of_design:
+        supported, beyond, problem = [], [], None
         for question in wanted:
             contrasts = "all" if question == "difference" and sample.is_contest else None
             try:
-                of_question, of_it = answering([measure], [question], contrasts)
+                of_question, its_notes = answering([measure], [question], contrasts)
             except InputError as refusal:
                 beyond.append(question)
                 problem = problem or refusal
                 continue
-            reached += of_question
-            notes += of_it
-        if problem is not None and not reached:
+            supported += of_question
+            notes += its_notes
+        if problem is not None and not supported:
             raise problem
         if beyond:
-            named = reached[0].target.name
+            named = supported[0].target.name
             notes.append(Note("audit out of reach", {"measure": named, "questions": tuple(beyond)}))
-        answers += reached
+        answers += supported
     return answers, [note for k, note in enumerate(notes) if note not in notes[:k]]
 
 
@@ -187,7 +191,7 @@ def _grader_audit(
     judged: JudgedItems,
     confidence: float,
 ) -> GraderAudit:
-    """Return all that is to be known of one machine."""
+    """Audit one grader: rows, system orders, value table, skill, drift, circular bias and cautions."""
     pool = samples[0].campaign.design.pool
     on_pool = grades.on(pool)
     on_scale = ScaledGrades.of(grades, on_pool, _top(samples[0]))
@@ -205,16 +209,16 @@ def _grader_audit(
         missing=int((~on_pool.is_graded[counted]).sum()),
         items=counted.size,
         cautions=[],
-        notes=[note for note in on_pool.notes if note.code not in _SAID_HERE],
+        notes=[note for note in on_pool.notes if note.code not in _REPORTED_BY_CAUTIONS],
     )
     return replace(audited, cautions=cautions_of(audited, on_scale, grades.made, samples[0].systems))
 
 
 def _at_once(answers: Sequence[SampleAnswer]) -> list[tuple[SampleAnswer, Interval | None]]:
-    """Return each answer with an interval such that all runs, or all differences, of its measure hold together.
+    """Pair each answer with its simultaneous interval over all runs, or all differences, of its measure.
 
-    Of differences of one sample as they hang together; else what may go wrong is shared out (Bonferroni). None where
-    there is one alone.
+    Differences of one sample use their joint distribution (`SampleAnswer.shared`); otherwise Bonferroni. None if
+    the family has one member.
     """
     families = [(str(answer.target.measure), bool(answer.versus)) for answer in answers]
     out: list[tuple[SampleAnswer, Interval | None]] = []
@@ -237,12 +241,15 @@ def _row(
     simultaneous: Interval | None,
     without: Callable[[SampleAnswer], float | None],
 ) -> AuditRow:
-    """Return what a machine alone says of a question beside what people say."""
+    """Compare one measure computed from a grader's grades with its estimate from human labels.
+
+    `without` returns the half-width of an answer without the grader, or None.
+    """
     target, value, (low, high) = answer.target, answer.estimate.value, answer.interval
     by_grader = by_labels(target, on_scale)
     answered = float(on_scale.is_there[target.judging_lists()[1]].mean())
     half_width = without(answer)
-    # of all queries the machine's mean is as uncertain as people's: their interval, shifted, is none of the bias
+    # at scope "population" the grader's own mean is uncertain too, so that the shifted interval does not cover the bias
     is_of_pool = answer.estimate.scope == "pool"
     at_once = simultaneous if is_of_pool else None
     is_open = half_width is None or not 0 < high - low < math.inf
@@ -275,10 +282,10 @@ def _row(
 
 
 def _half_width_without(samples: Sequence[DrawnSample], grades: Grades, answer: SampleAnswer) -> float | None:
-    """Return the half-width of the same labels where nothing is expected of any item; None where that is no question.
+    """Compute the interval's half-width of the same labels under a uniform grade model, i.e. without the grader.
 
-    It is none of a sample that was drawn without these grades, or with others beside them, of rounds, and of a method
-    that expects nothing.
+    None if the sample was drawn without these grades or with other graders besides them, has several rounds, or
+    uses a method without a grade model.
     """
     sample = samples[0]
     campaign, design = sample.campaign, sample.campaign.design
@@ -295,10 +302,10 @@ def _half_width_without(samples: Sequence[DrawnSample], grades: Grades, answer: 
 
 
 def _is_drawn_by(sample: DrawnSample, grades: Grades) -> bool:
-    """Return whether a sample's model is that of these grades alone, whatever their file or machine is called.
+    """Check whether the sample's grade model is built from these grades alone, whatever the name of the file or grader.
 
-    A model of a machine expects the same of all items to which it gives one value. Its name tells nothing: next month's
-    grades may lie in a file of the same name.
+    A model from one grader predicts the same grades for all items with the same value. The name is no evidence:
+    next month's grades may be in a file of the same name.
     """
     design = sample.campaign.design
     parts = sample.model.split(", ")  # the name of a grader may hold a comma too
@@ -315,7 +322,7 @@ def _is_drawn_by(sample: DrawnSample, grades: Grades) -> bool:
     by_kind = [expected[kinds == kind].mean() for kind in np.unique(kinds[~np.isnan(values)])]
     if (np.diff(by_kind) <= 0).any():  # the same kinds in another order
         return False
-    # what is known teaches a query nothing of its own: the model is the same within each, not of all
+    # known grades may shift the model query by query, so rows and kinds must agree within each query, not overall
     queries = design.pool.item_queries
     pairs = ((queries, rows, kinds), (queries, rows), (queries, kinds))
     return len({np.unique(np.column_stack(columns), axis=0).shape[0] for columns in pairs}) == 1

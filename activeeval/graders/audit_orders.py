@@ -1,4 +1,4 @@
-"""How a machine orders systems beside people, what it makes of runs of its own, and what there is to be wary of."""
+"""Compare a grader's order of systems with that of human labels, its bias for its own run, and derive cautions."""
 
 from __future__ import annotations
 
@@ -23,17 +23,16 @@ from activeeval.graders.audit_summary import (
 from activeeval.graders.audit_values import ScaledGrades
 
 _SURE = 2.0
-"""Standard errors beyond which a slope or a drift is told."""
+"""Number of standard errors beyond which a slope or a drift is reported."""
 MANY_MISSING = 0.1
-"""Share of missing replies from which on they are something to do about: nothing says that they are like the
-answered ones."""
+"""Smallest share of missing replies that causes a warning: the missing ones may differ from the others."""
 
 
 def sign_of(row: AuditRow, *, knows_order: bool = True) -> str:
-    """Return whether a machine's sign of a difference is people's; nothing of a single system.
+    """Classify a grader's sign of a difference as that of human labels, open or the opposite; "" for a single system.
 
-    By the interval that holds for all differences at once, where there are several. Of a machine that gives one grade
-    alone, which knows no order, a difference is that of missing replies and has no sign.
+    The simultaneous interval decides if there are several differences. A grader with one grade only
+    (``knows_order`` False) cannot order items: its differences come from missing replies, and the sign is open.
     """
     if not row.versus:
         return ""
@@ -44,6 +43,7 @@ def sign_of(row: AuditRow, *, knows_order: bool = True) -> str:
 
 
 def _corrected_ends(row: AuditRow) -> tuple[float | None, float | None]:
+    """Return the ends of the corrected interval, of the simultaneous one if there is one."""
     low, high = row.bias_low_simultaneous, row.bias_high_simultaneous
     if low is None or high is None or row.by_grader is None:
         return row.corrected_low, row.corrected_high
@@ -51,7 +51,7 @@ def _corrected_ends(row: AuditRow) -> tuple[float | None, float | None]:
 
 
 def orders_of(rows: Sequence[AuditRow]) -> list[SystemOrder]:
-    """Return how systems are ordered by each measure of which differences are told."""
+    """Compare the orders of systems for each measure with estimated differences."""
     by_measure: dict[str, list[AuditRow]] = {}
     for row in rows:
         if row.versus and row.corrected is not None and row.by_grader is not None:
@@ -60,6 +60,7 @@ def orders_of(rows: Sequence[AuditRow]) -> list[SystemOrder]:
 
 
 def _order(measure: str, pairs: Sequence[AuditRow]) -> SystemOrder:
+    """Compare two orders of systems by one measure's pairs: Kendall's τ, both winners and the agreement of signs."""
     values = [(row.by_grader or 0.0, row.corrected or 0.0) for row in pairs]
     by_grader, people = ([_sign(pair[k]) for pair in values] for k in (0, 1))
     ordered = math.sqrt(sum(map(abs, by_grader)) * sum(map(abs, people)))
@@ -81,13 +82,14 @@ def _order(measure: str, pairs: Sequence[AuditRow]) -> SystemOrder:
 
 
 def _sign(value: float) -> int:
+    """Return 1, 0 or −1 for a positive, zero or negative value."""
     return (value > 0) - (value < 0)
 
 
 def _winner(pairs: Sequence[AuditRow], differences: Sequence[float]) -> str:
-    """Return the system of the highest level, the first of equal ones; "" where the pairs do not connect all.
+    """Find the system with the highest level, the first of equal ones; "" if the pairs do not connect all systems.
 
-    Levels are those whose differences are the told ones, by least squares: of all pairs, of a chain, of a star.
+    Levels are fitted to the differences by least squares, which serves all pairs, a chain or a star.
     """
     names = list(dict.fromkeys(name for row in pairs for name in (row.system, row.versus)))
     signs = np.array([[(name == row.system) - (name == row.versus) for name in names] for row in pairs], dtype=float)
@@ -96,7 +98,12 @@ def _winner(pairs: Sequence[AuditRow], differences: Sequence[float]) -> str:
 
 
 def system_made(made: str, systems: Sequence[str]) -> str:
-    """Return the system of a sample that a machine is said to have made; nothing where there is none.
+    """Match the run that a grader produced to a system of the sample; "" if none matches.
+
+    Parameters
+    ----------
+    made : str
+        Name or path of the run, as stated for the grader; "" if unknown.
 
     Examples
     --------
@@ -108,14 +115,15 @@ def system_made(made: str, systems: Sequence[str]) -> str:
 
 
 def circles(rows: Sequence[AuditRow], made: str, systems: Sequence[str]) -> list[CircularBias]:
-    """Return the bias of the run that a machine has made beside that of the others, by measure."""
+    """Compute, by measure, the bias of the run that the grader produced relative to the other runs."""
     run = system_made(made, systems)
     measures = dict.fromkeys(row.measure for row in rows) if run else {}
     circular = [_circle([row for row in rows if row.measure == measure], run) for measure in measures]
-    return [each for each in circular if each is not None]
+    return [bias for bias in circular if bias is not None]
 
 
 def _circle(rows: Sequence[AuditRow], run: str) -> CircularBias | None:
+    """Compute the bias of `run` beyond that of other runs, from differences if there are any; None if unknown."""
     pairs = [row for row in rows if row.versus and run in (row.system, row.versus) and row.bias is not None]
     alone = {row.system: row.bias for row in rows if not row.versus and row.bias is not None}
     others = [bias for name, bias in alone.items() if name != run]
@@ -131,7 +139,7 @@ def _circle(rows: Sequence[AuditRow], run: str) -> CircularBias | None:
 
 
 def _lies_above(row: AuditRow, run: str) -> bool:
-    """Return whether the bias of a difference is surely in a run's favour."""
+    """Check whether the interval of a difference's bias lies entirely on the side of `run`."""
     several = row.bias_low_simultaneous is not None
     low = row.bias_low_simultaneous if several else row.bias_low
     high = row.bias_high_simultaneous if several else row.bias_high
@@ -140,7 +148,7 @@ def _lies_above(row: AuditRow, run: str) -> bool:
 
 
 def cautions_of(audited: GraderAudit, on_scale: ScaledGrades, made: str, systems: Sequence[str]) -> list[Caution]:
-    """Return what there is to be wary of, what asks for something first."""
+    """Collect the cautions about an audited grader, warnings first."""
     cautions = [
         *_of_skill(audited),
         *_of_orders(audited),
@@ -152,6 +160,7 @@ def cautions_of(audited: GraderAudit, on_scale: ScaledGrades, made: str, systems
 
 
 def _of_skill(audited: GraderAudit) -> list[Caution]:
+    """Warn if human grades fall, or do not rise, with the grader's values."""
     rising, alike = audited.slope, audited.correlation
     if rising.value is None or rising.std_error is None:
         return []
@@ -164,6 +173,7 @@ def _of_skill(audited: GraderAudit) -> list[Caution]:
 
 
 def _of_orders(audited: GraderAudit) -> list[Caution]:
+    """Warn about each measure by which the grader's winner is not that of human labels."""
     return [
         Caution(
             "warning" if order.winner_sign == DIFFERS else "note",
@@ -181,17 +191,18 @@ def _of_orders(audited: GraderAudit) -> list[Caution]:
 
 
 def _of_circles(audited: GraderAudit, made: str, systems: Sequence[str]) -> list[Caution]:
+    """Warn if the grader favours the run that it produced; note if that run is not in the sample."""
     if made and not system_made(made, systems):
         return [Caution("note", "grader made another", {"run": made, "systems": tuple(systems)})]
     return [
-        Caution("warning", "grader made run", {"measure": each.measure, "run": each.run, "excess": each.excess})
-        for each in audited.circular
-        if each.is_sure
+        Caution("warning", "grader made run", {"measure": bias.measure, "run": bias.run, "excess": bias.excess})
+        for bias in audited.circular
+        if bias.is_sure
     ]
 
 
 def _of_drift(drifts: Sequence[Drift]) -> list[Caution]:
-    """Return of models, and of prompts, the two that differ most where that is more than chance."""
+    """Warn about the two models, and the two prompts, whose leniency differs most, if significantly."""
     cautions = []
     for kind in dict.fromkeys(drift.kind for drift in drifts):
         of_kind = [drift for drift in drifts if drift.kind == kind and drift.leniency.std_error is not None]
@@ -204,11 +215,13 @@ def _of_drift(drifts: Sequence[Drift]) -> list[Caution]:
 
 
 def _apart(first: ClusteredFigure, second: ClusteredFigure) -> bool:
+    """Check whether the first figure exceeds the second by more than two standard errors."""
     errors = math.hypot(first.std_error or 0.0, second.std_error or 0.0)
     return (first.value or 0.0) - (second.value or 0.0) > _SURE * errors
 
 
 def _of_scale(audited: GraderAudit, on_scale: ScaledGrades) -> list[Caution]:
+    """Warn about missing replies, stray grades and scales that had to be guessed."""
     cautions = []
     if audited.missing:
         share = audited.missing / audited.items
@@ -226,6 +239,6 @@ def _of_scale(audited: GraderAudit, on_scale: ScaledGrades) -> list[Caution]:
         and (highest := on_scale.labels.max(initial=0)) < on_scale.top
         and len(audited.values) > 1
     ):
-        # of one value alone no scale can be told
+        # a single value does not show the scale
         cautions.append(Caution("warning", "grader low scale", {"largest": int(highest), "top": on_scale.top}))
     return cautions

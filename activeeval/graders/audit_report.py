@@ -1,4 +1,4 @@
-"""An audit for reading: what a machine alone says and what people say, where it goes wrong, and how surely."""
+"""Format an audit for reading: sentences and tables of the grader's values beside the estimates from human labels."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from activeeval.report.numbers import counted, number, places_of
 _SIGNS = {DIFFERS: "differs", OPEN: "may differ", AGREES: "the same", "": ""}
 _MOST_SENTENCES = 4
 _EXACT = 3
-"""Decimals of what nothing bounds."""
+"""Decimals of a value without an interval."""
 
 
 def audit_sentence(row: AuditRow) -> str:
-    """Return what a machine alone says, and what people say.
+    """Write one sentence: the grader's value, the estimate from human labels and the half-width without the grader.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def audit_sentence(row: AuditRow) -> str:
 
 
 def _unanswered(row: AuditRow) -> str:
-    """Name the share of the items that the machine answered, and its value with the others as grade 0."""
+    """Write the share of items with a reply, and the value with grade 0 for the others; "" if all have one."""
     if row.answered == 1:
         return ""
     zeros = row.by_grader_missing_as_0
@@ -54,12 +54,12 @@ def _unanswered(row: AuditRow) -> str:
 
 
 def _share(value: float) -> str:
-    """Write a share in per cent, below 100 % where something is missing."""
+    """Format a share in per cent; at most 99.9 % if anything is missing."""
     return f"{min(100 * value, 99.9 if value < 1 else 100):.3g} %" if value > 0.99 else f"{100 * value:.0f} %"
 
 
 def order_sentence(grader: str, order: SystemOrder) -> str:
-    """Return how far a machine orders systems as people do.
+    """Write one sentence on how well a grader's order of systems agrees with that of human labels.
 
     Examples
     --------
@@ -78,8 +78,10 @@ def order_sentence(grader: str, order: SystemOrder) -> str:
 
 
 def audit_headline(graders: Sequence[GraderAudit]) -> list[str]:
-    """Return the sentences that an audit begins with: of each machine and measure the first difference and the first
-    system, and how it orders systems.
+    """Write the first sentences of an audit.
+
+    For each grader and measure they cover the first difference and the first system (at most four sentences a
+    grader), then the order of systems.
     """
     sentences = []
     for grader in graders:
@@ -91,7 +93,7 @@ def audit_headline(graders: Sequence[GraderAudit]) -> list[str]:
 
 
 def audit_table(rows: Sequence[AuditRow], width: int = WIDTH) -> list[dict[str, str]]:
-    """Return rows of text for reading; what is the same for all is left out, names are cut to a width."""
+    """Format rows as text; columns with one value for all rows are left out, names are shortened to fit `width`."""
     varied = {name for name in ("grader", "measure") if len({getattr(row, name) for row in rows}) > 1}
     has_signs, misses_some = any(row.sign for row in rows), any(row.answered < 1 for row in rows)
 
@@ -102,6 +104,7 @@ def audit_table(rows: Sequence[AuditRow], width: int = WIDTH) -> list[dict[str, 
 
 
 def _cells(row: AuditRow, varied: set[str], longest: int, *, has_signs: bool, misses_some: bool) -> dict[str, str]:
+    """Format one row; ``varied`` are the columns that differ between rows, ``longest`` the longest name."""
     names = {name: short_name(getattr(row, name), longest) for name in ("grader", "measure") if name in varied}
     of = short_name(row.system, longest) + (f" − {short_name(row.versus, longest)}" if row.versus else "")
     low, high = row.bias_low, row.bias_high
@@ -120,7 +123,7 @@ def _cells(row: AuditRow, varied: set[str], longest: int, *, has_signs: bool, mi
 
 
 def value_table(audited: GraderAudit) -> list[dict[str, str]]:
-    """Return what people's grades are at each value of a machine, in per cent, as rows of text."""
+    """Format human grades for each value of a grader, in per cent, as rows of text."""
     rows = []
     for row in audited.values:
         cells = {f"{audited.grader} gives": _range(row.least, row.most), "of items": _per_cent(row.share)}
@@ -131,7 +134,7 @@ def value_table(audited: GraderAudit) -> list[dict[str, str]]:
 
 
 def skill_sentences(audited: GraderAudit) -> list[str]:
-    """Return how lenient a machine is, how much it tells, and what it does not see of a whole query."""
+    """Write sentences on a grader's leniency, correlation, between-query share and drift."""
     lenient, alike, between = audited.leniency, audited.correlation, audited.between_queries
     sentences = []
     if lenient.value is not None:
@@ -142,63 +145,69 @@ def skill_sentences(audited: GraderAudit) -> list[str]:
         sentences.append(f"Its values and people's grades have the correlation {_plus_minus(alike)}.")
     if between.value is not None:
         share = f"{_per_cent(ClusteredFigure(value=max(between.value, 0.0), std_error=between.std_error))} %"
-        sentences.append(f"Of what it leaves open of people's grades {share} lies between queries.")
+        sentences.append(f"Of the variance of people's grades that is left {share} lies between queries.")
     return sentences + [_drift_sentence(drift) for drift in audited.drift]
 
 
 def _drift_sentence(drift: Drift) -> str:
+    """Write one sentence on the leniency of a model or prompt."""
     value = "n/a" if drift.leniency.value is None else _plus_minus(drift.leniency, signed=True)
     return f"By {drift.kind} {drift.name}: {value} beside people's grades, {counted(drift.judged, 'judged item')}."
 
 
 def audit_footnotes(rows: Sequence[AuditRow], graders: Sequence[GraderAudit]) -> list[str]:
-    """Return what the words of an audit mean."""
+    """Write the footnotes that define the terms of an audit."""
     if not rows:
         return []
     notes = [
-        "Bias is what the machine alone says less what people's labels say; its interval is theirs, shifted.",
+        "Bias is the grader's value less the estimate from people's labels; its interval is theirs, shifted.",
         f"{100 * rows[0].confidence:g} % intervals, about {ABOUT[rows[0].scope]}.",
     ]
     if rows[0].scope == "population":
-        notes.append("What the machine alone says is of these queries alone.")
+        notes.append("The grader's value is of these queries alone.")
     if any(row.sign for row in rows) and any(row.bias_low_simultaneous is not None for row in rows if row.versus):
-        notes.append("Signs are told by intervals that hold for all pairs at once.")
+        notes.append("Signs are by intervals that hold for all pairs at once.")
     if any(grader.values for grader in graders):
         notes.append("Shares are of the items that the sample could reach, in per cent, ± one standard error by query.")
     return notes
 
 
 def _places(row: AuditRow) -> int:
+    """Return the number of decimals that matches the interval."""
     return places_of(row.half_width, row.half_width) if row.half_width else _EXACT
 
 
 def _number(row: AuditRow, value: float) -> str:
-    """Return a value with the sign of a difference, as many decimals as the interval is worth."""
+    """Format a value, signed for a difference, with decimals to match the interval."""
     return number(value, _places(row), signed=bool(row.versus))
 
 
 def _alone(row: AuditRow) -> str:
-    """Write what a machine alone says; nothing where it answered nothing that counts."""
+    """Format the grader's value; "n/a" if the grader answered no item that affects the measure."""
     return "n/a" if row.by_grader is None else _number(row, row.by_grader)
 
 
 def _bias(row: AuditRow, value: float) -> str:
+    """Format a bias with a sign."""
     return number(value, _places(row), signed=True)
 
 
 def _corrected(row: AuditRow) -> str:
+    """Format the estimate from human labels with its half-width."""
     if row.corrected is None or row.half_width is None:
-        return "nothing that is bounded"
+        return "no bounded estimate"
     value = _number(row, row.corrected)
     return f"{value} ± {number(row.half_width, _places(row))}" if row.half_width else value
 
 
 def _plus_minus(figure: ClusteredFigure, *, signed: bool = False) -> str:
+    """Format a figure with ± its standard error."""
     error = "" if figure.std_error is None else f" ± {figure.std_error:.2f}"
     return number(figure.value or 0.0, 2, signed=signed) + error
 
 
 def _per_cent(share: ClusteredFigure) -> str:
+    """Format a share with its standard error in per cent; "" if unknown."""
     if share.value is None:
         return ""
     error = "" if share.std_error is None else f" ± {100 * share.std_error:.0f}"
@@ -206,11 +215,13 @@ def _per_cent(share: ClusteredFigure) -> str:
 
 
 def _range(least: float | None, most: float | None) -> str:
+    """Format the range of values of a bin; "no reply" for missing values."""
     if least is None or most is None:
         return "no reply"
     return f"{least:.4g}" if least == most else f"{least:.4g} to {most:.4g}"
 
 
 def _share_text(value: float) -> str:
+    """Format Kendall's τ without a leading zero."""
     text = number(value, 2)
     return text.replace("0.", ".", 1) if abs(value) < 1 else text

@@ -1,4 +1,4 @@
-"""What a machine's grades are worth, by people's labels of a sample or a campaign."""
+"""Verb `audit`: assess graders with the human labels of a sample or a campaign."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from activeeval.sampling.sample_result import Sample, check_sample
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class AuditResult(PrintableResult):
-    """Machines' grades held against people's labels: `audit` and `StoredCampaign.audit` return it.
+    """Audit of graders against human labels; `audit` and `StoredCampaign.audit` return it.
 
     Attributes
     ----------
     audited : activeeval.graders.audit.Audit
-        All that is known: by machine its rows, orders, values beside people's grades, leniency and skill.
+        For each grader: rows, orders of systems, human grades by value, leniency and skill.
     frame_kind : str
-        The library whose frames came in, "" where none did.
+        Library of the input frames, "" if there were none.
     """
 
     audited: Audit
@@ -40,27 +40,27 @@ class AuditResult(PrintableResult):
 
     @property
     def sentences(self) -> list[str]:
-        """What each machine alone says, and what people say."""
+        """Sentences that compare each grader with human labels."""
         return audit_headline(self.audited.graders)
 
     @property
     def table(self) -> Sequence[Mapping[str, Cell]]:
-        """A row for each machine and question."""
+        """One row for each grader and question."""
         return audit_table(self.audited.rows)
 
     @property
     def footnotes(self) -> list[str]:
-        """How far each machine tells people's grades, and what the words in the table mean."""
+        """Skill of each grader, and definitions of the table's terms."""
         skills = [f"{grader.grader}: {' '.join(skill_sentences(grader))}" for grader in self.audited.graders]
         return [*skills, *audit_footnotes(self.audited.rows, self.audited.graders)]
 
     def rows(self) -> list[dict[str, Cell]]:
-        """Return a row for each machine and question, as the command line has it."""
+        """List one row for each grader and question, as in the command's JSON and CSV output."""
         return [asdict(row) | {"sentence": audit_sentence(row)} for row in self.audited.rows]
 
 
 def audited_of(audited: Audit, frame_kind: str = "") -> AuditResult:
-    """Return an audit as a result, once its user is warned of what is to be wary of."""
+    """Convert an audit to a result, and issue its cautions as Python warnings."""
     named = [(answer.title, answer.estimate.cautions) for answer in audited.answers]
     warn_of([*named, *((grader.grader, tuple(grader.cautions)) for grader in audited.graders)])
     return AuditResult(audited=audited, frame_kind=frame_kind)
@@ -78,7 +78,7 @@ def audit(
     scope: str = "pool",
     confidence: float = 0.95,
 ) -> AuditResult:
-    """Return what the judged sample says of machines' grades: the bias of each, system by system, and its skill.
+    """Estimate the bias and skill of graders from the human labels of a sample, for each system and pair.
 
     Parameters
     ----------
@@ -86,9 +86,9 @@ def audit(
     judged : data frame, path or Judgments, or a list of them
         As of `Sample.estimate`.
     graders : path, data frame, Judgments or Grades, a list of them, or a dict of names to them
-        What machines say of the items; a path may state what is known of one, as ``llm.qrels:scale=0-3``.
+        Graders' grades of the items; a path may state properties of one, as ``llm.qrels:scale=0-3``.
     measure, questions
-        By default the measures that it was made for; every system and pair, as far as it reaches.
+        By default the measures of the sample's design, and every system and pair that the sample supports.
 
     Examples
     --------

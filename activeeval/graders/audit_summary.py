@@ -1,4 +1,4 @@
-"""What an audit of machines' grades says, as values: numbers and names that faces word and JSON carries."""
+"""Results of an audit as values: numbers and names that reports and JSON output format."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from activeeval.core.results import Caution, Note
 
 DIFFERS, OPEN, AGREES = "differs", "may differ", "agrees"
-"""Whether the sign that a machine gives a difference is people's: surely not, perhaps not, surely."""
+"""Whether the grader's sign of a difference is that of human labels: significantly not, undecided, significantly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusteredFigure:
-    """A figure and its standard error, clustered by query; None where it is not known."""
+    """A figure and its standard error, clustered by query; None if unknown."""
 
     value: float | None
     std_error: float | None
@@ -21,43 +21,43 @@ class ClusteredFigure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRow:
-    """What a machine alone says of a system, or of a difference, beside what people say with the sample.
+    """Measure of a system, or difference of two, by the grader's grades and by the estimate from human labels.
 
-    No end that is infinite stands here: it is None.
+    Infinite ends of intervals are None.
 
     Attributes
     ----------
     measure, definition : str
-        As it is shown, and in full.
+        Display name, and full definition.
     question : str
         run, versus or difference.
     system, versus : str
-        Which system, and of a difference the one that is taken off; else empty.
+        The system, and for a difference the system subtracted; else "".
     grader : str
     by_grader : float or None
-        The measure by the machine's grades: an item without a reply counts as the mean of the answered ones of its
-        query, a query without any is left out. None where it answered nothing that counts.
+        The measure computed from the grader's grades: an item without a reply counts as the mean of the answered ones
+        of its query, a query without any reply is left out. None if the grader answered no item that affects it.
     corrected, corrected_low, corrected_high : float or None
-        The estimate from people's labels, with its interval.
+        The estimate from human labels, with its interval.
     bias, bias_low, bias_high : float or None
-        ``by_grader`` less what is corrected: the estimate's interval, shifted. Without ends where the estimate is about
-        all queries, of which the machine's own mean is not known either.
+        ``by_grader`` − ``corrected``, with the shifted interval. No ends at scope "population", where the grader's own
+        mean is uncertain too.
     bias_low_simultaneous, bias_high_simultaneous : float or None
-        Such that all runs, or all differences, of the measure hold at once; None where there is one alone.
+        Ends that cover all runs, or all differences, of the measure simultaneously; None if there is only one.
     confidence : float
     scope : str
     sign : str
-        Of a difference whether the machine's sign `differs`, `may differ` or `agrees`; else empty.
+        For a difference, whether the grader's sign `differs`, `may differ` or `agrees`; else "".
     labels : int
-        People's, that it rests on.
+        Number of human labels behind the estimate.
     half_width_without : float or None
-        Of the same labels read without the machine; None where the sample was not drawn with its grades.
+        Half-width from the same labels without the grader; None if the sample was not drawn with its grades.
     labels_saved : float or None
-        How many more labels that would take to come to the same half-width.
+        Number of further labels that would reach ``corrected``'s half-width without the grader.
     answered : float
-        Share of the items that count which have a reply.
+        Share of the items that affect the measure with a reply.
     by_grader_missing_as_0 : float
-        The same as ``by_grader`` where an item without a reply has grade 0.
+        ``by_grader`` with grade 0 for items without a reply.
     """
 
     measure: str
@@ -86,7 +86,7 @@ class AuditRow:
 
     @property
     def half_width(self) -> float | None:
-        """Of the interval of what is corrected; None where nothing bounds it."""
+        """Half-width of the corrected interval; None if it is unbounded."""
         if self.corrected_low is None or self.corrected_high is None:
             return None
         return (self.corrected_high - self.corrected_low) / 2
@@ -94,20 +94,21 @@ class AuditRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemOrder:
-    """How far a machine orders systems by a measure as people do.
+    """Agreement of a grader and human labels on the order of systems by a measure.
 
     Attributes
     ----------
     measure : str
     systems : int
+        Number of systems.
     tau : float or None
-        Kendall's τ of its values with the corrected ones; None where one of both knows no order.
+        Kendall's τ between the grader's differences and the corrected ones; None if one of them has only ties.
     winner, winner_by_grader : str
-        Whom people put first, by the estimate, and whom the machine; empty where the pairs do not connect all systems.
+        First system by the estimates, and by the grader; "" if the pairs do not connect all systems.
     differ, open, agree : int
-        Pairs by how sure it is that their signs are the same.
+        Number of pairs whose signs significantly differ, are undecided, significantly agree.
     winner_sign : str
-        How sure that is of the two winners, where they are two.
+        Sign class of the pair of both winners, if they differ; else "".
     """
 
     measure: str
@@ -123,18 +124,18 @@ class SystemOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueRow:
-    """What people's grades are where a machine gives one value, or one of a range.
+    """Human grades of the items with one value, or a range of values, of a grader.
 
     Attributes
     ----------
     least, most : float or None
-        The values; None where its reply is missing.
+        Range of values; None for items without a reply.
     judged : int
-        Items that people have judged.
-    share : Measured
-        Of the items that the sample could reach.
-    by_grade : list of Measured
-        Of these the share to which people give each grade, from 0.
+        Number of items with human labels.
+    share : ClusteredFigure
+        Share of the sampled population's items that lie in this range.
+    by_grade : list of ClusteredFigure
+        Among these, the share of each human grade, from 0.
     """
 
     least: float | None
@@ -146,7 +147,7 @@ class ValueRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drift:
-    """How much more than people the replies of one model, or by one prompt, give."""
+    """Leniency of one model, or of one prompt, of a grader: its value minus the human grade."""
 
     kind: str
     name: str
@@ -156,17 +157,17 @@ class Drift:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CircularBias:
-    """The bias of a run that a machine has made beside the mean bias of the other runs.
+    """Bias of the run that a grader produced, relative to the mean bias of the other runs.
 
     Attributes
     ----------
     measure, run : str
     excess : float
-        Its bias beyond the mean of the others'.
+        The run's bias minus the mean bias of the others.
     bias, others : float or None
-        Its own, and that mean; None where the sample tells differences alone.
+        The run's bias and the others' mean bias; None if the sample estimates differences only.
     is_sure : bool
-        Whether the bias of every difference of the run to another surely is in its favour.
+        True if the intervals of all differences with the run show a bias in its favour.
     """
 
     measure: str
@@ -179,33 +180,33 @@ class CircularBias:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraderAudit:
-    """All that is to be known of one machine.
+    """Audit of one grader.
 
     Attributes
     ----------
     grader : str
     rows : list of AuditRow
     orders : list of SystemOrder
-        By measure, where systems are compared.
+        One for each measure with differences.
     values : list of ValueRow
-        Its values beside people's grades, ascending; missing ones last.
-    leniency : Measured
-        Mean of its value, on people's scale, less people's grade.
-    correlation : Measured
-        Of its values with people's grades.
-    slope : Measured
-        Of people's grade on its value.
-    between_queries : Measured
-        Share of what its value leaves of people's grades that the items of a query have in common.
+        Human grades by the grader's value, ascending; missing replies last.
+    leniency : ClusteredFigure
+        Mean of the grader's value, on the human scale, minus the human grade.
+    correlation : ClusteredFigure
+        Correlation of the grader's values and human grades.
+    slope : ClusteredFigure
+        Slope of the regression of human grades on the grader's values.
+    between_queries : ClusteredFigure
+        Share of the residual variance of human grades, given the grader's value, that lies between queries.
     drift : list of Drift
-        Where its file names several models or prompts.
-    circular : list of Circular
-        Where it has made a run of the sample.
+        Leniency by model or prompt, if the file names several.
+    circular : list of CircularBias
+        Bias for the run of the sample that the grader produced.
     missing, items : int
-        Items that count by some measure and have no reply, and all that count.
+        Number of items that affect a measure and have no reply, and number that affect a measure.
     cautions : list of Caution
     notes : list of Note
-        What its reader found odd.
+        Oddities found while reading the grader's file.
     """
 
     grader: str
@@ -225,5 +226,5 @@ class GraderAudit:
 
 
 def finite(value: float) -> float | None:
-    """Return a number, None where it is not finite."""
+    """Return `value`, or None if it is not finite."""
     return value if math.isfinite(value) else None

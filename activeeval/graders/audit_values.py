@@ -1,4 +1,4 @@
-"""A machine's values beside people's grades: on one scale, weighted for the items that the sample could have drawn."""
+"""Compare a grader's values with human grades: on one scale, weighted by inverse inclusion probability."""
 
 from __future__ import annotations
 
@@ -32,31 +32,32 @@ from activeeval.graders.audit_summary import ClusteredFigure, Drift, ValueRow, f
 from activeeval.sampling.drawn_sample import DrawnSample
 
 FEWEST_DRIFTED = 2
-"""Models, or prompts, of which a drift can be told."""
+"""Fewest models, or prompts, in a file for which drift is computed."""
 _MOST_STRAY = 0.05
-"""Share of whole grades beyond people's scale up to which they are slips, one of 4,423 and two in a thousand of judges
-seen: were they the ends of a scale, every other value would be moved for them."""
+"""Largest share of whole grades outside the human scale that are treated as errors; 1 of 4,423 and 2 in 1,000 were
+seen. If they defined the scale, they would move every other value."""
 _FEWEST_QUERIES = 5
-"""Queries with labels of which anything is told: with fewer a standard error by query is chance."""
+"""Fewest queries with labels for which skill is computed: with fewer, a standard error by query is unreliable."""
 _ROUNDING = 1e-9
-"""A standard error below this part of its figure is that of floating point."""
+"""A standard error below this fraction of its figure is rounding error and counts as 0."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScaledGrades:
-    """A machine's values on people's scale 0 … ``top``.
+    """A grader's values mapped to the human scale 0 … ``top``.
 
     Attributes
     ----------
     values : ndarray, shape (n_items,)
-        NaN where its reply is missing.
+        NaN for items without a reply.
     least, largest : float
-        Which of its values are 0 and ``top``.
+        The grader's values that are mapped to 0 and to ``top``.
     top : int
+        Largest human grade.
     is_stated : bool
-        Whether somebody stated the scale.
+        True if the user stated the grader's scale.
     n_stray : int
-        Grades beyond people's scale that are so few that they count as missing.
+        Number of grades outside the human scale that count as missing because they are few.
     """
 
     values: Floats
@@ -68,16 +69,16 @@ class ScaledGrades:
 
     @classmethod
     def of(cls, grades: Grades, on_pool: GradesOnPool, top: int) -> Self:
-        """Map values linearly: from the scale that is stated, else from what they are seen to be.
+        """Map values linearly from the stated scale, else from the range of the values.
 
-        Whole grades on people's scale stay as they are, and the few beyond it count as missing; scores, and grades of
-        which more are beyond it, are mapped from the least to the largest of them.
+        Whole grades within the human scale are unchanged, and a few outside it count as missing. Scores, and grades of
+        which more lie outside, are mapped from their minimum and maximum.
         """
-        values, there = on_pool.values, on_pool.values[on_pool.is_graded]
-        if grades.scale is None and on_pool.probs is None and (n_stray := _stray(there, top)):
-            kept = np.where((values < 0) | (values > top), np.nan, values)
-            return cls(kept, 0.0, float(top), top, is_stated=False, n_stray=n_stray)
-        least, largest = grades.scale or _seen_scale(there, on_pool.probs, top)
+        values, graded = on_pool.values, on_pool.values[on_pool.is_graded]
+        if grades.scale is None and on_pool.probs is None and (n_stray := _stray(graded, top)):
+            on_scale = np.where((values < 0) | (values > top), np.nan, values)
+            return cls(on_scale, 0.0, float(top), top, is_stated=False, n_stray=n_stray)
+        least, largest = grades.scale or _seen_scale(graded, on_pool.probs, top)
         is_stated = grades.scale is not None
         if largest <= least:  # one value, beyond the scale
             return cls(np.clip(values, 0, top), least, largest, top, is_stated)
@@ -85,29 +86,29 @@ class ScaledGrades:
 
     @property
     def is_there(self) -> Bools:
-        """Whether the machine says something of an item, shape (n_items,)."""
+        """True for items with a reply, shape (n_items,)."""
         return ~np.isnan(self.values)
 
     @property
     def is_mapped(self) -> bool:
-        """Whether values are other than the machine gave them."""
+        """True if the values differ from the grader's own."""
         return (self.least, self.largest) != (0, self.top)
 
     @property
     def labels(self) -> Ints:
-        """The grade of every item as measures take it: the nearest whole one, halves up, 0 where it is missing."""
+        """Whole grades for measures, shape (n_items,): rounded half up, 0 if missing."""
         return np.floor(np.nan_to_num(self.values) + 0.5).astype(np.int64)
 
     def completed(self, pool: QueryPool, items: Ints) -> SoftLabels:
-        """Give each of some items without a reply the mean of the answered ones of its query.
+        """Give each of `items` without a reply the mean of the answered items of its query.
 
-        A failed reply says nothing of its item: as grade 0 it would count against the machine and the run. Items of a
-        query without any reply keep grade 0: such a query is left out.
+        A missing reply is no evidence about its item: grade 0 would count against the grader and the run. Items of a
+        query without any reply keep grade 0; such queries are left out by `by_labels`.
 
         Parameters
         ----------
         items : ndarray of int64, shape (n,)
-            Those that count, at least one of them with a reply.
+            Items that affect the measure, at least one of them with a reply.
         """
         labels, is_there = self.labels, self.is_there[items]
         counts = np.zeros((pool.n_queries, labels.max(initial=0) + 1))
@@ -118,25 +119,25 @@ class ScaledGrades:
 
 
 def by_labels(target: Target, on_scale: ScaledGrades) -> float:
-    """Compute a target from a machine's grades of the items that it answered; NaN where it answered none.
+    """Compute a target from a grader's grades of the items with a reply; NaN if there are none.
 
-    A query without any reply is left out of the mean. Else an item without a reply counts as the mean of the answered
-    ones of its query, see `ScaledGrades.completed`. A measure that knows no such mean (AP, R) is taken of lists without
-    the unanswered items.
+    A query without any reply is left out of the mean over queries. In other queries an item without a reply counts
+    as the mean of the answered ones, see `ScaledGrades.completed`. Measures that cannot use a mean (AP, R) are
+    computed on lists without the unanswered items.
     """
     pool, items = target.pool, target.judging_lists()[1]
-    is_there = on_scale.is_there
-    if is_there[items].all():
+    is_graded = on_scale.is_there
+    if is_graded[items].all():
         return with_zeros(target, on_scale)
-    is_asked, is_answered = (
-        np.bincount(pool.item_queries[some], minlength=pool.n_queries) > 0 for some in (items, items[is_there[items]])
+    has_items, is_answered = (
+        np.bincount(pool.item_queries[some], minlength=pool.n_queries) > 0 for some in (items, items[is_graded[items]])
     )
-    weights = pool.query_probs * (is_answered | ~is_asked)
+    weights = pool.query_probs * (is_answered | ~has_items)
     if not is_answered.any():
         return math.nan
     if target.measure.no_gain_between:
-        versus = None if target.versus is None else _without(target.versus, is_there)
-        lists = replace(target, ranking=_without(target.ranking, is_there), versus=versus)
+        versus = None if target.versus is None else _without(target.versus, is_graded)
+        lists = replace(target, ranking=_without(target.ranking, is_graded), versus=versus)
         values = lists.values(on_scale.labels)
     else:
         values = target.values(on_scale.completed(pool, items))
@@ -144,46 +145,49 @@ def by_labels(target: Target, on_scale: ScaledGrades) -> float:
 
 
 def with_zeros(target: Target, on_scale: ScaledGrades) -> float:
-    """Compute a target from a machine's grades where an item without a reply has grade 0."""
+    """Compute a target from a grader's grades with grade 0 for items without a reply."""
     return float(target.pool.query_probs @ target.values(on_scale.labels))
 
 
 def _without(ranking: Rankings, is_kept: Bools) -> Rankings:
-    """Take the items that are not kept, ``is_kept`` of shape (n_items,), out of a ranking."""
-    stays = is_kept[ranking.items]
-    offsets = np.concatenate(([0], np.cumsum(stays)))[ranking.offsets]
-    return Rankings(ranking.pool, offsets, ranking.items[stays])
+    """Remove from a ranking the items where ``is_kept``, shape (n_items,), is False."""
+    is_listed = is_kept[ranking.items]
+    offsets = np.concatenate(([0], np.cumsum(is_listed)))[ranking.offsets]
+    return Rankings(ranking.pool, offsets, ranking.items[is_listed])
 
 
-def _stray(there: Floats, top: int) -> int:
-    """Return how many of whole grades lie beyond 0 … ``top``, where these are so few that they must be slips."""
-    n_beyond = int(((there < 0) | (there > top)).sum())
-    is_whole = bool((there == np.floor(there)).all())
-    return n_beyond if is_whole and n_beyond <= _MOST_STRAY * there.size else 0
+def _stray(graded: Floats, top: int) -> int:
+    """Count whole grades outside 0 … ``top`` if they are few enough to be errors; else 0."""
+    n_beyond = int(((graded < 0) | (graded > top)).sum())
+    is_whole = bool((graded == np.floor(graded)).all())
+    return n_beyond if is_whole and n_beyond <= _MOST_STRAY * graded.size else 0
 
 
-def _seen_scale(there: Floats, probs: Floats | None, top: int) -> tuple[float, float]:
-    """Return the least and the largest value of a machine whose scale nobody states."""
+def _seen_scale(graded: Floats, probs: Floats | None, top: int) -> tuple[float, float]:
+    """Infer the least and largest value of a scale that is not stated.
+
+    It is the human scale 0 … ``top`` if all values are whole grades on it; else the range of the values.
+    """
     if probs is not None:
         return 0.0, float(max(probs.shape[1] - 1, top))
-    least, largest = float(there.min()), float(there.max())
-    are_grades = least >= 0 and largest <= top and bool((there == np.floor(there)).all())
+    least, largest = float(graded.min()), float(graded.max())
+    are_grades = least >= 0 and largest <= top and bool((graded == np.floor(graded)).all())
     return (0.0, float(top)) if are_grades else (least, largest)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgedItems:
-    """The items that people have judged, with how many of those that could have been drawn each stands for.
+    """Items with human labels, and their weights by inverse inclusion probability.
 
     Attributes
     ----------
     items : ndarray of int64, shape (n,)
-        Of the pool.
+        Positions in the pool.
     queries : ndarray of int64, shape (n,)
     weights : ndarray, shape (n,)
-        1 over the probability of being in the sample; of rounds the mean by their planned weights.
+        1 / inclusion probability; for several rounds their mean by the rounds' planned weights.
     shares : ndarray, shape (n, n_grades)
-        The part of an item's label that each grade is: 1 of its grade, unless judges differ.
+        Distribution of the item's label over grades: 1 at its grade, unless judges differ.
     """
 
     items: Ints
@@ -193,7 +197,7 @@ class JudgedItems:
 
     @classmethod
     def of(cls, samples: Sequence[DrawnSample], top: int) -> Self:
-        """Return what the samples of rounds hold, or a single one, as far as it may be read."""
+        """Collect the readable labels of one sample or of the samples of several rounds."""
         campaigns = [sample.campaign for sample in samples]
         parts = round_weights(campaigns) if len(campaigns) > 1 else np.ones(1)
         pool = campaigns[0].design.pool
@@ -209,16 +213,16 @@ class JudgedItems:
 
     @property
     def grades(self) -> Floats:
-        """People's grade of each, the mean where judges differ, shape (n,)."""
+        """Human grade of each item, the mean if judges differ, shape (n,)."""
         return np.asarray(self.shares @ np.arange(self.shares.shape[1]))
 
     def of_some(self, is_kept: Bools) -> Self:
-        """Return some of them, ``is_kept`` of shape (n,)."""
+        """Select the items where ``is_kept``, shape (n,), is True."""
         return type(self)(self.items[is_kept], self.queries[is_kept], self.weights[is_kept], self.shares[is_kept])
 
 
 def _labels(campaign: Campaign, top: int) -> Floats:
-    """Return what part of each item's label each grade is, shape (n_items, n_grades); NaN where it has none."""
+    """Compute each item's label as a distribution over grades, shape (n_items, n_grades); NaN for items without one."""
     design, taken = campaign.design, campaign.selection
     inside = np.zeros(design.pool.n_items, dtype=np.bool_)
     inside[design.order.items[taken.places]] = True
@@ -228,12 +232,12 @@ def _labels(campaign: Campaign, top: int) -> Floats:
 
 
 def value_rows(values: Floats, judged: JudgedItems) -> list[ValueRow]:
-    """Return how a machine's values and people's grades come together.
+    """Tabulate human grades for each value of a grader.
 
     Parameters
     ----------
     values : ndarray, shape (n_items,)
-        As the machine gave them, NaN where a reply is missing; more than ten kinds are taken together in bins.
+        As the grader gave them, NaN for a missing reply; more than ten distinct values are binned.
     """
     codes = ValueTable.of(values, default_shares(judged.shares.shape[1])).codes
     of_judged = codes[judged.items]
@@ -245,7 +249,7 @@ def value_rows(values: Floats, judged: JudgedItems) -> list[ValueRow]:
 
 
 def _value_row(values: Floats, is_of_it: Bools, judged: JudgedItems) -> ValueRow:
-    """Return one row: ``values`` of the pool's items with it, ``is_of_it`` among the judged ones."""
+    """Compute one row from the ``values`` of the pool's items in a bin; ``is_of_it`` marks the judged items in it."""
     weights = judged.weights * is_of_it
     of_grades = [jackknifed(by_query([weights * share, weights], judged.queries), ratios) for share in judged.shares.T]
     is_missing = bool(np.isnan(values).any())
@@ -259,7 +263,7 @@ def _value_row(values: Floats, is_of_it: Bools, judged: JudgedItems) -> ValueRow
 
 
 def measured(figure: Figure) -> ClusteredFigure:
-    """Return a figure with None for what is not known."""
+    """Convert a figure to a `ClusteredFigure`, with None for values that are not finite."""
     value, error = map(finite, (figure.value, figure.se))
     if value is not None and error is not None and error < _ROUNDING * abs(value):
         error = 0.0
@@ -267,48 +271,53 @@ def measured(figure: Figure) -> ClusteredFigure:
 
 
 def skill(values: Floats, judged: JudgedItems) -> dict[str, ClusteredFigure]:
-    """Measure how far values on people's scale, NaN where missing, shape (n_items,), tell people's grades.
+    """Measure how well a grader's values predict human grades.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n_items,)
+        On the human scale, NaN for a missing reply.
 
     Returns
     -------
     dict
         The leniency, correlation, slope and between_queries of a `GraderAudit`.
     """
-    heard = judged.of_some(~np.isnan(values[judged.items]))
-    if np.unique(heard.queries).size < _FEWEST_QUERIES:
+    graded = judged.of_some(~np.isnan(values[judged.items]))
+    if np.unique(graded.queries).size < _FEWEST_QUERIES:
         return dict.fromkeys(("leniency", "correlation", "slope", "between_queries"), measured(Figure(math.nan)))
-    x, y, columns = values[heard.items], heard.grades, (heard.weights, heard.queries)
+    x, y, columns = values[graded.items], graded.grades, (graded.weights, graded.queries)
     kinds = ValueTable.of(values, default_shares(2)).codes
-    left = y - _means(kinds[heard.items], y, heard.weights)
+    residuals = y - _means(kinds[graded.items], y, graded.weights)
     return {
-        "leniency": measured(leniency(values, heard)),
+        "leniency": measured(leniency(values, graded)),
         "correlation": measured(correlation(x, y, *columns)),
         "slope": measured(slope(x, y, *columns)),
-        "between_queries": measured(share_between(left, *columns)),
+        "between_queries": measured(share_between(residuals, *columns)),
     }
 
 
 def leniency(values: Floats, judged: JudgedItems) -> Figure:
-    """Return the mean of values less people's grades, of items that have both."""
-    heard = judged.of_some(~np.isnan(values[judged.items]))
-    if not heard.items.size:
+    """Estimate the mean of the grader's value minus the human grade, over items with both."""
+    graded = judged.of_some(~np.isnan(values[judged.items]))
+    if not graded.items.size:
         return Figure(math.nan)
-    return weighted_mean(values[heard.items] - heard.grades, heard.weights, heard.queries)
+    return weighted_mean(values[graded.items] - graded.grades, graded.weights, graded.queries)
 
 
 def _means(codes: Ints, y: Floats, weights: Floats) -> Floats:
-    """Return the weighted mean of the kind of each item, shape (n,)."""
+    """Compute for each item the weighted mean of `y` over the items of the same code, shape (n,)."""
     totals = np.bincount(codes, weights * y) / np.maximum(np.bincount(codes, weights), np.finfo(float).tiny)
     return np.asarray(totals[codes])
 
 
 def drifts(grades: Grades, pool: QueryPool, values: Floats, judged: JudgedItems) -> list[Drift]:
-    """Return the leniency of each model, and by each prompt, where a file names several.
+    """Estimate the leniency of each model and of each prompt, if a file names several.
 
     Parameters
     ----------
     values : ndarray, shape (n_items,)
-        On people's scale.
+        On the human scale, NaN for a missing reply.
     """
     rows = []
     for kind, names in (("model", grades.models), ("prompt", grades.prompt_versions)):

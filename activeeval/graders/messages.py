@@ -1,4 +1,4 @@
-"""The words of what machines say of items: which replies count, and what a file of them has that is odd."""
+"""Messages about graders: missing and stray replies, prices, trust, and audits."""
 
 from __future__ import annotations
 
@@ -13,20 +13,22 @@ if TYPE_CHECKING:
 
 
 _MOST_OTHERS = 3
-"""Machines, or several together, that are named beside the ones to ask."""
+"""Largest number of alternative graders, or sets of graders, named beside the recommended one."""
 
 
 def _counted(numbers: Mapping[str, Any]) -> str:
+    """Format names with their counts, as "gpt 1,200, none named 3"."""
     names, counts = numbers["names"], numbers["counts"]
     return ", ".join(f"{name or 'none named'} {count:,}" for name, count in zip(names, counts, strict=True))
 
 
 def _plain(text: str) -> str:
-    """Return a text that a template shows as it is."""
+    """Escape braces so that a template shows `text` unchanged."""
     return text.replace("{", "{{").replace("}", "}}")
 
 
 def _missing(numbers: Mapping[str, Any]) -> str:
+    """Describe how many items have no grade, of the pool and of the items that can change the answer."""
     unread = ", {n_unread:,} of them with a reply that is no grade of it" if numbers["n_unread"] else ""
     of_pool = "{n:,} of {of:item} of the pool ({share:.0%})"
     n_counted, of_counted = numbers.get("n_counted"), numbers.get("of_counted")
@@ -40,37 +42,39 @@ def _missing(numbers: Mapping[str, Any]) -> str:
 
 
 def _asked(numbers: Mapping[str, Any]) -> str:
+    """Describe the price of asking graders about all items."""
     names = _plain(" and ".join(numbers["names"]))
     money = "" if numbers["money"] is None else ", {money:,.2f} in money"
     return f"{names} about {{n_items:all item}} costs {{cost:,.1f}} {{unit}}{money}"
 
 
 def _part(way: str, n_items: int) -> str:
-    """Return which items a machine is asked about."""
+    """Describe which items a grader is asked about."""
     return (
         all_of(n_items, "item") if way == "all" else f"the first {way} places of each list, {counted(n_items, 'item')}"
     )
 
 
 def _asking(numbers: Mapping[str, Any]) -> str:
-    name, taken = _plain(" and ".join(numbers["names"])), numbers["places"]
+    """Recommend which items to ask graders about, and compare the expected half-widths of the alternatives."""
+    name, chosen = _plain(" and ".join(numbers["names"])), numbers["places"]
     ways = list(zip(numbers["ways"], numbers["asked_of"], numbers["half_widths"], strict=True))
     others = [
         f"{'without it' if way == 'none' else f'asked about {_part(way, n)},'} ± {width:.3g}"
         for way, n, width in ways
-        if way != taken and math.isfinite(width)
+        if way != chosen and math.isfinite(width)
     ]
     of_others = zip(numbers.get("others", ()), numbers.get("half_widths_of_others", ()), strict=True)
-    nearest = sorted((width, each) for each, width in of_others if math.isfinite(width))[:_MOST_OTHERS]
-    instead = ", ".join(f"{_plain(each)} ± {width:.3g}" for width, each in nearest)
+    nearest = sorted((width, name) for name, width in of_others if math.isfinite(width))[:_MOST_OTHERS]
+    instead = ", ".join(f"{_plain(name)} ± {width:.3g}" for width, name in nearest)
     others += [f"other machines about all in its place: {instead}"] if instead else []
-    if taken == "none":
+    if chosen == "none":
         advice = f"do not ask {name}: all {{budget:,.0f}} by people should give ± {{half_width:.3g}}"
     else:
         share = numbers["n_asked"] / numbers["n_items"]
         money = "" if numbers["money"] is None else f", {numbers['money'] * share:,.2f} in money"
         advice = (
-            f"ask {name} about {_part(taken, numbers['n_asked'])}: that costs {{asking:,.1f}} of {{budget:,.0f}} "
+            f"ask {name} about {_part(chosen, numbers['n_asked'])}: that costs {{asking:,.1f}} of {{budget:,.0f}} "
             f"{{unit}}{money}; {{left:,.1f}} by people should then give ± {{half_width:.3g}}"
         )
     skill = (
@@ -80,6 +84,7 @@ def _asking(numbers: Mapping[str, Any]) -> str:
 
 
 def _winner(numbers: Mapping[str, Any]) -> str:
+    """Describe a winner by the grader's grades that differs from that of human labels."""
     how = "and the labels are sure of it" if numbers["is_sure"] else "though the labels leave that open"
     return f"its winner is not people's: by {{measure}} it puts {{by_grader}} first, people {{winner}}, {how}"
 
@@ -90,12 +95,11 @@ WORDS: dict[str, MessageWords] = {
     "grader price": lambda numbers: (
         "{name} has a price of 0: asking it counts as free"
         if numbers["is_free"]
-        else "{name} costs {price:g} of a person's judgment an item: people say more for that"
+        else "{name} costs {price:g} of a person's judgment an item: at that price ask people"
     ),
     "grader distrusted": (
         "people's {n_items:known grade} hardly {n_items:rises|rise} with those of {name} (slope {value:.2g} ± "
-        "{std_error:.2g}, 1 "
-        "means what it says): it has no say in what is drawn now, and is a regressor of estimates alone"
+        "{std_error:.2g}, expected 1): it is a regressor of estimates, and not used to draw the sample"
     ),
     "asking": _asking,
     "asking apart": lambda numbers: (
@@ -106,7 +110,7 @@ WORDS: dict[str, MessageWords] = {
         "rest is for people"
     ),
     "asking as dear as people": lambda numbers: (
-        f"do not ask it: asking {_asked(numbers)}, {{price:g}} of a person's price an item; people say more for that"
+        f"do not ask it: asking {_asked(numbers)}, {{price:g}} of a person's price an item; at that price ask people"
     ),
     "asking costs nothing": lambda numbers: f"ask it about everything: asking {_asked(numbers)}",
     "asking takes the budget": lambda numbers: (
@@ -116,7 +120,7 @@ WORDS: dict[str, MessageWords] = {
     "{n:counts|count} as missing",
     "grader foreign": "{source}: {n:,} of {of:grade} {n:is of an item that is|are of items that are} not in the pool",
     "grader missing": _missing,
-    "grader one value": "{source}: all {n:grade} are {value:g}, which says nothing of any item",
+    "grader one value": "{source}: all {n:grade} are {value:g}, which tells no item from another",
     "grader models mixed": lambda numbers: (
         f"{{source}}: grades of several models are mixed: {_plain(_counted(numbers))}; give each a file of its own"
     ),
@@ -131,7 +135,7 @@ WORDS: dict[str, MessageWords] = {
     "machine is truth": "{source}: {n:grade} of a machine {n:is|are} taken for people's: what is estimated is how far "
     "systems please the machine ({option[machine_is_truth]})",
     # of an audit
-    "grader turned": f"is it turned round? people's grades fall as its values rise, {_SLOPE}",
+    "grader turned": f"is its scale turned round? people's grades fall as its values rise, {_SLOPE}",
     "grader says little": f"its values say little: people's grades change {_SLOPE}, with the correlation "
     f"{{correlation:.2f}}",
     "grader winner": _winner,
@@ -147,5 +151,5 @@ WORDS: dict[str, MessageWords] = {
     "{n:it belongs|they belong} to its scale, say so, as FILE:scale=0-5",
     "grader low scale": "none of its grades is above {largest}, people's go to {top}: if its scale ends there, say so, "
     "as FILE:scale=0-{largest}",
-    "audit out of reach": "{measure}: this sample was not drawn for what is asked as {questions}, which is left out",
+    "audit out of reach": "{measure}: the sample cannot answer {questions}, which is left out",
 }

@@ -1,6 +1,6 @@
-"""Questions for a language model, one about each pair of query and document, as batch services take them.
+"""Build questions for a language model, one for each query–document pair, in the format of batch services.
 
-Nothing is called here: a file goes to a service or to an offline runner, and its answers come back as a file.
+No service is called: the batch file goes to a service or an offline runner, and the answers return as a file.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ QUERY, PASSAGE = "{query}", "{passage}"
 _PLACE = re.compile(r"\{query\}|\{passage\}")
 URL = "/v1/chat/completions"
 MOST_SHOWN = 5
-"""Likeliest tokens that are asked for where the grade stands: a scale has four grades, and one more place is for what
-is none."""
+"""Number of likeliest tokens requested at the position of the grade: four grades, and one for any other token."""
 _UMBRELA = """You judge how well a passage serves the person who typed a search query. Use this scale:
 
 0: the passage is about something else.
@@ -41,7 +40,7 @@ _BUILT_IN = {"umbrela": _UMBRELA}
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a machine is asked of a pair: a text with ``{query}`` and ``{passage}``, and the name of its version.
+    """Prompt template for a grader: a text with ``{query}`` and ``{passage}``, and the name of its version.
 
     Examples
     --------
@@ -54,17 +53,17 @@ class Prompt:
 
     @classmethod
     def named(cls, name: str) -> Self:
-        """Return a prompt that is built in."""
+        """Load a built-in prompt by name."""
         return cls(_BUILT_IN[name], f"{name}-{_digest(_BUILT_IN[name])}")
 
     @classmethod
     def read(cls, name: PathLike) -> Self:
-        """Return a prompt that is built in, by its name, or that of a file; its version is the digest of its text.
+        """Load a built-in prompt by name, or read one from a file; its version is the digest of its text.
 
         Raises
         ------
         InputError
-            Where there is no such file, or its text lacks the place of the query or of the passage.
+            If the file does not exist, or its text lacks {query} or {passage}.
         """
         if name in _BUILT_IN:
             return cls.named(str(name))
@@ -79,21 +78,21 @@ class Prompt:
         return cls(text, _digest(text))
 
     def about(self, query: str, passage: str) -> str:
-        """Return the question about a query and a passage; braces in their texts stay as they are."""
+        """Fill in a query and a passage; braces in their texts stay as they are."""
         texts = {QUERY: query, PASSAGE: passage}
         return _PLACE.sub(lambda match: texts[match[0]], self.text)
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question about a pair: its id, the pair, and what the model reads."""
+    """A question about a query–document pair: its id, the pair, and the prompt text for the model."""
 
     custom_id: str
     asked: RequestedPair
     text: str
 
     def request(self) -> dict[str, Any]:
-        """Return the line of a batch: at temperature 0, with the likeliest tokens where the grade stands."""
+        """Build the line of the batch file: temperature 0, with the likeliest tokens and their log probabilities."""
         body = {
             "model": self.asked.model,
             "messages": [{"role": "user", "content": self.text}],
@@ -104,7 +103,7 @@ class Question:
         return {"custom_id": self.custom_id, "method": "POST", "url": URL, "body": body}
 
     def pair(self) -> dict[str, str]:
-        """Return the line of the table of pairs, which the reader of the answers joins them by."""
+        """Build the line of the table of pairs, by which the reader joins answers to pairs."""
         asked = self.asked
         ids = {"custom_id": self.custom_id, "query_id": asked.query_id, "doc_id": asked.doc_id}
         return ids | {"prompt_version": asked.prompt_version, "model": asked.model}
@@ -113,13 +112,13 @@ class Question:
 def questions(
     pairs: Iterable[tuple[str, str]], texts: Iterable[tuple[str, str]], prompt: Prompt, model: str
 ) -> Iterator[Question]:
-    """Yield the question about each pair that has both texts.
+    """Yield a question for each pair with both texts.
 
     Parameters
     ----------
     pairs : iterable of (query id, document id)
     texts : iterable of (str, str)
-        The texts of the query and of the passage, "" where there is none.
+        Texts of the query and of the passage, "" if missing.
     """
     for (query_id, doc_id), (query, passage) in zip(pairs, texts, strict=True):
         if query and passage:
@@ -128,10 +127,11 @@ def questions(
 
 
 def question_id(asked: RequestedPair) -> str:
-    """Return the id of a question: 64 letters that follow from query, document, version of the prompt and model."""
+    """Compute a question's id: the SHA-256 of query, document, prompt version and model, as 64 hexadecimal digits."""
     parts = [asked.query_id, asked.doc_id, asked.prompt_version, asked.model]
     return sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def _digest(text: str) -> str:
+    """Return the first 8 hexadecimal digits of the text's SHA-256."""
     return sha256(text.encode()).hexdigest()[:8]

@@ -1,5 +1,4 @@
-"""One door for inputs: paths, frames, dicts and objects become a pool, rankings, beliefs, targets.
+"""Inputs of the public functions: turn paths, frames, dicts and objects into pools, rankings, grade models, targets.
 
-The command line and the functions of the library put nothing together themselves. Nothing here prints: what a caller
-should know comes back as notes.
+The command line and the library functions share this code. Nothing here prints; notes for the caller are returned.
 """

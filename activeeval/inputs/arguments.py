@@ -1,4 +1,4 @@
-"""What callers hand over: paths, frames, dicts and objects of other libraries, as tasks take them."""
+"""Convert and check the arguments of public functions: paths, frames, dicts and objects of other libraries."""
 
 from __future__ import annotations
 
@@ -29,28 +29,34 @@ from activeeval.report.cautions import caution_lines
 
 
 def _seed(value: Any, what: str) -> Any:
+    """Check that `value` is a seed or a NumPy generator, and return it."""
     generator(value, what)
     return value
 
 
 def _positive_whole(value: Any, what: str) -> int:
+    """Convert to an integer of at least 1."""
     return whole_number(value, what, 1)
 
 
 def _whole(value: Any, what: str) -> int:
+    """Convert to an integer of at least 0."""
     return whole_number(value, what, 0)
 
 
 def _text_or_number(value: Any, what: str) -> str | float:
+    """Return a text as it is, anything else as a number."""
     return value if isinstance(value, str) else number(value, what)
 
 
 def _file_names(value: Any, what: str) -> list[str]:
-    held = list(value) if isinstance(value, (list, tuple)) else [value]
-    return [str(file_name(each, what)) for each in held]
+    """Convert one path or a list of paths to a list of texts."""
+    paths = list(value) if isinstance(value, (list, tuple)) else [value]
+    return [str(file_name(path, what)) for path in paths]
 
 
 def _half_widths(value: Any, what: str) -> float | dict[str | None, float]:
+    """Convert one half-width, or a dict of segment (None: all queries) to half-width."""
     if not isinstance(value, Mapping):
         return number(value, what)
     named = {name: name if name is None else text(name, f"a segment of {what}") for name in value}
@@ -58,6 +64,7 @@ def _half_widths(value: Any, what: str) -> float | dict[str | None, float]:
 
 
 def _segments(value: Any, what: str) -> str | Segments:
+    """Convert a path, a dict of query to segment, or a data frame to segments; a path stays a text."""
     if is_path(value):
         return os.fsdecode(value)
     if isinstance(value, Segments):
@@ -74,6 +81,7 @@ def _segments(value: Any, what: str) -> str | Segments:
 
 
 def _names_of_grades(value: Any, what: str) -> dict[int, str]:
+    """Convert a dict of grade to name."""
     if not isinstance(value, Mapping):
         raise InputError(f"{what} must be a dict, grade to name, got {brief(value)}", field=what.strip("`"))
     return {
@@ -118,18 +126,18 @@ _KINDS: Mapping[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(("pilot", "last"), file_name),
     **dict.fromkeys(("pilots", "sheets"), _file_names),
 }
-"""What an argument is wherever it has this name: each returns the value as Python has it, or raises InputError."""
+"""Converters by argument name, the same for all public functions; each raises InputError for a wrong value."""
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 def checked(verb: Callable[P, R]) -> Callable[P, R]:
-    """Check the kind of every argument of a function before it runs; None stands for the argument's default.
+    """Convert and check every argument before the function runs; None is replaced by the argument's default.
 
     Raises
     ------
     InputError
-        Where a number is a text, a text a number, and so on: in one line, with the name of the argument.
+        If an argument has the wrong type, e.g. a text for a number; the one-line message names the argument.
     """
     signature = inspect.signature(verb)
 
@@ -139,21 +147,22 @@ def checked(verb: Callable[P, R]) -> Callable[P, R]:
         for name, value in bound.arguments.items():
             parameter = signature.parameters[name]
             if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-                bound.arguments[name] = {key: _of_kind(key, each) for key, each in value.items() if each is not None}
+                bound.arguments[name] = {key: _of_kind(key, item) for key, item in value.items() if item is not None}
             else:
-                is_said = value is not None or parameter.default is inspect.Parameter.empty
-                bound.arguments[name] = _of_kind(name, value) if is_said else parameter.default
+                is_given = value is not None or parameter.default is inspect.Parameter.empty
+                bound.arguments[name] = _of_kind(name, value) if is_given else parameter.default
         return verb(*bound.args, **bound.kwargs)
 
     return with_kinds
 
 
 def _of_kind(name: str, value: Any) -> Any:
+    """Convert the argument called `name`; unknown names pass unchanged."""
     return _KINDS[name](value, f"`{name}`") if name in _KINDS else value
 
 
 def in_python(parameter: str) -> str:
-    """Return how a text names a parameter of the library: as the verbs do.
+    """Format a parameter's name for messages of the Python interface: in backquotes.
 
     Examples
     --------
@@ -164,14 +173,14 @@ def in_python(parameter: str) -> str:
 
 
 def is_path(source: Any) -> bool:
-    """Return whether a source is the name of a file."""
+    """Check whether a source is a file name."""
     return isinstance(source, (str, os.PathLike))
 
 
 def measures_of(measure: Any) -> tuple[list[Any], bool]:
-    """Return the measures that are asked for, and whether they came as several.
+    """List the measures of an argument, and whether it was a list of several.
 
-    A measure is text, an object of this library, or of another whose text says what it is, as those of ir_measures.
+    A measure is a text, an object of this library, or an object with a telling ``str``, such as those of ir_measures.
 
     Examples
     --------
@@ -179,22 +188,24 @@ def measures_of(measure: Any) -> tuple[list[Any], bool]:
     ((['DCG@10'], False), (['DCG@10', 'P@5'], True))
     """
     is_several = isinstance(measure, (list, tuple, set, frozenset))
-    held = list(measure) if is_several else [measure]
-    if not held:
+    measures = list(measure) if is_several else [measure]
+    if not measures:
         raise InputError("expected a measure, as 'DCG@10', got an empty list", field="measure")
-    return [each if isinstance(each, str) or hasattr(each, "bound_to") else str(each) for each in held], is_several
+    return [
+        value if isinstance(value, str) or hasattr(value, "bound_to") else str(value) for value in measures
+    ], is_several
 
 
 def measure_of(measure: Any) -> Any:
-    """Return the one measure that is asked for, as of `measures_of`."""
+    """Return the single measure of an argument, see `measures_of`; raise InputError for several."""
     measures, _ = measures_of(measure)
     if len(measures) > 1:
-        raise InputError(f"one measure is looked at here, got {len(measures)}", field="measure")
+        raise InputError(f"expected one measure, got {len(measures)}", field="measure")
     return measures[0]
 
 
 def budget_of(budget: Any, share: float | None = None) -> Budget | None:
-    """Return a budget that is said as a number of judgments, a percentage or a share; None where it is not.
+    """Convert a number of judgments, a percentage text or a share to a Budget; None if neither is given.
 
     Examples
     --------
@@ -209,28 +220,33 @@ def budget_of(budget: Any, share: float | None = None) -> Budget | None:
 
 
 def runs_of(runs: Any, names: Any = ()) -> tuple[list[Any], tuple[str, ...]]:
-    """Return runs, files by their names and others loaded, and what they are called; no names where files tell.
+    """Load runs given as objects, keep runs given as paths, and find the systems' names.
 
     Parameters
     ----------
     runs : sequence, or mapping of str to run
-        Each a path, a dict of dicts, a data frame or a `Run`. The keys of a mapping are their names.
+        Each a path, a dict of dicts, a data frame or a `Run`. The keys of a mapping are the names.
+
+    Returns
+    -------
+    list, tuple of str
+        The runs, and their names; () if they are to follow from the files.
     """
-    held = listed(runs)
-    if not held:
+    sources = listed(runs)
+    if not sources:
         raise InputError("expected a run, got none", field="runs")
-    is_named = isinstance(runs, Mapping) and held[0] is not runs
-    called = tuple(names or ()) or (tuple(map(str, runs)) if is_named else ())
-    stand_ins = called if len(called) == len(held) else [f"run {k + 1}" for k in range(len(held))]
+    is_named = isinstance(runs, Mapping) and sources[0] is not runs
+    system_names = tuple(names or ()) or (tuple(map(str, runs)) if is_named else ())
+    stand_ins = system_names if len(system_names) == len(sources) else [f"run {k + 1}" for k in range(len(sources))]
     loaded = [
         os.fspath(run) if is_path(run) else loaded_run(run, stand_in)
-        for run, stand_in in zip(held, stand_ins, strict=True)
+        for run, stand_in in zip(sources, stand_ins, strict=True)
     ]
-    return loaded, called
+    return loaded, system_names
 
 
 def listed(runs: Any) -> list[Any]:
-    """Return runs as a list; a dict of dicts is a single run where its documents have numbers, else names runs."""
+    """List runs; a dict of dicts is one run if its inner values are numbers, else a mapping of names to runs."""
     if isinstance(runs, (list, tuple)):
         return list(runs)
     if not isinstance(runs, Mapping):
@@ -241,7 +257,7 @@ def listed(runs: Any) -> list[Any]:
 
 
 def sources_of(value: Any) -> list[Any]:
-    """Return one source or several as a list: a path, a dict, a frame or judgments is one."""
+    """List one source or several; a path, a dict, a frame or judgments is one source, None is none."""
     return list(value) if isinstance(value, (list, tuple)) else [] if value is None else [value]
 
 
@@ -257,13 +273,15 @@ def graders_of(value: Any) -> list[Any]:
 
 
 def _grader(source: Any, name: str) -> Any:
-    """Return a grader as `activeeval.formats.graders` reads one: of a dict of dicts as judgments."""
+    """Convert a dict of dicts to judgments; other sources of a grader pass unchanged."""
     return columns_of(source, name) if isinstance(source, Mapping) else source
 
 
 def judgments_in(source: Any, what: str = "the judgments frame") -> Any:
-    """Return judgments as `activeeval.formats.judgments.from_files.labels_of` takes them; a data frame may be of any
-    form a table has."""
+    """Convert judgments to a form that `activeeval.formats.judgments.from_files.labels_of` accepts.
+
+    Data frames may have any form that a judgments table has.
+    """
     if source is None or is_path(source) or isinstance(source, (Judgments, Qrels, Mapping)):
         return os.fspath(source) if isinstance(source, os.PathLike) else source
     try:
@@ -274,36 +292,36 @@ def judgments_in(source: Any, what: str = "the judgments frame") -> Any:
 
 
 def columns_of(source: Any, what: str) -> str | Judgments:
-    """Return judgments as columns, or the name of their file: a path, a dict of dicts, a data frame or judgments."""
-    held = judgments_in(source, what)
-    if isinstance(held, (str, Judgments)):
-        return held
+    """Convert judgments to columns; a path stays a text. Accepts a path, a dict of dicts, a data frame or judgments."""
+    judgments = judgments_in(source, what)
+    if isinstance(judgments, (str, Judgments)):
+        return judgments
     from activeeval.formats.loading import load_qrels
 
-    labels = load_qrels(held)
+    labels = load_qrels(judgments)
     columns = {"query_id": labels.query_ids.tolist(), "doc_id": labels.doc_ids.tolist(), "grade": labels.grades}
     return of_table(Sheet(what, columns))
 
 
 def by_judge(sources: Any) -> dict[str, str | Judgments]:
-    """Return judgments of several judges by what stands for the name of one who has none: a name, a file, a number.
+    """Map judges' names to their judgments; unnamed sources are called by their file or "judge 1", "judge 2", ….
 
     Parameters
     ----------
     sources : path, dict of dicts, data frame or Judgments, a list of them, or a dict of judges' names to them
     """
-    held = listed(sources)
-    is_named = isinstance(sources, Mapping) and held[0] is not sources
-    names = list(map(str, sources)) if is_named else [f"judge {number}" for number in range(1, len(held) + 1)]
+    source_list = listed(sources)
+    is_named = isinstance(sources, Mapping) and source_list[0] is not sources
+    names = list(map(str, sources)) if is_named else [f"judge {number}" for number in range(1, len(source_list) + 1)]
     named = (
-        (os.fspath(each) if is_path(each) and not is_named else name, each)
-        for name, each in zip(names, held, strict=True)
+        (os.fspath(source) if is_path(source) and not is_named else name, source)
+        for name, source in zip(names, source_list, strict=True)
     )
-    return {name: columns_of(each, name) for name, each in named}
+    return {name: columns_of(source, name) for name, source in named}
 
 
 def known_of(source: Any, number: int) -> str | KnownGrades:
-    """Return what is known already: the name of a file, or the grades that are held in memory."""
+    """Convert a source of known grades to a file name or `KnownGrades`; `number` names sources in memory."""
     if is_path(source):
         return str(os.fspath(source))
     name = f"judged {number}"
@@ -318,13 +336,13 @@ def known_of(source: Any, number: int) -> str | KnownGrades:
 
 
 def warn_of(named: Sequence[tuple[str, Sequence[Caution]]]) -> None:
-    """Emit each caution of the results once, at the line that calls the library."""
+    """Emit each caution once as a Python warning, at the line that calls the library."""
     for line in caution_lines(named, in_python):
         warnings.warn(line, CautionWarning, stacklevel=_calls_within() + 1)
 
 
 def _calls_within() -> int:
-    """Return how many calls of this package lie between a caller and the first that is not of it."""
+    """Count the stack frames of this package below the first caller outside it."""
     frame, n_calls = sys._getframe(1), 0
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__.partition(".")[0]:
         frame, n_calls = frame.f_back, n_calls + 1  # type: ignore[assignment]
@@ -332,5 +350,5 @@ def _calls_within() -> int:
 
 
 def adaptive_depth_of(adaptive_depth: str | int | None) -> str | None:
-    """Return when labels are looked at, once it is known to be a way there is; None where nobody says it."""
+    """Check the adaptive depth (when labels re-plan the sample); None stays None."""
     return None if adaptive_depth is None else check_looks(str(adaptive_depth))

@@ -1,6 +1,6 @@
-"""Budgets: judging one mean item of the pool costs 1; without overheads a budget is a number of judgments.
+"""Budgets, in mean items: judging one item of mean cost costs 1. Without overheads a budget is a number of judgments.
 
-A budget may also be said as a share of what judging everything costs: every item that can change the value, and the
+A budget may also be a share of the cost of judging everything: every item that can change the value, and the
 overhead of every query.
 """
 
@@ -21,7 +21,7 @@ from activeeval.core.types import Ints
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """A number of mean items, or a share of judging everything.
+    """A budget in mean items, or as a share of the cost of judging everything.
 
     Attributes
     ----------
@@ -46,12 +46,12 @@ class Budget:
 
     @classmethod
     def parse(cls, text: str) -> Budget:
-        """Return the budget that a text says: a number of mean items, or a percentage of judging everything.
+        """Parse a number of mean items, or a percentage of the cost of judging everything.
 
         Raises
         ------
         InputError
-            Where it says neither, or one that is not above 0.
+            If the text is neither, or not positive.
         """
         number, is_share = text.strip().removesuffix("%").strip(), text.strip().endswith("%")
         try:
@@ -67,12 +67,12 @@ class Budget:
 
     @classmethod
     def of_either(cls, budget: float | Budget | None, share: float | None) -> Budget | None:
-        """Return the budget of a caller's two arguments; None where neither is given.
+        """Combine a caller's two alternative arguments; None if neither is given.
 
         Raises
         ------
         InputError
-            Where both are.
+            If both are given.
         """
         if budget is not None and share is not None:
             raise InputError(f"give a budget or a share, got budget={brief(budget)} and share={brief(share)}")
@@ -81,9 +81,9 @@ class Budget:
         return cls(budget) if budget is not None and not isinstance(budget, Budget) else budget
 
     def of(self, *targets: Target, known: Ints | None = None) -> float:
-        """Return the budget in mean items; everything is what is not ``known`` yet, see `whole_cost`.
+        """Compute the budget in mean items for some targets.
 
-        Where all is known any budget is enough, and a share is of one item.
+        A share refers to the cost of what is not ``known`` yet, see `whole_cost`; if everything is known, to 1 item.
         """
         if not self.is_share:
             return float(self.amount)
@@ -92,24 +92,24 @@ class Budget:
     def refused(
         self, problem: BudgetError, *targets: Target, known: Ints | None = None, rankings: Sequence[Rankings] = ()
     ) -> BudgetError:
-        """Word a refusal as the budget was given, with the smallest that works, and the pool depth at which it does.
+        """Rewrite a budget error in the budget's own units, with the smallest budget or pool depth that works.
 
         Parameters
         ----------
         problem : BudgetError
         rankings : sequence of Rankings
-            All lists that the pool is made of; none where it cannot be cut.
+            All lists of the pool, if the pool may be cut to a smaller depth; else ().
         """
         needed, budget, text = problem.needed, problem.budget, f"`budget` {self}"
         smallest = enough(needed)
         if self.is_share:
             needed, budget = problem.needed / whole_cost(*targets, known=known), self.amount
             text += f" ({problem.budget:.4g} {targets[0].pool.cost_unit})"
-            # what a method judges whole may cost more than all that can change an answer
+            # a method that judges whole queries may need more than the cost of all items that can change an answer
             smallest = f"{enough(100 * needed)}%" if needed <= 1 else smallest
         text += f" does not pay for {problem.what.format(enough(problem.needed))}: `budget` {smallest}"
         cutoffs = [target.measure.cutoff or 0 for target in targets]
-        can_cut = bool(rankings) and all(cutoffs) and not self.is_share  # without a cutoff it would be another measure
+        can_cut = bool(rankings) and all(cutoffs) and not self.is_share  # cutting changes a measure without a cutoff
         depth = depth_that_pays(problem.budget, rankings, max(cutoffs)) if can_cut else None
         if depth is not None:
             text += f", or `pool_depth` {depth[0]} ({enough(depth[1])})"
@@ -120,7 +120,7 @@ class Budget:
 
 
 def enough(needed: float) -> str:
-    """Format a number in four digits, rounded up.
+    """Format a number with four significant digits, rounded up.
 
     Examples
     --------
@@ -132,21 +132,21 @@ def enough(needed: float) -> str:
 
 
 def depth_that_pays(budget: float, rankings: Sequence[Rankings], least: int) -> tuple[int, float] | None:
-    """Find the deepest pool of which a budget pays for any query, judged whole; None where no depth makes it pay.
+    """Find the deepest pool whose most expensive query, judged completely, fits a budget; None if no depth does.
 
     Parameters
     ----------
     budget : float
         In mean items.
     rankings : sequence of Rankings
-        All lists that the pool is made of.
+        All lists of the pool.
     least : int
-        The depth that measures need.
+        Smallest depth that the measures allow.
 
     Returns
     -------
     int, float
-        The depth, and what its dearest query costs, in mean items of that pool.
+        The depth, and the cost of its most expensive query, in mean items of that pool.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def depth_that_pays(budget: float, rankings: Sequence[Rankings], least: int) -> 
 
 
 def _dearest_query(rankings: Sequence[Rankings], depth: int) -> float:
-    """Compute what judging any query of the pool of lists that end at a rank costs at most, in its mean items."""
+    """Compute the cost of the most expensive query if lists end at rank `depth`, in mean items of that pool."""
     pool = rankings[0].pool
     items = np.unique(np.concatenate([ranking.cut_at(depth).items for ranking in rankings]))
     costs = np.bincount(pool.item_queries[items], pool.item_costs[items], minlength=pool.n_queries)
@@ -177,19 +177,19 @@ def _dearest_query(rankings: Sequence[Rankings], depth: int) -> float:
 
 
 def whole_cost(*targets: Target, known: Ints | None = None) -> float:
-    """Return what judging every item that can change a target's value costs, and turning to its query, in mean items.
+    """Compute the cost of judging every item that can change a target, with the queries' overheads, in mean items.
 
     An item of several targets counts once.
 
     Parameters
     ----------
     known : array of int, shape (n_items,), optional
-        Grades that are known already, −1 where none is: these cost nothing.
+        Known grades, −1 if unknown; known items cost nothing.
 
     Raises
     ------
     InputError
-        Where it costs nothing.
+        If the cost is 0, because everything is known or no label can change a target.
     """
     pool = targets[0].pool
     is_judged = np.zeros(pool.n_items, dtype=np.bool_)
@@ -197,8 +197,8 @@ def whole_cost(*targets: Target, known: Ints | None = None) -> float:
         is_judged |= target.matters
     if known is not None:
         is_judged &= known < 0
-    is_turned_to = np.bincount(pool.item_queries, is_judged, minlength=pool.n_queries) > 0
-    cost = float((pool.item_costs[is_judged].sum() + pool.query_costs[is_turned_to].sum()) / pool.item_costs.mean())
+    is_opened = np.bincount(pool.item_queries, is_judged, minlength=pool.n_queries) > 0
+    cost = float((pool.item_costs[is_judged].sum() + pool.query_costs[is_opened].sum()) / pool.item_costs.mean())
     if cost == 0 and is_all_known(*targets, known=known):
         raise InputError("every item that is needed is known already: there is nothing to judge")
     check_open(*targets)
@@ -206,7 +206,7 @@ def whole_cost(*targets: Target, known: Ints | None = None) -> float:
 
 
 def is_all_known(*targets: Target, known: Ints | None) -> bool:
-    """Return whether every item that can change a target's value has a known grade, and there is such an item."""
+    """Check whether every item that can change a target has a known grade, and there is such an item."""
     if known is None:
         return False
     matters = np.logical_or.reduce([target.matters for target in targets])
@@ -214,7 +214,7 @@ def is_all_known(*targets: Target, known: Ints | None) -> bool:
 
 
 def check_open(*targets: Target) -> None:
-    """Raise InputError where no label can change the value of a target."""
+    """Raise InputError if no label can change the value of a target."""
     for target in targets:
         if not target.matters.any():
             why = (

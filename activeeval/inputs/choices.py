@@ -1,4 +1,4 @@
-"""What a caller chooses of a pool, its rankings and its grade model, before any file is opened."""
+"""Choices of the caller: pool, rankings, grade model and costs, checked before any file is opened."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from activeeval.inputs.options import CONTRASTS, TRUSTS, PoolFields
 from activeeval.inputs.systems import checked_names
 
 POOL_DEPTH = 100
-"""As deep as the field pools runs: a thousand ranks of two runs make a pool of which the ideal of nDCG needs all."""
+"""Default depth, as usual in TREC pooling: with 1,000 ranks of two runs nDCG's ideal ranking would need all of them."""
 
 GRADER = "grader="
-"""What stands before a grader's name where models are named."""
+"""Prefix of a grader's name among grade models."""
 TUNED, NO_FACTOR = "tune", "no-factor"
 _OF_RUNS, _OF_LETOR = ("qrels", "pool_runs", "versus_run"), ("scores",)
 _SETTINGS = re.compile(f"(:({TUNED}|{NO_FACTOR}))+$")
@@ -28,18 +28,17 @@ _SHARE = re.compile(r"(-?\d+(?:\.\d*)?|-?\.\d+)(%?)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices(PoolFields):
-    """A pool with the rankings of one system or several, what it costs to judge, and a model of its grades.
+    """A pool with the rankings of one system or several, the costs of judging it, and a model of its grades.
 
     Attributes
     ----------
     tables : mapping of str to object
-        What stands for a file that ``model`` names: a data frame, judgments, or of probabilities a function of the
-        pool that returns an array of shape (n_items, n_grades).
+        Objects that replace files named in ``model``: a data frame, judgments, or, for probabilities, a function of
+        the pool that returns an array of shape (n_items, n_grades).
     judging : Judging
-        Items by grades, or whole queries by comparisons of two items; ``cost`` then follows from that.
+        Judge items by grades, or whole queries by comparisons of two items; ``cost`` then follows from that.
     queries : path, DrawnQueries or None
-        In place of ``traffic`` queries that were drawn from a log: they say how often each is asked, and with which
-        chance each was drawn.
+        Alternative to ``traffic``: queries drawn from a log, with their frequencies and inclusion probabilities.
     """
 
     tables: Mapping[str, Any] = field(default_factory=dict)
@@ -47,7 +46,7 @@ class Choices(PoolFields):
     queries: Any = None
 
     def check_files(self) -> None:
-        """Raise ChoiceError where what is chosen does not go with a pool in files, or only with one."""
+        """Raise ChoiceError if an option does not fit a pool in files, or is only for one."""
         self._check_engine()
         if self.pool_parquet is None:
             name = next((name for name in _OF_FILES if self._differs(name)), None)
@@ -56,29 +55,29 @@ class Choices(PoolFields):
             return
         foreign = next((name for name in _DEFAULTS if name not in _WITH_FILES and self._differs(name)), None)
         if foreign is not None:
-            problem = f"`pool_parquet` says what is known of its pool: `{foreign}` is for `activeeval pool write`"
+            problem = f"`{foreign}` is not for `pool_parquet`: give it to `activeeval pool write`"
             raise ChoiceError(problem, field=foreign)
         self._check_systems()
 
     def _check_engine(self) -> None:
-        """Raise ChoiceError where something else stands behind the name of an engine than what it may be told."""
+        """Raise ChoiceError if the engine's name is followed by anything but scratch=DIR or trust-ids."""
         _, *rest = self.engine_name.split(",") if isinstance(self.engine, str) else [""]
         if wrong := [part for part in rest if not self.engine.startswith("spark://") or "=" in part]:
-            problem = f"`engine`: {wrong[0]!r} is none of scratch=DIR and trust-ids, which stand behind a comma each"
+            problem = f"`engine`: {wrong[0]!r} is not known, expected scratch=DIR or trust-ids behind a comma each"
             raise ChoiceError(problem, field="engine")
 
     def _differs(self, name: str) -> bool:
-        """Whether a choice was made that is not what is taken where nobody chooses."""
+        """Check whether an option was set to something other than its default."""
         value = getattr(self, name)
         return value != _DEFAULTS[name] and (_is_chosen(value) or isinstance(value, bool))
 
     def check(self, *, use_labels: bool) -> None:
-        """Raise ChoiceError where choices contradict each other or one is missing.
+        """Raise ChoiceError if options contradict each other or one is missing.
 
         Parameters
         ----------
         use_labels : bool
-            Whether the labels of the pool will be looked at.
+            True if labels of the pool will be used, as in simulations.
         """
         self.check_files()
         self._check_pool()
@@ -101,13 +100,13 @@ class Choices(PoolFields):
         self._check_models()
         one_of(self.grader_trust, TRUSTS, "`grader_trust`", error=ChoiceError)
         if self.graders and self.train_letor:
-            problem = "the graders say nothing of the files of `train`: learn with a share of the queries, as 40%"
+            problem = "the graders have no grades for the files of `train`: train with a share of the queries, as 40%"
             raise ChoiceError(problem, field="graders")
         if self.train_letor and "scores" in self.models:
             problem = "`model` scores has no scores of the files of `train`: give it a share of the queries, as 40%"
             raise ChoiceError(problem, field="train")
-        made = {"judged": bool(self.judged), "cost": self.cost != "uniform"}
-        self.judging.check_choices([name for name, is_made in made.items() if is_made])
+        is_set = {"judged": bool(self.judged), "cost": self.cost != "uniform"}
+        self.judging.check_choices([name for name, value in is_set.items() if value])
         if self.runs and use_labels and self.qrels is None:
             raise ChoiceError("`runs` needs `qrels` here: the labels of the pool", field="qrels")
         if self.runs and self.train_share is not None and self.qrels is None:
@@ -117,6 +116,7 @@ class Choices(PoolFields):
             )
 
     def _check_models(self) -> None:
+        """Raise ChoiceError if the name of a grade model is malformed."""
         if self.is_tuned and set(self.models) == {"uniform"}:
             raise ChoiceError("`model` uniform:tune has no parameters to choose: leave :tune out", field="model")
         for name in self.models:
@@ -128,9 +128,10 @@ class Choices(PoolFields):
             if kind == "probs" and not path:
                 raise ChoiceError("`model` probs=FILE needs the name of a file", field="model")
             if kind == "grades":
-                raise ChoiceError(f"`model` {name}: a machine's grades are given as `graders` {path}", field="graders")
+                raise ChoiceError(f"`model` {name}: give a grader's grades as `graders` {path}", field="graders")
 
     def _check_pool(self) -> None:
+        """Raise ChoiceError unless either LETOR files or runs make the pool, with the options that belong to them."""
         if bool(self.letor) == bool(self.runs):
             problem = "give either `letor` with `scores`, or `runs` (with `qrels` to simulate)"
             raise ChoiceError(problem, field="runs")
@@ -145,7 +146,7 @@ class Choices(PoolFields):
             raise ChoiceError("drawn `queries` say how often each is asked: leave `traffic` out", field="traffic")
 
     def _check_systems(self) -> None:
-        """Raise where it is not clear which systems there are, or one is there twice."""
+        """Raise ChoiceError if the systems are ambiguous, or one is given twice."""
         n = len(self.systems)
         if self.letor and len(self.letor) > 1 and len(self.scores) > 1 and len(self.scores) % len(self.letor):
             files = f"{len(self.scores)} score files for {len(self.letor)} LETOR files"
@@ -156,107 +157,109 @@ class Choices(PoolFields):
             problem = f"`versus_run` is the second of two systems: with {n - 1} of `runs` give it as `runs` too"
             raise ChoiceError(problem, field="versus_run")
         if self.index_update is not None and n > 1:
-            raise ChoiceError(f"`index_update` is of one system, got {n}", field="index_update")
+            raise ChoiceError(f"`index_update` takes one system, got {n}", field="index_update")
         checked_names(self.names, n, error=ChoiceError)
         seen: set[tuple[Hashable, ...]] = set()
         for number, system in enumerate(self.systems, 1):
             place = tuple(map(_place_of, system))
-            if place in seen and n > 2:  # of two equal ones it is said that they do not differ
+            if place in seen and n > 2:  # two equal systems get a message of their own later
                 which = system[0] if isinstance(system[0], str) else f"run {number}"
                 raise ChoiceError(f"{which} is given twice, expected each system once", field=name)
             seen.add(place)
         if self.contrasts is not None:
             one_of(self.contrasts, CONTRASTS, "`contrasts`", error=ChoiceError)
         if self.contrasts is not None and n < 2:
-            problem = f"`contrasts` is of several systems, got one: give `{name}` again"
+            problem = f"`contrasts` needs several systems, got one: give `{name}` again"
             raise ChoiceError(problem, field="contrasts")
 
     @property
     def systems(self) -> list[tuple[Any, ...]]:
-        """The files of each system, or what stands for them: its run, or its scores of each LETOR file."""
+        """Sources of each system: its run, or its score file for each LETOR file."""
         if self.runs:
             return [(run,) for run in (*self.runs, *([] if self.versus_run is None else [self.versus_run]))]
         return _by_ranker(self.scores, len(self.letor))
 
     @property
     def train_share(self) -> float | None:
-        """The share of the queries that trains the model and is not measured, as 40% or 0.4; None where files do."""
+        """Share of the queries that trains the model and is not measured, 0.4 for "40%"; None if files train it."""
         return _share_of(self.train[0]) if len(self.train) == 1 else None
 
     @property
     def train_letor(self) -> Sequence[str]:
-        """The LETOR files that train the model."""
+        """LETOR files that train the model."""
         return self.train if self.letor and self.train_share is None else ()
 
     @property
     def train_judgments(self) -> Any:
-        """The judgments that train the model, as `activeeval.formats.judgments.from_files.labels_of` takes them."""
+        """Judgments that train the model, as accepted by `labels_of`; None if there are none."""
         return None if self.letor or not self.train or self.train_share is not None else self.train[0]
 
     @property
     def depth(self) -> int | None:
-        """The rank at which lists end, None where they do not."""
+        """Rank at which lists end; None if they are not cut."""
         if self.pool_depth is not None:
             return self.pool_depth
         return POOL_DEPTH if self.runs and self.qrels is None and self.index_update is None else None
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The grade models that are chosen, none where the default is to be taken."""
+        """Names of the grade models without settings; () for the default."""
         return tuple(_SETTINGS.sub("", name) for name in self._named_models)
 
     @property
     def is_tuned(self) -> bool:
-        """Whether the models' parameters are chosen on half of what trains them."""
+        """True if the models' parameters are tuned on half of the training data."""
         return any(TUNED in _settings_of(name) for name in self._named_models)
 
     @property
     def with_factor(self) -> bool:
-        """Whether the models learn what the grades of a query have in common."""
+        """True if the models learn the query factor (what grades of a query have in common)."""
         return not any(NO_FACTOR in _settings_of(name) for name in self._named_models)
 
     @property
     def _named_models(self) -> tuple[str, ...]:
+        """Names of the chosen grade models with their settings; () for the default."""
         return (self.model,) if isinstance(self.model, str) else tuple(self.model or ())
 
     @property
     def engine_name(self) -> Any:
-        """Who goes over the partitions of a pool in files, without what else ``engine`` says."""
+        """Engine that processes the partitions of a pool in files, without its settings."""
         return _ENGINE.sub("", self.engine) if isinstance(self.engine, str) else self.engine
 
     @property
     def scratch(self) -> str | None:
-        """Where tables of the partitions are left that all workers reach: a folder, or its address."""
+        """Folder or address, reachable by all workers, for the partitions' tables; None if not set."""
         return next((text.removeprefix("scratch=") for text in self._of_engine if text.startswith("scratch=")), None)
 
     @property
     def trust_ids(self) -> bool:
-        """Whether nobody looks if a query stands in two partitions."""
+        """True if the check for queries in two partitions is skipped."""
         return "trust-ids" in self._of_engine
 
     @property
     def _of_engine(self) -> list[str]:
+        """Settings after the engine's name: "scratch=…" and "trust-ids"."""
         return _ENGINE.findall(self.engine) if isinstance(self.engine, str) else []
 
 
 def _is_chosen(value: Any) -> bool:
-    """Return whether a choice was made: something, or some of a sequence."""
+    """Check whether an option is set: not None, and not an empty text or sequence."""
     return bool(value) if isinstance(value, (str, list, tuple)) else value is not None
 
 
 def _place_of(source: Any) -> Hashable:
-    """Return what tells a source from others: where a file is, else which object it is."""
+    """Return a key that identifies a source: the file's real path, else the object's id."""
     return os.path.realpath(source) if isinstance(source, (str, os.PathLike)) else id(source)
 
 
 def _settings_of(model: str) -> list[str]:
-    """Return what stands behind the name of a model, as ``tune``."""
+    """List the settings after a model's name, e.g. ``tune``."""
     match = _SETTINGS.search(model)
     return match[0].split(":")[1:] if match else []
 
 
 def _share_of(source: Any) -> float | None:
-    """Return the share of the queries that stands in the place of what trains a model; None for anything else."""
+    """Parse a share of the queries given in place of training files; None for anything else."""
     match = _SHARE.fullmatch(source) if isinstance(source, str) and not os.path.exists(source) else None
     if match is None and not isinstance(source, float):
         return None
@@ -267,7 +270,7 @@ def _share_of(source: Any) -> float | None:
 
 
 def _by_ranker(scores: Sequence[str], n_files: int) -> list[tuple[str, ...]]:
-    """Return score files ranker by ranker: one for each file, or one for all."""
+    """Group score files by ranker: one for each LETOR file, or one for all."""
     size = max(n_files if len(scores) > 1 else 1, 1)
     return [tuple(scores[k : k + size]) for k in range(0, len(scores), size)]
 
@@ -276,4 +279,4 @@ _OF_FILES = ("engine",)
 _OF_BOTH = ("runs", "versus_run", "contrasts", "max_grade", "defensive_share", "seed", "judging")
 _WITH_FILES = ("pool_parquet", *_OF_FILES, *_OF_BOTH)
 _DEFAULTS = {name: getattr(Choices(), name) for name in Choices.__dataclass_fields__}
-"""What choices are where nobody chooses."""
+"""Default of each option."""

@@ -1,4 +1,4 @@
-"""What a caller chooses turned into inputs: files read, rows to train on set aside, costs, traffic, known grades."""
+"""Turn a caller's choices into inputs: read files, set training rows aside, add costs, traffic and known grades."""
 
 from __future__ import annotations
 
@@ -32,7 +32,13 @@ from activeeval.inputs.traffic import of_log
 
 
 def trained_inputs(choices: Choices, graders: Sequence[Grades], rng: np.random.Generator) -> tuple[Inputs, int | None]:
-    """Return the inputs in the order of their ids, with rows of other queries to train on, and where lists were cut."""
+    """Load the inputs in the order of their ids, with training rows of other queries.
+
+    Returns
+    -------
+    Inputs, int or None
+        The inputs, and the rank at which lists were cut, None if they were not.
+    """
     loaded, judged = _load(choices)
     cut = loaded if choices.depth is None else loaded.cut_at(choices.depth)
     depth = None if cut is loaded else choices.depth
@@ -44,18 +50,18 @@ def trained_inputs(choices: Choices, graders: Sequence[Grades], rng: np.random.G
         inputs = inputs.held_out(choices.train_share, rng)
     elif judged is not None:
         whole = inputs.pool.n_queries
-        of_others = with_graders(_with_model_inputs(choices, judged, with_costs=False), graders, say=False)
+        of_others = with_graders(_with_model_inputs(choices, judged, with_costs=False), graders, with_notes=False)
         inputs = inputs.trained_on(of_others.in_id_order())
-        # of notes on the labels that teach, those alone that stand by every number
-        taken = (note for note in judged.notes if isinstance(note, Caution) or note.code == "machines left out")
-        inputs = replace(inputs, notes=(*inputs.notes, *taken))
+        # of the notes on training labels, keep those that belong beside every result
+        lasting = (note for note in judged.notes if isinstance(note, Caution) or note.code == "machines left out")
+        inputs = replace(inputs, notes=(*inputs.notes, *lasting))
         if n_trained := whole - inputs.pool.n_queries:
             inputs = replace(inputs, notes=(Note("queries that train", {"n": n_trained, "of": whole}), *inputs.notes))
     return inputs, depth
 
 
 def weighed_inputs(choices: Choices, inputs: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return the inputs with what judging costs, how often queries are asked, and the ranking of a later index."""
+    """Add judging costs, query frequencies and, if chosen, the ranking after a simulated index update."""
     inputs = inputs.with_costs(judging_costs(choices.judging, inputs.pool), choices.overhead)
     if choices.traffic is not None:
         inputs = inputs.with_traffic(read_traffic(choices.traffic).align(inputs.pool))
@@ -65,7 +71,7 @@ def weighed_inputs(choices: Choices, inputs: Inputs, rng: np.random.Generator) -
 
 
 def known_of(choices: Choices, inputs: Inputs) -> tuple[Ints | None, tuple[Note | Caution, ...]]:
-    """Return the grades that are known already, None where nothing says any, and notes."""
+    """Read the grades known before sampling; None if there are none. Also return notes."""
     if not choices.judged:
         return None, ()
     policy, is_truth = choices.judged_policy, choices.machine_is_truth
@@ -75,16 +81,16 @@ def known_of(choices: Choices, inputs: Inputs) -> tuple[Ints | None, tuple[Note 
 
 
 def all_known(inputs: Inputs, known: Ints | None, taught: Mapping[tuple[str, str], int]) -> Ints:
-    """Return grades of a pool's items: those that are known, and others that teach."""
+    """Merge known grades with grades that only train the model, shape (n_items,); −1 where neither exists."""
     pool = inputs.pool
     grades = np.full(pool.n_items, -1, dtype=np.int64) if known is None else known.copy()
     pairs = pool.pairs_of(np.arange(pool.n_items)) if taught else []
-    teaches = np.array([taught.get(pair, -1) for pair in pairs], dtype=np.int64) if taught else grades
-    return np.where(grades >= 0, grades, teaches)
+    training = np.array([taught.get(pair, -1) for pair in pairs], dtype=np.int64) if taught else grades
+    return np.where(grades >= 0, grades, training)
 
 
 def _check_agreement(inputs: Inputs, known: Ints) -> None:
-    """Raise where a grade that is known is not the label that the pool has."""
+    """Raise InputError if a known grade differs from the pool's label."""
     differs = np.flatnonzero((known >= 0) & (inputs.grades >= 0) & (known != inputs.grades))
     if differs.size:
         z = int(differs[0])
@@ -93,7 +99,7 @@ def _check_agreement(inputs: Inputs, known: Ints) -> None:
 
 
 def _load(choices: Choices) -> tuple[Inputs, Inputs | None]:
-    """Return the inputs to evaluate and, with judgments to train on, those to train on."""
+    """Load the inputs to evaluate and, if judgments train the model, those to train on."""
     if choices.letor:
         return from_letor(choices.letor, choices.systems, choices.train_letor, choices.names), None
     evaluated = len(choices.systems)
@@ -109,7 +115,7 @@ def _load(choices: Choices) -> tuple[Inputs, Inputs | None]:
 
 
 def _with_model_inputs(choices: Choices, inputs: Inputs, *, with_costs: bool = True) -> Inputs:
-    """Return the inputs with item costs and what models look at beside the features."""
+    """Add item costs and the columns that grade models use besides the features."""
     kind = choices.cost if with_costs else "uniform"
     if isinstance(kind, str) and kind != "uniform" and not kind.startswith("log-length"):
         kind = read_costs(kind)
@@ -124,7 +130,7 @@ def _with_model_inputs(choices: Choices, inputs: Inputs, *, with_costs: bool = T
 
 
 def _item_costs(kind: str | Costs, inputs: Inputs) -> Floats | None:
-    """Return item costs: ``uniform`` (None), ``log-length:FEATURE`` = log(e + feature), or a file's."""
+    """Compute item costs: None for ``uniform``, log(e + feature) for ``log-length:FEATURE``, or those of a file."""
     if isinstance(kind, Costs):
         return kind.align(inputs.pool)
     if kind == "uniform":
@@ -152,7 +158,7 @@ def from_letor(
     rankers : sequence of sequence of str
         The score files of each ranker: one for each LETOR file, or one for all.
     names : sequence of str
-        What the rankers are called; by default their files.
+        Names of the rankers; by default those of their files.
     """
     data = read_letor(paths)
     pool = data.pool()
@@ -164,12 +170,14 @@ def from_letor(
 
 
 def _features(data: LetorData) -> Floats:
+    """Return the features of LETOR data; raise InputError if there are none."""
     if data.features is None:
         raise InputError(f"{', '.join(data.paths)}: no features were read")
     return data.features
 
 
 def _letor_training(paths: Sequence[str], pool_data: LetorData) -> TrainingRows:
+    """Read training rows from LETOR files, with features padded to the pool's; raise InputError if queries overlap."""
     data = read_letor(paths)
     shared = set(data.query_ids.tolist()) & set(pool_data.query_ids.tolist())
     if shared:
@@ -185,19 +193,19 @@ def _letor_training(paths: Sequence[str], pool_data: LetorData) -> TrainingRows:
 
 
 def given_columns(inputs: Inputs, name: str, tables: Mapping[str, Any] | None = None) -> Inputs:
-    """Return the inputs with what the model of a name looks at beside the features, unless it is these.
+    """Add the columns that a grade model uses besides the features; models on features add none.
 
     Parameters
     ----------
     name : str
-        ``scores``: what the rankings say of each item; ``probs=FILE``: its probabilities.
+        ``scores``: the rankings' scores of each item; ``probs=FILE``: its grade probabilities.
     tables : mapping of str to object, optional
-        What stands for a file, as of `activeeval.inputs.choices.Choices`.
+        Objects that replace files, see `activeeval.inputs.choices.Choices`.
 
     Raises
     ------
     ChoiceError
-        Where the rows of files to train on are not among what a file says.
+        If probabilities are combined with files to train on, whose items have no probabilities.
     """
     kind, _, path = name.partition("=")
     if kind not in ("scores", "probs"):
@@ -213,7 +221,7 @@ def given_columns(inputs: Inputs, name: str, tables: Mapping[str, Any] | None = 
 
 
 def _probabilities(source: Any, pool: QueryPool) -> Floats:
-    """Return the probabilities of the pool's items: of a file or a frame, or what a function says of the pool."""
+    """Load grade probabilities of the pool's items from a file, a frame or a function of the pool."""
     if not callable(source):
         return load_probabilities(source).align(pool)
     nodes, _ = checked_nodes(pool, source(pool), None)

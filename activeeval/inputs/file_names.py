@@ -1,7 +1,7 @@
-"""What a caller's own arguments may say and text that comes back from elsewhere may not: the names of files.
+"""Read measures of the caller, whose texts may name files; texts from samples may not.
 
-A measure that stands in a sample is read by `activeeval.core.measures.parse_measure` alone, which opens
-nothing; what the caller wrote on the command line or handed to a function comes through here.
+A measure inside a sample is parsed by `activeeval.core.measures.parse_measure` alone, which opens no file. Measures
+from the command line or from function arguments are parsed here.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from activeeval.formats.gains import read_gains
 
 
 def asked_measure(text: str) -> Measure:
-    """Return the measure that a caller asks for: `parse_measure`, and ``@FILE``, the gains and discounts of a file.
+    """Parse a caller's measure: a text for `parse_measure`, or ``@FILE`` with learned gains and discounts.
 
     Parameters
     ----------
     text : str
-        The caller's own words, never what a sample holds.
+        From the caller; never from a sample's file.
 
     Raises
     ------
     InputError
-        Where the text is no measure; a FormatError names the file that holds none.
+        If the text is no measure; a FormatError if the file holds none.
 
     Examples
     --------

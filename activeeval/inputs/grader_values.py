@@ -1,4 +1,4 @@
-"""The graders of a case: what each machine says of the items, and what people's grades are expected to be then."""
+"""Use graders' grades of a pool: read them, add them to the inputs, and model human grades given their values."""
 
 from __future__ import annotations
 
@@ -22,19 +22,18 @@ from activeeval.inputs.loading import Inputs, TrainingRows
 
 
 def read_graders(sources: Sequence[Any]) -> tuple[Grades, ...]:
-    """Return the graders of files, frames, judgments, or as they are.
+    """Read graders from files, frames, judgments or `Grades`, and name those without a name.
 
     Raises
     ------
     ChoiceError
-        Where two have one name.
+        If two have the same name.
     """
     graders = tuple(Grades.parse(source) if isinstance(source, str) else Grades.read(source) for source in sources)
     names = [grader.name for grader in graders]
     if "" in names:  # of frames
-        calls = [name or (f"grader {k}" if len(names) > 1 else "grader") for k, name in enumerate(names, 1)]
-        graders = tuple(replace(grader, name=name) for grader, name in zip(graders, calls, strict=True))
-        names = calls
+        names = [name or (f"grader {k}" if len(names) > 1 else "grader") for k, name in enumerate(names, 1)]
+        graders = tuple(replace(grader, name=name) for grader, name in zip(graders, names, strict=True))
     for grader in graders:
         if names.count(grader.name) > 1:
             problem = f"two of `graders` are called {grader.name!r}: give each a name, as FILE:name=ours"
@@ -43,21 +42,21 @@ def read_graders(sources: Sequence[Any]) -> tuple[Grades, ...]:
 
 
 def model_names(graders: Sequence[Grades]) -> tuple[str, ...]:
-    """Return what graders are called as grade models."""
+    """List the names of graders among grade models."""
     return tuple(f"{GRADER}{grader.name}" for grader in graders)
 
 
-def with_graders(inputs: Inputs, graders: Sequence[Grades], *, say: bool = True) -> Inputs:
-    """Return the inputs with a column of each grader's values beside the features, NaN where it says nothing.
+def with_graders(inputs: Inputs, graders: Sequence[Grades], *, with_notes: bool = True) -> Inputs:
+    """Add a column of each grader's values beside the features, NaN for items without a grade.
 
     Parameters
     ----------
-    say : bool
-        Whether to add what is odd about the values to the notes, and to refuse a grader that says nothing of the pool:
-        of queries that only train it need not.
+    with_notes : bool
+        Add notes about the values, and raise InputError for a grader without any grade in the pool. False for
+        queries that only train a model, where missing grades do no harm.
     """
     for name, grader in zip(model_names(graders), graders, strict=True):
-        if say:
+        if with_notes:
             on_pool = grader.on(inputs.pool)
             inputs = replace(inputs, notes=(*inputs.notes, *on_pool.notes, *_of_price(grader)))
             values = on_pool.values
@@ -70,9 +69,9 @@ def with_graders(inputs: Inputs, graders: Sequence[Grades], *, say: bool = True)
 def asked_about(
     inputs: Inputs, graders: Sequence[Grades], targets: Sequence[Target], known: Ints | None
 ) -> list[tuple[Grades, Bools]]:
-    """Return the graders that have a price, each with which items it is paid for, shape (n_items,).
+    """List the graders that have a price, each with the items it is paid for, shape (n_items,).
 
-    It is paid for items that it says something of, that can change a target, and whose grade is not known.
+    These are the items with a grade by it that can change a target and whose human grade is not known.
     """
     matters = np.logical_or.reduce([target.matters for target in targets])
     if known is not None:
@@ -87,9 +86,9 @@ def asked_about(
 def counted_missing(
     notes: Sequence[Note | Caution], inputs: Inputs, graders: Sequence[Grades], targets: Sequence[Target]
 ) -> tuple[Note | Caution, ...]:
-    """Return notes in which a grader's missing grades are also counted of the items that can change a target.
+    """Add to notes on missing grades their counts among the items that can change a target.
 
-    A machine is asked about the first places of lists; that it says nothing of those behind them is no loss.
+    A grader is usually asked about the first places of lists; missing grades of later places do no harm.
     """
     matters = np.logical_or.reduce([target.matters for target in targets])
     of_source: dict[str, dict[str, Told]] = {}
@@ -105,7 +104,7 @@ def counted_missing(
 
 
 def _of_price(grader: Grades) -> list[Note]:
-    """Return what is to be said of a price that cannot be one: of nothing, or of a person's and more."""
+    """Note a price that is unusual: 0, or at least that of a human judgment."""
     if grader.cost is None or 0 < grader.cost < 1:
         return []
     return [Note("grader price", {"name": grader.name, "price": grader.cost, "is_free": int(grader.cost == 0)})]
@@ -114,15 +113,21 @@ def _of_price(grader: Grades) -> list[Note]:
 def grader_model(
     values: Floats, rows: TrainingRows | None, known: Ints | None, max_grade: int
 ) -> tuple[Any, Ints, Ints | None]:
-    """Return the model of a grader, the kind of each item's value, and of each row's to train on.
+    """Build the grade model of a grader, and code the values of items and of training rows by the model's bins.
 
     Parameters
     ----------
     values : ndarray, shape (n_items,)
+        NaN for items without a grade.
     rows : TrainingRows or None
         With the grader's values as the features.
     known : ndarray of int64, shape (n_items,), or None
-        Grades that are known, −1 where none is: their shares stand for people's where there are no rows.
+        Known grades, −1 if unknown; they estimate the shares of human grades if there are no rows.
+
+    Returns
+    -------
+    GraderModel, ndarray of int64, ndarray of int64 or None
+        The model, each item's code, and each training row's.
     """
     of_rows = np.empty(0) if rows is None or rows.items is not None else rows.features[:, 0]
     table = ValueTable.of(np.concatenate((values, of_rows)), _shares(values, rows, known, max_grade + 1))
@@ -133,14 +138,19 @@ def grader_model(
 
 
 def distrusted(inputs: Inputs, graders: Sequence[Grades], known: Ints, max_grade: int) -> tuple[list[str], list[Note]]:
-    """Return the graders with whose values people's known grades of the pool fall, or hardly rise, as models.
+    """Find the graders with whose values the known human grades of the pool fall, or hardly rise.
 
-    The slope is on what would be expected were nothing known, of items alike: those that were drawn by the values
-    themselves tell the same. In tenths of 53 queries of TREC DL 2021 (DCG@10 of one run and two, 400 samples each) none
-    of three language models' grades was among these, of a weak one's fewer than 1 in 100, of a grader that throws dice
-    8 in 10, and of one turned round all.
+    The slope is that of known grades on the grades expected under the default model without known grades: items
+    drawn by the values themselves do not bias it. In tenths of 53 queries of TREC DL 2021 (DCG@10 of one run and of
+    two, 400 samples each) it found none of three language models, a weak one in fewer than 1 in 100 samples, a
+    grader with random grades in 8 in 10, and one with a reversed scale in all.
+
+    Returns
+    -------
+    list of str, list of Note
+        Their names as grade models, and a note for each.
     """
-    items, low, notes = np.flatnonzero(known >= 0), [], []
+    items, unreliable, notes = np.flatnonzero(known >= 0), [], []
     for name in model_names(graders):
         values = inputs.looked_at(name, inputs.features)[:, 0]
         of_name = items[~np.isnan(values[items])]
@@ -154,13 +164,13 @@ def distrusted(inputs: Inputs, graders: Sequence[Grades], known: Ints, max_grade
         figure = slope(expected, known[of_name].astype(np.float64), np.ones(of_name.size), queries)
         measured = GradeSlope(figure.value, figure.se, of_name.size, np.unique(queries).size)
         if measured.is_turned or measured.says_little:
-            low.append(name)
+            unreliable.append(name)
             notes.append(Note("grader distrusted", {"name": name.removeprefix(GRADER), **asdict(measured)}))
-    return low, notes
+    return unreliable, notes
 
 
 def probs_at(inputs: Inputs, graders: Sequence[Grades], known: Ints | None, max_grade: int, rho: float) -> Floats:
-    """Return what would be believed of graders, equally weighted, if their values correlated with people's grades so.
+    """Predict grades from graders, equally weighted, if their values correlated with human grades by `rho`.
 
     Returns
     -------
@@ -175,7 +185,7 @@ def probs_at(inputs: Inputs, graders: Sequence[Grades], known: Ints | None, max_
 
 
 def _shares(values: Floats, rows: TrainingRows | None, known: Ints | None, n_grades: int) -> Floats:
-    """Return the shares of people's grades: of those that are known of items with a value, beside what is usual."""
+    """Estimate the shares of human grades from training rows, or known grades of items with a value, and a prior."""
     if rows is not None:
         grades = rows.grades
     elif known is not None:

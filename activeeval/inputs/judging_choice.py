@@ -1,4 +1,4 @@
-"""How a case is judged: which judging its measures take, and what judging a query by comparisons costs."""
+"""Determine the kind of judging for measures (grades or comparisons), and the costs of comparisons."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from activeeval.topk.assessors import SECONDS_A_COMPARISON
 
 
 def judging_for(measures: Sequence[str]) -> Judging:
-    """Find how the measures of some texts are judged: by grades, or kNDCG by comparisons.
+    """Determine how measures are judged: kNDCG by comparisons, all others by grades.
 
     Raises
     ------
     ChoiceError
-        Where some are of one and some of the other.
+        If both kinds occur.
     """
     return judging_of(sampled_measure(text) for text in measures)
 
 
 def check_graded(measures: Sequence[str]) -> None:
-    """Raise InputError where a measure is judged by comparing documents and not by grades."""
+    """Raise InputError if a measure is judged by comparing documents instead of grading them."""
     if not judging_for(measures).has_grades:
         problem = "judged by comparing two documents at a time, which `sample` and `plan` take"
         raise InputError(f"{', '.join(map(str, measures))}: {problem}; expected a measure of grades")
@@ -37,23 +37,25 @@ def check_graded(measures: Sequence[str]) -> None:
 
 @singledispatch
 def judging_costs(judging: Judging, pool: QueryPool) -> Floats:
-    """Return what each item costs, shape (n_items,): of grades what the pool says."""
+    """Compute item costs, shape (n_items,): the pool's own for grades, `comparison_costs` for comparisons."""
     return pool.item_costs
 
 
 @judging_costs.register
 def _(judging: ByComparisons, pool: QueryPool) -> Floats:
+    """Compute the cost of each item, in comparisons."""
     return comparison_costs(pool, judging.k)
 
 
 @singledispatch
 def cost_notes(judging: Judging, pool: QueryPool) -> list[Note]:
-    """Return what to know of a pool's costs: of comparisons what a budget means."""
+    """List notes on a pool's costs; for comparisons, the meaning of a budget."""
     return []
 
 
 @cost_notes.register
 def _(judging: ByComparisons, pool: QueryPool) -> list[Note]:
+    """Note what a budget means, in comparisons and minutes."""
     each = float(pool.item_costs.mean())
     per_query = float(np.add.reduceat(pool.item_costs, pool.query_offsets[:-1]).mean())
     numbers: dict[str, Told] = {"k": judging.k, "per_query": per_query, "per_hundred": 100 * each}
@@ -62,9 +64,9 @@ def _(judging: ByComparisons, pool: QueryPool) -> list[Note]:
 
 
 def comparison_costs(pool: QueryPool, k: int) -> Floats:
-    """Return what each item costs where its query is judged by comparisons, shape (n_items,): an equal part of it.
+    """Divide the expected number of comparisons of each query equally among its items, shape (n_items,).
 
-    The unit is a comparison; a query of one item, of which nothing is asked, counts as one.
+    The unit is one comparison. A query with one item needs none and counts as one.
     """
     sizes = np.diff(pool.query_offsets)
     costs = {n: max(expected_comparisons(n, min(k, n)).mean, 1.0) / n for n in set(sizes.tolist()) if n}

@@ -1,4 +1,4 @@
-"""Grades that are known before a sample is drawn: of judgments, of judged sheets, and what a sample knew."""
+"""Grades known before a sample is drawn: from judgments, judged sheets or the known grades of other samples."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ from activeeval.formats.sample_file import MACHINES, read_campaign
 from activeeval.formats.suffixes import SPREADSHEETS, bare_suffix
 
 _TELLING = 2
-"""Judgments of relevant or not end at 1."""
+"""Largest grade below which a file may be on a smaller scale: binary judgments end at 1."""
 Row = tuple[str, str, int, str]
 
 
 @dataclass(frozen=True, slots=True)
 class KnownGrades:
-    """Grades that are known from elsewhere than a file.
+    """Known grades from a source in memory or from a file.
 
     Attributes
     ----------
     source : str
-        What messages call it.
+        Name of the source in messages.
     grades : sequence of (query, item, grade, judge)
-        The judge is "" where none is named; all of those of a source are one.
+        The judge is "" if unnamed; all unnamed judges of a source count as one.
     notes : tuple of Note or Caution
-        What its reader has to say of them.
+        Notes of the reader.
     judgments : Judgments or None
-        A row for each grade, where they come from a file.
+        One row for each grade, if they come from a file.
     """
 
     source: str
@@ -53,7 +53,7 @@ class KnownGrades:
     judgments: Judgments | None = None
 
     def rows(self) -> Iterator[tuple[str, Row]]:
-        """Yield each grade with its place: that of the judgment in its file, or the source."""
+        """Yield each grade with its place: the line of the file, or the source."""
         for k, row in enumerate(self.grades):
             yield self.source if self.judgments is None else self.judgments.place(k), row
 
@@ -66,24 +66,24 @@ def known_grades_of(
     *,
     machine_is_truth: bool = False,
 ) -> tuple[Ints, tuple[Note | Caution, ...]]:
-    """Return what sources say of a pool's items, −1 where they say nothing, and notes.
+    """Merge the known grades of a pool's items, −1 if unknown, and collect notes.
 
     Parameters
     ----------
     sources : sequence of str or KnownGrades
-        Files: judgments as `activeeval.formats.judgments.from_files.read` takes them, or samples. Or grades themselves.
+        Files (judgments for `activeeval.formats.judgments.from_files.read`, or samples), or grades.
     policy : {"refuse", "majority", "median"}
-        What becomes of an item that is graded differently; see `activeeval.core.judgments.policies`.
+        Rule for an item with different grades; see `activeeval.core.judgments.policies`.
     max_grade : int, optional
-        The largest of the scale.
+        Largest grade of the scale.
     machine_is_truth : bool
-        Take what machines say in files for labels.
+        Accept graders' grades in files as labels.
 
     Raises
     ------
     InputError
-        Where an item has different grades and the policy is to refuse, one judge gives it two, or a source grades no
-        item of the pool.
+        If grades of an item differ under policy "refuse", one judge gives an item two grades, a grade is above
+        `max_grade`, or a source grades no item of the pool.
     """
     by_item: dict[int, dict[str, int]] = {}
     places_of: dict[int, dict[str, str]] = {}
@@ -93,7 +93,7 @@ def known_grades_of(
         known_grades = _read(source, machine_is_truth=machine_is_truth) if isinstance(source, str) else source
         path, rows = known_grades.source, known_grades.rows()
         notes += known_grades.notes
-        n_graded, n_here, largest = 0, 0, 0
+        n_graded, n_in_pool, largest = 0, 0, 0
         outside: list[str] = []
         for where, (query, item, grade, judge) in rows:
             if grade < 0:
@@ -103,7 +103,7 @@ def known_grades_of(
             if z is None:
                 outside.append(item if query in queries else query)
             else:
-                n_here, largest = n_here + 1, max(largest, grade)
+                n_in_pool, largest = n_in_pool + 1, max(largest, grade)
                 if max_grade is not None and grade > max_grade:
                     problem = f"{where}: grade {grade} of {pool.place(z)} is above `max_grade` {max_grade}"
                     raise InputError(problem, field="max_grade")
@@ -111,13 +111,13 @@ def known_grades_of(
                 places_of.setdefault(z, {})[judge or path] = where
         if n_graded == 0:
             raise InputError(f"{path}: holds no grade yet")
-        if n_here == 0:
+        if n_in_pool == 0:
             unseen = unseen_difference(outside, [*queries, *(item for _, item in places)])
             raise InputError(f"{path}: none of its {n_graded} grades is of an item of the pool{unseen}")
         if max_grade is not None and largest < min(max_grade, _TELLING):
             notes.append(Note("low grades", {"source": path, "largest": largest, "max_grade": max_grade}))
-        if n_here < n_graded:
-            notes.append(Note("foreign grades", {"source": path, "n": n_graded - n_here, "of": n_graded}))
+        if n_in_pool < n_graded:
+            notes.append(Note("foreign grades", {"source": path, "n": n_graded - n_in_pool, "of": n_graded}))
     if policy == "refuse":
         check_alike((DisagreedItem(pool.place(z), by_item[z], places_of[z]) for z in by_item), field="judged_policy")
     agreement = agreement_of(by_item.values())
@@ -130,28 +130,28 @@ def known_grades_of(
 
 
 def _read(path: str, *, machine_is_truth: bool) -> KnownGrades:
-    """Return what people say in a file, or a sample knew: query, item, grade and judge, where one is named."""
-    # .xlsx and .ods are packed as arrays are
+    """Read the human grades of a judgments file, or the known grades of a sample's file."""
+    # .xlsx and .ods are zip files too, like a sample's file
     if is_arrays(path) and bare_suffix(path) not in SPREADSHEETS:
         campaign, arrays = read_campaign(path)
         design = campaign.design
         pool = design.pool
         columns = (pool.query_texts[pool.item_queries], pool.item_texts, design.known)
         rows = zip(*(column.tolist() for column in columns), strict=True)
-        taken = tuple(truth_of_machines(source, int(n)) for source, n in arrays.get(MACHINES, ()))
-        return KnownGrades(path, [(query, item, grade, "") for query, item, grade in rows], taken)
+        cautions = tuple(truth_of_machines(source, int(n)) for source, n in arrays.get(MACHINES, ()))
+        return KnownGrades(path, [(query, item, grade, "") for query, item, grade in rows], cautions)
     judgments = read(path, machine_is_truth=machine_is_truth)
     graded = judgments.of_people()
     return KnownGrades(path, list(graded_rows(graded)), judgments.notes(), graded)
 
 
 def graded_rows(judgments: Judgments) -> Iterator[Row]:
-    """Yield query, item, grade and the name of the judge of each grade by a person.
+    """Yield query, item, grade and judge's name for each human grade.
 
     Raises
     ------
     InputError
-        Where these are comparisons or ranks, or of machines alone.
+        If the judgments are comparisons or ranks, or by graders only.
     """
     names = [judge.name for judge in judgments.judges]
     graded = judgments.of_people()

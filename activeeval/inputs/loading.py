@@ -1,7 +1,6 @@
-"""From files or tables to what a method needs: a pool, rankings, labels where there are any, a grade model.
+"""Combine files or tables into the inputs of a method: a pool, rankings, labels if any, and features.
 
-The pieces are read by io, modelled by grade_models and put together here, for the command line and
-for `activeeval.evaluate` and `activeeval.compare` alike.
+The command line, `activeeval.evaluate` and `activeeval.compare` share this code.
 """
 
 from __future__ import annotations
@@ -27,18 +26,18 @@ from activeeval.inputs.systems import checked_names, system_names
 
 UNJUDGED = ("error", "irrelevant")
 LEAST_OVERHEAD = 1e-9
-"""Below it a query's rate, the root of its variance over its cost, lies so far above those of its items that the floor
-under all rates, a millionth of the largest, would make them alike."""
+"""Smallest positive overhead, in mean items. Below it a query's rate, √(variance / cost), exceeds those of items so far
+that the floor under all rates, a millionth of the largest, would make the items' rates equal."""
 FEWEST_QUERIES = 10
-"""From fewer nothing can be learned that queries have in common."""
+"""Fewest training queries from which the query factor and mixture weights are learned."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingRows:
     """Labelled rows for a grade model: features or given probabilities, grades, and each row's query.
 
-    `n_left_out` counts the rows that nobody judged and that are therefore not among them; `items` are the places of the
-    rows in the pool, None where they are of other queries.
+    `n_left_out` counts the unjudged rows left out; `items` are the rows' positions in the pool, None if they are rows
+    of other queries.
     """
 
     features: Floats
@@ -57,18 +56,18 @@ class Inputs:
     pool : QueryPool
     rankings : tuple of Rankings
     grades : ndarray of int64, shape (n_items,)
-        Labels; negative where nobody judged the item.
+        Labels; negative for unjudged items.
     features : ndarray of float64, shape (n_items, n_features)
     training : TrainingRows or None
-        Rows that a grade model may learn from: of queries outside the pool, or what is known of it.
+        Rows to train grade models: of queries outside the pool, or known grades of the pool.
     names : tuple of str
-        What the systems are called.
+        Names of the systems.
     scores : ndarray of float64, shape (n_items, n_rankings), or None
-        By which the rankings rank; NaN where one does not hold the item.
+        Scores that the rankings sort by; NaN for items that a ranking lacks.
     columns : mapping of str to slice
-        Which of the features a model looks at, by its name; one that is not named looks at all.
+        Columns of the features that a model uses, by the model's name; "" for other models, which use all by default.
     notes : tuple of Note
-        What the user should be told about the input.
+        Notes for the user about the input.
     """
 
     pool: QueryPool
@@ -83,31 +82,31 @@ class Inputs:
 
     @property
     def ranking(self) -> Rankings:
-        """The ranking of the first system."""
+        """Ranking of the first system."""
         return self.rankings[0]
 
     @property
     def versus(self) -> Rankings | None:
-        """The ranking of the second system, None where there is one alone."""
+        """Ranking of the second system; None if there is only one."""
         return self.rankings[1] if len(self.rankings) > 1 else None
 
     @property
     def has_labels(self) -> bool:
-        """Whether any item of the pool or of the training rows has a label."""
+        """True if an item of the pool or a training row has a label."""
         return self.training is not None or bool((self.grades >= 0).any())
 
     @property
     def max_grade(self) -> int:
-        """Largest grade of the labels, of the pool and of the training rows; at least 1."""
+        """Largest grade among the labels of the pool and of the training rows; at least 1."""
         trained = 1 if self.training is None else int(self.training.grades.max(initial=1))
         return max(trained, int(self.grades.max(initial=1)))
 
     def without_labels(self) -> Inputs:
-        """Return the inputs with the labels of the pool forgotten; those of the training rows stay."""
+        """Remove the pool's labels; those of the training rows remain."""
         return replace(self, grades=np.full_like(self.grades, -1))
 
     def with_costs(self, item_costs: ArrayLike | None, overhead: float) -> Inputs:
-        """Return the inputs with item costs and an overhead per query, in mean item costs."""
+        """Set item costs and an overhead per query, the latter in mean item costs."""
         if not (np.isfinite(overhead) and overhead >= 0):
             raise InputError(f"the overhead must be a number that is not negative, got {overhead!r}")
         if 0 < overhead < LEAST_OVERHEAD:
@@ -117,19 +116,19 @@ class Inputs:
         return self._onto(charged, np.arange(charged.n_items))
 
     def with_traffic(self, query_probs: ArrayLike, draw: QueryDraw | None = None) -> Inputs:
-        """Return the inputs with p(x), how often each query is asked, and how queries were drawn from a log."""
+        """Set p(x), the frequency of each query, and how queries were drawn from a log."""
         weighted = self.pool.replace(query_probs=query_probs, draw=draw)
         return self._onto(weighted, np.arange(weighted.n_items))
 
     def in_id_order(self) -> Inputs:
-        """Return the inputs with queries and items in an order that their ids alone decide, whatever files have."""
+        """Sort queries and items by their ids alone, so that results do not depend on the order of files."""
         rest, items = self.pool.subset(np.argsort(self.pool.query_ids, kind="stable"))
         order = np.lexsort((pool_hashes(rest)[1], rest.item_queries))
         pool = rest.replace(item_ids=rest.item_texts[order], item_costs=rest.item_costs[order])
         return self._onto(pool, items[order])
 
     def updated_index(self, fraction: float, rng: np.random.Generator) -> Inputs:
-        """Return inputs that compare the ranking with itself after a simulated index update."""
+        """Compare the first ranking with itself after a simulated index update that removes a share of its items."""
         if not 0 < fraction < 1:
             raise InputError(f"the share of items that an index update removes must lie in (0, 1), got {fraction!r}")
         rankings = (self.ranking, self.ranking.without(fraction, rng))
@@ -138,7 +137,7 @@ class Inputs:
         )
 
     def cut_at(self, depth: int) -> Inputs:
-        """Return the inputs whose lists end at a rank and whose pool is what they hold then."""
+        """Cut all lists at rank `depth` and reduce the pool to the items that remain."""
         lists = tuple(ranking.cut_at(depth) for ranking in self.rankings)
         items = np.unique(np.concatenate([ranking.items for ranking in lists]))
         if items.size == self.pool.n_items and max(ranking.lengths.max() for ranking in self.rankings) <= depth:
@@ -147,16 +146,16 @@ class Inputs:
 
     @property
     def is_of_lists(self) -> bool:
-        """Whether the rankings hold every item of the pool, so that it can be cut with them."""
-        held = np.unique(np.concatenate([ranking.items for ranking in self.rankings]))
-        return held.size == self.pool.n_items
+        """True if the rankings contain every item of the pool, so that it can be cut with them."""
+        ranked = np.unique(np.concatenate([ranking.items for ranking in self.rankings]))
+        return ranked.size == self.pool.n_items
 
     def of_queries(self, which: Ints) -> Inputs:
-        """Return the inputs of some queries of the pool, by their positions, ascending."""
+        """Select some queries of the pool by their positions, ascending."""
         return self._onto(*self.pool.subset(which))
 
     def held_out(self, fraction: float, rng: np.random.Generator) -> Inputs:
-        """Set a share of the queries aside, by chance, to train on; the pool is the rest."""
+        """Move a random share of the queries to the training rows; the pool keeps the others."""
         n = round(fraction * self.pool.n_queries)
         if not 0 < fraction < 1 or not 0 < n < self.pool.n_queries:
             raise InputError(
@@ -169,17 +168,22 @@ class Inputs:
         return replace(self.of_queries(np.flatnonzero(~is_training)), training=training)
 
     def trained_on(self, judged: Inputs) -> Inputs:
-        """Train on other inputs of the same runs; their queries leave this pool."""
-        kept = np.flatnonzero(~np.isin(self.pool.query_ids, judged.pool.query_ids))
-        if not kept.size:
-            raise InputError("every query of the pool is among those to train on: there is none to evaluate")
+        """Train on other inputs of the same runs, and remove their queries from this pool."""
+        evaluated = np.flatnonzero(~np.isin(self.pool.query_ids, judged.pool.query_ids))
+        if not evaluated.size:
+            raise InputError("every query of the pool is among those to train on: none is left to evaluate")
         training = judged._training_rows(np.ones(judged.pool.n_queries, dtype=bool))
-        return replace(self.of_queries(kept), training=training)
+        return replace(self.of_queries(evaluated), training=training)
 
     def taught_by(self, known: Ints) -> Inputs:
-        """Train on grades (n_items,) of the pool itself, −1 where none is known, unless they are too few.
+        """Train on known grades of the pool itself, unless they are too few.
 
-        Two grades have to be there, each in `FEWEST_QUERIES` queries.
+        At least two grades must each occur in `FEWEST_QUERIES` queries; otherwise return the inputs unchanged.
+
+        Parameters
+        ----------
+        known : ndarray of int64, shape (n_items,)
+            −1 if unknown.
         """
         items, owners = np.flatnonzero(known >= 0), self.pool.item_queries
         n_queries_of = [np.unique(owners[known == grade]).size for grade in np.unique(known[items])]
@@ -188,7 +192,7 @@ class Inputs:
         return replace(self, training=TrainingRows(self.features[items], known[items], owners[items], items=items))
 
     def _training_rows(self, is_training: NDArray[np.bool_]) -> TrainingRows:
-        """Return the ranked items of some queries that somebody judged."""
+        """Collect the ranked and judged items of some queries; raise InputError if there are none."""
         is_ranked = np.zeros(self.pool.n_items, dtype=bool)
         for ranking in self.rankings:
             is_ranked[ranking.items] = True
@@ -200,24 +204,25 @@ class Inputs:
         return TrainingRows(self.features[rows], self.grades[rows], queries, ranked.size - rows.size)
 
     def _onto(self, pool: QueryPool, items: Ints) -> Inputs:
+        """Restrict everything to another pool, whose item k is this pool's item ``items[k]``."""
         rankings = tuple(ranking.restricted_to(pool, items) for ranking in self.rankings)
         scores = None if self.scores is None else self.scores[items]
         grades, features = self.grades[items], self.features[items]
         return replace(self, pool=pool, rankings=rankings, grades=grades, features=features, scores=scores)
 
     def looked_at(self, name: str, features: Floats) -> Floats:
-        """Return the columns of features that a model looks at."""
+        """Select the columns of features that a model uses."""
         return features[:, self.columns.get(name, self.columns.get("", slice(None)))]
 
     @property
     def scores_held(self) -> Floats:
-        """The scores, where the rankings came with any."""
+        """Scores of the rankings; raise InputError if there are none."""
         if self.scores is None:
             raise InputError("the rankings came without scores: there is nothing that a model of them could look at")
         return self.scores
 
     def with_columns(self, name: str, values: Floats) -> Inputs:
-        """Add columns beside the features, for one model alone."""
+        """Add columns beside the features that only the model called `name` uses."""
         n = self.features.shape[1]
         columns = {**(self.columns or {"": slice(0, n)}), name: slice(n, n + values.shape[1])}
         return replace(self, features=np.column_stack((self.features, values)), columns=columns)
@@ -233,20 +238,20 @@ def from_tables(
     names: Sequence[str] = (),
     no_relevant: str | None = None,
 ) -> Inputs:
-    """Put judgments and runs together; features are what the runs say of each item.
+    """Combine judgments and runs into inputs; the features are the runs' scores and ranks of each item.
 
     Parameters
     ----------
     qrels : Qrels or None
-        Labels; without them the pool is what the evaluated runs hold.
+        Labels; without them the pool consists of the evaluated runs' items.
     runs : sequence of Run
-        The first ``evaluated`` are ranked, all are features.
+        The first ``evaluated`` are evaluated, all provide features.
     unjudged : {"error", "irrelevant"}
-        What an item is that the judgments do not grade: without a label, or of grade 0.
+        Treat items without a judgment as unlabelled, or as grade 0.
     names : sequence of str
-        What the evaluated runs are called; by default their files.
+        Names of the evaluated runs; by default those of their files.
     no_relevant : {"zero", "skip"}, optional
-        What a query without any relevant document is, where all that is relevant is known; see `TablePool.with_rule`.
+        Rule for queries without any relevant document, if all relevant ones are known; see `TablePool.with_rule`.
     """
     one_of(unjudged, UNJUDGED, "unjudged")
     tables = pool_from_tables(qrels, runs, evaluated=evaluated, ties=ties)
@@ -277,17 +282,17 @@ def from_tables(
 
 
 def unjudged_notes(n: int, of: int, which: str) -> list[Note]:
-    """Return how many of some items nobody judged, which count as grade 0; nothing where all are judged."""
+    """Note the number of unjudged items, which count as grade 0; [] if there are none."""
     return [Note("unjudged items", {"n": n, "of": of, "which": which})] if n else []
 
 
 def sampled_measure(measure: str | Measure) -> SampledMeasure:
-    """Return a measure, or what a caller's own argument names, once it is seen to be one that can be sampled for."""
+    """Parse a caller's measure, if it is a text, and check that it can be estimated by sampling."""
     return check_sampled(asked_measure(measure) if isinstance(measure, str) else measure)
 
 
 def on_scale(measure: SampledMeasure, max_grade: int) -> SampledMeasure:
-    """Return a measure bound to a scale of grades, once it is seen to hold every grade of it."""
+    """Bind a measure to a scale of grades; raise InputError if it does not cover the scale, or is always 0 on it."""
     bound = measure.bound_to(max_grade)
     if bound.max_grade is not None and bound.max_grade < max_grade:
         raise InputError(
@@ -302,34 +307,34 @@ def on_scale(measure: SampledMeasure, max_grade: int) -> SampledMeasure:
 def on_one_scale(
     measures: Sequence[SampledMeasure], max_grade: int, stated: int | None, where: str
 ) -> list[SampledMeasure]:
-    """Return measures of grades, bound to a scale or to a larger one that one of them has.
+    """Bind measures to one scale of grades, enlarged if a measure has a larger scale of its own.
 
     Parameters
     ----------
     stated : int or None
-        The largest grade that somebody names, and ``where`` that is, for the message.
+        Largest grade stated by the user; ``where`` describes its source in messages.
 
     Raises
     ------
     InputError
-        Where a measure knows grades above it.
+        If a measure has grades above it.
     """
     tops = {shown_name(measure): measure.bound_to(max_grade).max_grade or 0 for measure in measures}
     top = max(max_grade, *tops.values())
     if stated is not None and top > stated:
         name = max(tops, key=tops.__getitem__)
-        problem = f"{name} knows grades up to {top}, {where} {stated}: give one scale"
+        problem = f"{name} has grades up to {top}, {where} {stated}: give one scale"
         raise InputError(problem, field="max_grade")
     return [on_scale(measure, top) for measure in measures]
 
 
 def ending_at(measure: SampledMeasure, depth: int | None) -> SampledMeasure:
-    """Return a measure of lists that end at a rank: one that counts all ranks counts down to it.
+    """Adapt a measure to lists cut at rank `depth`: a measure of all ranks gets this cutoff.
 
     Raises
     ------
     InputError
-        Where it names a deeper one.
+        If its own cutoff is deeper.
     """
     cutoff = measure.cutoff
     if depth is None or (cutoff is not None and cutoff <= depth):

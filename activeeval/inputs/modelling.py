@@ -1,4 +1,4 @@
-"""From inputs to what is believed of their grades: a grade model, and the query factor on top of it."""
+"""Fit grade models to inputs: probabilities of each item's grades, and the query factor on top of them."""
 
 from __future__ import annotations
 
@@ -27,33 +27,34 @@ _GRIDS: dict[str, dict[str, list[Any]]] = {
     "logit": {"alpha": [0.1, 1.0, 10.0, 100.0]},
 }
 KINDS = {name: name for name in ("forest", "logit", "uniform", "scores")} | {"probs": "probs=FILE"}
-"""Kinds of grade models, and how each is written; graders have an option of their own."""
+"""Kinds of grade models, and the syntax of each; graders have an option of their own."""
 Member = tuple[Floats, Floats | None]
 UNTRAINED_FACTOR = QueryFactor(sigma=1.2)
-"""The query factor of the uniform model, which nothing teaches one.
+"""Query factor of the uniform model, which has no training data to learn one from.
 
-1.2 lies amid what forests were taught on four judged collections: 0.8, 1.0, 1.4 and 1.5. Against none, `items` for DCG
-of one ranking (a tenth of the pool, an overhead of five items) rises from 1.8, 1.9, 5.1 and 1.4 times passive to 2.8,
-4.5, 36 and 1.9; from 0.9 to 1.6 little changes. It costs at most 10 % (ERR of one ranking on OHSUMED, 352 to 317 times
-passive); benchmarks/results/uniform-factor.json has the rest. Given probabilities that no label recalibrates go
-without: on them it wins as much for DCG, but loses a third for ERR on OHSUMED (436 to 290).
+1.2 lies amid the values that forests learned on four judged collections: 0.8, 1.0, 1.4 and 1.5. Compared with no
+factor, the efficiency of `items` for DCG of one ranking (a tenth of the pool, an overhead of five items) rises from
+1.8, 1.9, 5.1 and 1.4 times passive to 2.8, 4.5, 36 and 1.9; from 0.9 to 1.6 little changes. It costs at most 10 % (ERR
+of one ranking on OHSUMED, 352 to 317 times passive); benchmarks/results/uniform-factor.json has all figures. Given
+probabilities without labels to recalibrate them have no factor: it would gain as much for DCG, but lose a third for
+ERR on OHSUMED (436 to 290).
 """
 
 
 class FitOptions(TypedDict, total=False):
-    """What `believe` may be told beside inputs, models and scale.
+    """Options of `believe` besides inputs, models and scale.
 
     Attributes
     ----------
     known : ndarray of int64, shape (n_items,), optional
-        Grades of the pool that are known, −1 where none is: of too few to train on a grader's model takes the shares.
+        Known grades of the pool, −1 if unknown; if too few to train on, a grader's model uses their shares.
     tune : bool
         Choose the parameters of a forest or logit on half of the training queries. Default: False.
     with_factor : bool
-        Learn the query factor too, which is the default, from at least ten training queries; the uniform model and
-        graders, where they learned nothing, have `UNTRAINED_FACTOR`.
+        Learn the query factor from at least ten training queries (the default); the uniform model and graders
+        without training data use `UNTRAINED_FACTOR`.
     n_jobs : int, optional
-        Threads of a forest.
+        Number of threads of a forest.
     progress : callable
         Called with a text that names the next step.
     """
@@ -67,18 +68,18 @@ class FitOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Fitting:
-    """`FitOptions` with their defaults, and whether what is said of rows to train on is needed."""
+    """`FitOptions` with defaults, and whether predictions for the training rows are needed."""
 
     known: Ints | None = None
     tune: bool = False
     with_factor: bool = True
     n_jobs: int | None = None
-    progress: Callable[[str], object] = lambda what: None
+    progress: Callable[[str], object] = lambda step: None
     with_rows: bool = True
 
 
 class MethodModel(TypedDict):
-    """The grade model as `Method.design` takes it, argument by argument."""
+    """Keyword arguments of `Method.design` for the grade model."""
 
     grade_probs: Floats
     factor: QueryFactor | None
@@ -88,25 +89,25 @@ class MethodModel(TypedDict):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GradeBeliefs:
-    """What is believed of the grades of a pool.
+    """Grade model of a pool: grade probabilities of each item, and the query factor.
 
     Attributes
     ----------
     probs : ndarray, shape (n_items, n_grades)
         p(y = k) of every item under the grade model.
     factor : QueryFactor or None
-        What the items of a query share; None takes their grades as independent.
+        Common factor of a query's grades; None treats them as independent.
     is_uniform : bool
-        Whether there is no model, so that all grades are equally likely.
+        True if there is no model: all grades are equally likely.
     extra_probs : tuple of ndarray, each of shape (n_items, n_grades)
-        What other models say, for estimates to be fitted to.
+        Predictions of further models, used as regressors of estimates.
     learns : bool
-        Whether what it predicts learns from the labels of a sample too, as of graders that are machines.
+        True if the predictions are also refitted to the labels of a sample, as for graders.
     notes : tuple of Note
-        What the caller should be told of the model.
+        Notes for the user about the model.
     held_out : HeldOut or None
-        What it said of labelled queries that it had not learned from, their factor included; None without a factor, or
-        where there are no such queries.
+        Predictions for labelled queries that the model was not trained on, with the query factor; None without a
+        factor or without such queries.
 
     Examples
     --------
@@ -124,15 +125,15 @@ class GradeBeliefs:
     held_out: HeldOut | None = None
 
     def taught(self, out_of_fold: Floats, grades: Ints, queries: Ints) -> GradeBeliefs:
-        """Return beliefs with the query factor that labelled rows teach, and how far they may be trusted there.
+        """Fit the query factor to labelled rows, and keep the predictions for them to calibrate plans.
 
         Parameters
         ----------
         out_of_fold : ndarray, shape (n, n_grades)
-            Probabilities of rows by the model that has seen no grade of their queries.
+            Probabilities of the rows by models trained without their queries.
         grades, queries : ndarray of int64, shape (n,)
         """
-        # whoever only reads what was drawn does not wait for what plans need
+        # imported here so that reading a sample does not load the planning package
         from activeeval.core.planning import HeldOut
 
         factor = QueryFactor.fit(out_of_fold, grades, queries)
@@ -140,10 +141,10 @@ class GradeBeliefs:
         return replace(self, factor=factor, held_out=HeldOut(probs=marginal, grades=grades, queries=queries))
 
     def for_method(self, method: Method, n_grades: int) -> MethodModel:
-        """Return what a method takes of the model, with a column for each of ``n_grades`` grades.
+        """Build the keyword arguments of `Method.design`, with a column for each of ``n_grades`` grades.
 
-        The paper's methods take grades as independent; grades that no label has get 0, or their
-        uniform share.
+        The paper's methods ignore the query factor. Grades that no label has get probability 0, or their share
+        under the uniform model.
         """
         probs = _widened(self.probs, n_grades, is_uniform=self.is_uniform)
         extra = [_widened(probs, n_grades, is_uniform=False) for probs in self.extra_probs]
@@ -152,7 +153,7 @@ class GradeBeliefs:
         return {"grade_probs": probs, "factor": factor, "extra_probs": extra, "refit": refit}
 
     def models(self, n_grades: int) -> list[tuple[str, Floats, Floats | None]]:
-        """Return name, probabilities and node weights of the model with its query factor and without."""
+        """List name, probabilities and node weights of the model, with the query factor (if any) and without."""
         plain = _widened(self.probs, n_grades, is_uniform=self.is_uniform)
         if self.factor is None:
             return [("without factor", plain, None)]
@@ -160,6 +161,7 @@ class GradeBeliefs:
         return [("with factor", nodes, self.factor.node_weights), ("without factor", plain, None)]
 
     def _nodes(self, factor: QueryFactor, n_grades: int) -> Floats:
+        """Compute the probabilities at the factor's quadrature nodes, shape (n_nodes, n_items, n_grades)."""
         if self.is_uniform:
             return factor.node_probs(_widened(self.probs, n_grades, is_uniform=True))
         nodes = factor.node_probs(self.probs)
@@ -168,13 +170,13 @@ class GradeBeliefs:
 
 
 def uniform_beliefs(n_items: int, max_grade: int, *, with_factor: bool = True) -> GradeBeliefs:
-    """Return what is believed where nothing was trained: all grades equally likely, those of a query alike.
+    """Build the model without training data: all grades equally likely, correlated within a query.
 
     Parameters
     ----------
     n_items, max_grade : int
     with_factor : bool
-        False takes the grades of a query as independent.
+        False treats the grades of a query as independent.
     """
     uniform = np.full((n_items, max_grade + 1), 1.0 / (max_grade + 1))
     return GradeBeliefs(uniform, UNTRAINED_FACTOR if with_factor else None, is_uniform=True)
@@ -185,24 +187,24 @@ def believe(
 ) -> GradeBeliefs:
     """Fit the grade model and the query factor of inputs, or several models and their mixture.
 
-    Of rows to train on that are items of the pool, what is believed of a query comes from those of other queries: its
-    own grades are known, and say more once they are taken as such.
+    If the training rows are items of the pool, a query's predictions come from models trained on the other queries:
+    its own known grades enter as known, which is more informative.
 
     Parameters
     ----------
     kinds : str or sequence of str
-        ``forest``, ``logit`` or ``uniform``; ``scores``, a logit of what the rankings say of each item; ``probs=FILE``,
-        recalibrated probabilities; ``grader=NAME``, what people's grades are where a machine gives its own, which needs
-        nothing to learn from. Several make a mixture of the weights that `learned_weights` finds on training queries,
-        out of fold, equal ones where these are fewer than ten; those that `worth_fitting` names are more regressors of
-        an estimate.
+        ``forest``, ``logit`` or ``uniform``; ``scores``, a logit of the rankings' scores of each item; ``probs=FILE``,
+        recalibrated probabilities; ``grader=NAME``, human grades given the grader's value, which needs no training
+        data. Several models form a mixture with the weights that `learned_weights` fits to out-of-fold predictions of
+        training queries, equal weights if these are fewer than ten; the models that `worth_fitting` selects become
+        further regressors of estimates.
     options
         `FitOptions`: known, tune, with_factor, n_jobs and progress.
 
     Raises
     ------
     InputError
-        Where a model has nothing to learn from, or is named twice.
+        If a model has no training data, or is named twice.
     """
     names = [kinds] if isinstance(kinds, str) else list(kinds)
     with_factor = options.get("with_factor", True)
@@ -224,7 +226,7 @@ def believe(
 
 
 def _one(inputs: Inputs, name: str, max_grade: int, rng: np.random.Generator, fitting: _Fitting) -> Member:
-    """Return what one model says of the pool, and out of fold of the rows to train on, where there are any to teach."""
+    """Predict the pool with one model and, out of fold, the training rows (None if not needed or too few)."""
     kind, rows = name.partition("=")[0], inputs.training
     if kind not in KINDS and not name.startswith(GRADER):
         meant = did_you_mean(kind, KINDS)
@@ -253,7 +255,7 @@ def _one(inputs: Inputs, name: str, max_grade: int, rng: np.random.Generator, fi
 
 
 def _graded(inputs: Inputs, max_grade: int, rng: np.random.Generator, fitting: _Fitting) -> Member:
-    """Return what a grader's values say of the pool and, out of fold, of the rows to train on that have any."""
+    """Predict human grades of the pool from a grader's values and, out of fold, of the training rows with values."""
     rows = inputs.training
     has_rows = rows is not None and not np.isnan(rows.features).all()
     model, of_pool, of_rows = grader_model(inputs.features[:, 0], rows, fitting.known, max_grade)
@@ -267,7 +269,7 @@ def _graded(inputs: Inputs, max_grade: int, rng: np.random.Generator, fitting: _
 def _mixed(
     names: Sequence[str], members: Sequence[Member], rows: TrainingRows | None, *, with_factor: bool
 ) -> GradeBeliefs:
-    """Return the mixture of several models, and those that an estimate is to be fitted to beside it."""
+    """Mix several models, and select those that become further regressors of estimates."""
     probs = [of_pool for of_pool, _ in members]
     of_training = [of_rows for _, of_rows in members if of_rows is not None]
     can_learn = rows is not None and len(of_training) == len(members) and _can_teach(rows)
@@ -285,7 +287,7 @@ def _mixed(
 
 
 def _learned(inputs: Inputs, rows: TrainingRows, model: Any, rng: np.random.Generator, fitting: _Fitting) -> Member:
-    """Return probabilities of the pool and, where rows can teach what is wanted, of these, out of fold by query."""
+    """Predict the pool and, out of fold by query, the training rows; None for the latter if not needed or too few."""
     if rows.items is not None:
         return _out_of_fold(model, inputs.features, inputs, rows, rng, fitting.progress)
     probs = np.asarray(model.fit(rows.features, rows.grades).predict_proba(inputs.features))
@@ -297,10 +299,11 @@ def _learned(inputs: Inputs, rows: TrainingRows, model: Any, rng: np.random.Gene
 
 
 def _of_fold(model: Any) -> Any:
-    """Return the model that teaches the query factor: of a forest half the trees.
+    """Return the model that is cross-fitted for the query factor: for a forest, one with half the trees.
 
-    The factor is the same up to what seeds do: of 100, 50 and 30 trees sigma was 1.38, 1.38 and 1.37 on MQ2008 (± .06
-    between seeds), .81, .77 and .80 on Robust 2003 (± .11), the log-loss .6185, .6210, .6295 and .2293, .2297, .2301.
+    The factor is the same up to the variation between seeds: with 100, 50 and 30 trees sigma was 1.38, 1.38 and 1.37
+    on MQ2008 (± .06 between seeds), .81, .77 and .80 on Robust 2003 (± .11), the log-loss .6185, .6210, .6295 and
+    .2293, .2297, .2301.
     """
     if not isinstance(model, grade_models.ForestGradeModel):
         return model
@@ -308,18 +311,19 @@ def _of_fold(model: Any) -> Any:
 
 
 def _can_teach(rows: TrainingRows) -> bool:
+    """Check whether training rows cover at least `FEWEST_QUERIES` queries."""
     return np.unique(rows.queries).size >= FEWEST_QUERIES
 
 
 def _taught(beliefs: GradeBeliefs, of_rows: Floats | None, rows: TrainingRows | None) -> GradeBeliefs:
-    """Return beliefs with what rows to train on teach of them, where there are enough."""
+    """Fit the query factor to training rows, if there are enough; see `GradeBeliefs.taught`."""
     if of_rows is None or rows is None or not _can_teach(rows):
         return beliefs
     return beliefs.taught(of_rows, rows.grades, rows.queries)
 
 
 def _widened(probs: Floats, n_grades: int, *, is_uniform: bool) -> Floats:
-    """Return probabilities with ``n_grades`` columns."""
+    """Pad probabilities to ``n_grades`` columns, with zeros; a uniform model is spread anew."""
     missing = n_grades - probs.shape[1]
     if missing <= 0:
         return probs
@@ -327,7 +331,7 @@ def _widened(probs: Floats, n_grades: int, *, is_uniform: bool) -> Floats:
 
 
 def _recalibrated(inputs: Inputs, rows: TrainingRows | None, max_grade: int, rng: np.random.Generator) -> Member:
-    """Return given probabilities of the pool and of the training rows, recalibrated where there are such rows."""
+    """Recalibrate given probabilities of the pool and of the training rows; without rows return the pool's as given."""
     model = grade_models.GivenProbabilities(max_grade=max_grade)
     probs = _widened(inputs.features, max_grade + 1, is_uniform=False)
     if rows is None:
@@ -346,9 +350,9 @@ def _out_of_fold(
     inputs: Inputs,
     rows: TrainingRows,
     rng: np.random.Generator,
-    progress: Callable[[str], object] = lambda what: None,
+    progress: Callable[[str], object] = lambda step: None,
 ) -> tuple[Floats, Floats]:
-    """Return probabilities of the pool, of which the rows to train on are a part, and of these."""
+    """Predict a pool that contains the training rows, out of fold by query; also return the rows' predictions."""
     grades = np.full(inputs.pool.n_items, -1, dtype=np.int64)
     grades[rows.items] = rows.grades
     probs = grade_models.cross_fitted_probs(

@@ -1,4 +1,4 @@
-"""The options of a pool: which systems and documents, what is known of them, the grade model, costs."""
+"""Options of a pool: systems, documents, known grades, the grade model and costs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from activeeval.core.options import option
 
 TIES = ("id", "rank", "input")
 CONTRASTS = ("all", "first")
-"""Every pair of systems, or the first against each of the others."""
+"""Compare every pair of systems, or the first with each of the others."""
 TRUSTS = ("auto", "model", "regressor", "off")
 FILES = ("pool_parquet", "engine")
 """Fields of a pool in files."""
@@ -19,7 +19,7 @@ JUDGED_POLICIES = ("refuse", "majority", "median")
 
 @dataclass(frozen=True, kw_only=True)
 class IntervalFields:
-    """What an interval is about, and how sure it is."""
+    """Options of an interval: its scope and its confidence."""
 
     scope: str = option(
         "pool",
@@ -31,11 +31,11 @@ class IntervalFields:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolFields:
-    """A pool with the rankings of one system or several, what it costs to judge, and a model of its grades.
+    """Options of a pool: rankings of one system or several, costs of judging, and a model of its grades.
 
-    Where the command line names files, fields take what `activeeval.inputs.arguments` reads too: runs, frames, mappings
-    and judgments. In place of runs there may be a pool in files, as of `activeeval.scale.partitions`: ``runs`` then
-    name some of its own.
+    Where the command line names files, fields also take objects that `activeeval.inputs.arguments` converts: runs,
+    frames, mappings and judgments. The pool may also be in files, see `activeeval.scale.partitions`; ``runs`` then name
+    some of its own.
     """
 
     letor: Sequence[str] = option((), "LETOR/SVMlight file, in place of runs; repeatable.", "file", is_many=True)
@@ -85,7 +85,7 @@ class PoolFields:
     )
     graders: Sequence[Any] = option(
         (),
-        "A machine's grades (a language model's): they say where to look and are never labels. Options: cost=.01, "
+        "Grades of a grader, as a language model: they decide where to judge and are never labels. Options: cost=.01, "
         "scale=0-3, name=TEXT, made=RUN, queries=FILE, documents=FILE. Repeatable.",
         "file",
         is_many=True,
@@ -93,7 +93,7 @@ class PoolFields:
     )
     grader_trust: str = option(
         "auto",
-        "Graders say whom to judge (auto, model), only sharpen the estimate (regressor), or off.",
+        "Graders decide what to judge (auto, model), only sharpen the estimate (regressor), or off.",
         choices=TRUSTS,
     )
     train: Sequence[Any] = option(
@@ -116,7 +116,7 @@ class PoolFields:
         choices=JUDGED_POLICIES,
     )
     machine_is_truth: bool = option(
-        False, "Take a machine's grades in files of judgments for people's; every output says so.", "flag"
+        False, "Count a grader's grades in files of judgments as people's; every output says so.", "flag"
     )
     max_grade: int | None = option(None, "Largest grade of the scale. Default: the largest label.", "scale")
     unjudged: str = option(
@@ -141,7 +141,7 @@ class PoolFields:
     )
     engine: Any = option(
         "here",
-        "Who goes over its partitions: here, threads:N, processes:N, dask[://HOST:PORT], ray[://HOST], spark[://…], "
+        "What reads its partitions: here, threads:N, processes:N, dask[://HOST:PORT], ray[://HOST], spark[://…], "
         "sc://…; then, behind a comma each, scratch=DIR, a folder or address that all workers reach, and trust-ids: do "
         "not look whether a query stands in two partitions.",
         metavar="ENGINE",

@@ -1,4 +1,4 @@
-"""Cases: choices turned into inputs with a grade model, ready for any method and measure."""
+"""Prepare cases: turn choices into inputs with a fitted grade model, ready for any method and measure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from activeeval.inputs.modelling import FitOptions, GradeBeliefs, believe
 from activeeval.inputs.systems import QuestionTarget, asked_among, asked_of
 
 _OF_MODELS = np.random.SeedSequence(0, spawn_key=(2,))
-"""Grade models follow from the data alone, a seed chooses what is drawn: a model may be stored beside a pool."""
+"""Fixed seed of grade models: they depend on the data alone, so that a model can be stored beside a pool."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -39,27 +39,27 @@ class PreparedCase:
     inputs : Inputs
     beliefs : GradeBeliefs
     max_grade : int
-        The largest grade of the scale.
+        Largest grade of the scale.
     model : str
-        Of which kind the grade model is.
+        Names of the grade models, separated by commas.
     seed : SeedSequence
-        For what is drawn of it.
+        Seed of the samples.
     known : ndarray of int64, shape (n_items,), or None
-        Grades that are known already, −1 where none is.
+        Known grades, −1 if unknown.
     stated_grade : int or None
-        The largest grade that the caller names.
+        Largest grade stated by the caller.
     depth : int or None
-        The rank at which lists were cut, so that no measure counts deeper; None where none was.
+        Rank at which lists were cut, the largest cutoff of measures; None if they were not.
     contrasts : {"all", "first"} or None
-        Which of several systems are compared; None is all.
+        Pairs of systems to compare; None means all.
     judging : Judging
-        Items by grades, or queries by comparisons.
+        Judge items by grades, or queries by comparisons.
     graders : tuple of Grades
-        The machines that graded its items.
+        Graders' grades of its items.
     notes : tuple of Note
-        What the caller should be told.
+        Notes for the caller.
     is_updated : bool
-        Whether it compares a ranking with itself after a simulated index update, so that lists cannot be cut.
+        True if a ranking is compared with itself after a simulated index update; lists can then not be cut.
     """
 
     inputs: Inputs
@@ -78,57 +78,57 @@ class PreparedCase:
 
     @property
     def seed_number(self) -> int:
-        """The seed that was chosen, of which `seed` is a child."""
+        """Seed that the user chose, the parent of `seed`."""
         return int(self.seed.entropy)  # type: ignore[arg-type]
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """What the systems are called."""
+        """Names of the systems."""
         return self.inputs.names
 
     @property
     def is_contest(self) -> bool:
-        """Whether there are more than two systems, so that a question is asked of each or of every two."""
+        """True if there are more than two systems, so that a question covers each system or every pair."""
         return len(self.inputs.rankings) > 2
 
     @property
     def question(self) -> str:
-        """What is asked where nobody says: the differences of several rankings, else the one."""
+        """Default question: "difference" for several rankings, "run" for one."""
         return "run" if self.inputs.versus is None else "difference"
 
     def target(self, measure: str, question: str | None = None) -> Target:
-        """Return what a measure string and a question ask to estimate; of several systems their first contrast."""
+        """Build the target of a measure and a question; for several systems that of the first system or pair."""
         return self.targets([measure], [question or self.question])[0]
 
     def targets(self, measures: Sequence[str], questions: Sequence[str]) -> list[Target]:
-        """Return the targets of `asked`."""
-        return [asked.target for asked in self.asked(measures, questions)]
+        """Build the targets of measures and questions, see `asked`."""
+        return [question.target for question in self.asked(measures, questions)]
 
     def asked(self, measures: Sequence[str], questions: Sequence[str] = ()) -> list[QuestionTarget]:
-        """Return each measure and question with its target, of one scale; where lists were cut none counts deeper.
+        """Combine each measure and question with its target, on one scale of grades and within the lists' depth.
 
         Parameters
         ----------
         measures : sequence of str
         questions : sequence of {"difference", "run", "versus"}
-            By default `question`. Of more than two systems a difference is every contrast, ``run`` each of them.
+            By default `question`. With more than two systems "difference" covers every contrast, "run" every system.
 
         Raises
         ------
         InputError
-            Where there is no second ranking to ask of, or a measure does not know every grade of the scale.
+            If a question needs a second ranking and there is none, or a measure does not cover the scale.
         """
-        asked = [sampled_measure(text) for text in measures]
+        parsed = [sampled_measure(text) for text in measures]
         lists = self.inputs.rankings
         pairs = [(q, pair) for q in questions or [self.question] for pair in asked_of(q, len(lists), self.contrasts)]
-        if judging_of(asked).has_grades:
-            asked = on_one_scale(asked, self.max_grade, self.stated_grade, "`max_grade` says")
-        elif self.max_grade > (top := asked[0].max_grade or self.max_grade):
+        if judging_of(parsed).has_grades:
+            parsed = on_one_scale(parsed, self.max_grade, self.stated_grade, "`max_grade` says")
+        elif self.max_grade > (top := parsed[0].max_grade or self.max_grade):
             problem = f"the {top} best of a query have the grades 0 to {top}: `max_grade` {self.max_grade} is above"
             raise InputError(problem, field="max_grade")
         return [
             asked_among(ending_at(measure, self.depth), question, pair, lists, self.systems)
-            for measure in asked
+            for measure in parsed
             for question, pair in pairs
         ]
 
@@ -144,47 +144,46 @@ class PreparedCase:
         adaptive_depth: str = "off",
         beside: Sequence[Target] = (),
     ) -> Design:
-        """Return a method's design for targets with what is believed and known of grades; ``budget`` in mean items.
+        """Design a sample of targets with a method, the grade model and the known grades; ``budget`` in mean items.
 
-        Draws with replacement take no notice of what is known.
+        Methods that draw with replacement ignore known grades.
 
         Parameters
         ----------
         weights
-            How targets are balanced: all lose the same share of precision (equal), the sum of their variances (sum) or
-            the largest loss of any (minimax) is least; or numbers, those of targets that count ``beside`` behind the
-            others'.
+            Balance between targets: "equal" (each loses the same share of precision), "sum" (minimal sum of variances),
+            "minimax" (minimal largest loss), or numbers, those of the targets ``beside`` after the others.
         adaptive_depth
-            As of `activeeval.core.design.Method.looking`.
+            See `activeeval.core.design.Method.looking`.
         """
-        chosen, asked = find_method(method), [targets] if isinstance(targets, Target) else targets
+        chosen, target_list = find_method(method), [targets] if isinstance(targets, Target) else targets
         chosen = chosen.looking(adaptive_depth) if chosen.has_depths else chosen
-        n_grades = self.n_grades(asked[0])
+        n_grades = self.n_grades(target_list[0])
         beliefs = self.beliefs.for_method(chosen, n_grades)
         return chosen.design(
-            asked,
+            target_list,
             **beliefs,
             max_grade=n_grades - 1,
             budget=budget,
             expected=expected,
             judged=self.known if chosen.scheme.takes_known else None,
-            weights=target_weights(weights, len(asked)),
+            weights=target_weights(weights, len(target_list)),
             defensive_share=defensive_share,
             beside=beside,
         )
 
     def asking_cost(self, *targets: Target) -> float:
-        """Return what asking the graders that have a price takes of a budget for targets, in mean items."""
+        """Compute the price of asking the graders about the items that can change the targets, in mean items."""
         of_graders = asked_about(self.inputs, self.graders, targets, self.known)
         return sum((grader.cost or 0.0) * int(is_asked.sum()) for grader, is_asked in of_graders)
 
     def for_people(self, budget: Budget, *targets: Target) -> float:
-        """Return what is left of a budget for people, in mean items, once graders that have a price are paid.
+        """Compute the budget that remains for human judges once the graders are paid, in mean items.
 
         Raises
         ------
         InputError
-            Where nothing is.
+            If nothing remains.
         """
         whole, asking = budget.of(*targets, known=self.known), self.asking_cost(*targets)
         if asking >= whole:
@@ -195,13 +194,13 @@ class PreparedCase:
         return whole - asking
 
     def refused(self, budget: Budget, problem: BudgetError, *targets: Target) -> BudgetError:
-        """Word a refusal as the budget was given, with what works; see `Budget.refused`."""
+        """Rewrite a budget error in the budget's own units, with a budget that works; see `Budget.refused`."""
         can_cut = self.judging == GRADES and not self.is_updated
         cut = self.inputs.rankings if can_cut and self.inputs.is_of_lists else ()
         return budget.refused(problem, *targets, known=self.known, rankings=cut)
 
     def n_grades(self, target: Target) -> int:
-        """Return how many grades the scale of a target has."""
+        """Return the number of grades on the scale of a target."""
         return (target.measure.max_grade or self.max_grade) + 1
 
 
@@ -210,29 +209,29 @@ def prepare(
     *,
     use_labels: bool,
     measures: Sequence[str] = (),
-    progress: Callable[[str], object] = lambda what: None,
+    progress: Callable[[str], object] = lambda step: None,
     taught: Mapping[tuple[str, str], int] | None = None,
 ) -> PreparedCase:
-    """Read the files, set costs, set training queries aside, fit the model.
+    """Read the files, set costs, set training queries aside and fit the grade model.
 
     Parameters
     ----------
     choices : Choices
     use_labels : bool
-        Without, no label of the pool is looked at, only those of the training rows.
+        If False, no label of the pool is used, only those of the training rows.
     measures : sequence of str
-        What will be asked, as far as it is known: what graders lack is counted of the items that can change that.
+        Measures to estimate, if known: graders' missing grades are then also counted among the items that matter.
     progress : callable
-        Told what is next.
+        Called with a text that names the next step.
     taught : mapping of (query, document) to int, optional
-        Grades that teach a model and are not taken for known, as those of earlier samples that go on counting.
+        Grades that train the model without counting as known, e.g. labels of earlier samples that remain in use.
 
     Raises
     ------
     ChoiceError
-        Where choices contradict each other or one is missing.
+        If choices contradict each other or one is missing.
     InputError
-        Where a file or a number is wrong.
+        If a file or a number is wrong.
     """
     choices.check(use_labels=use_labels)
     *streams, _, seed = np.random.SeedSequence(choices.seed).spawn(4)
@@ -289,10 +288,10 @@ def target_weights(weights: str | Sequence[float], n_targets: int) -> Sequence[f
 
 
 def check_fits(measures: Sequence[str], methods: Sequence[str]) -> None:
-    """Raise where a measure or a method is not on offer, or one not for the other, before any file is read."""
-    asked = [sampled_measure(text) for text in measures]
+    """Raise InputError for an unknown measure or method, or a method that does not fit a measure; reads no file."""
+    parsed = [sampled_measure(text) for text in measures]
     for method in map(find_method, methods):
-        for measure in asked:
+        for measure in parsed:
             if not method.fits(measure):
                 kind = "additive measures (DCG, RBP, P)" if method.stage.name == "items" else "measures of grades"
                 raise InputError(f"method {method.name!r} is for {kind}, not for {shown_name(measure)}")
@@ -301,12 +300,15 @@ def check_fits(measures: Sequence[str], methods: Sequence[str]) -> None:
 def _fitted(
     choices: Choices, graders: Sequence[Grades], inputs: Inputs, known: Ints | None, progress: Callable[[str], object]
 ) -> tuple[tuple[str, ...], int, GradeBeliefs]:
-    """Return the names of the grade models, the largest grade, and what the models say with all that is to note."""
+    """Fit the grade models; return their names, the largest grade, and the fitted model with notes.
+
+    Under ``grader_trust="auto"`` graders that known grades contradict only become regressors of estimates.
+    """
     models, regressors = _models(choices, graders, inputs)
     max_grade, notes = _max_grade(choices, inputs, models, known), list[Note]()
     if known is not None and choices.grader_trust == "auto":
-        low, notes = distrusted(inputs, graders, known, max_grade)
-        models, regressors = _models(choices, graders, inputs, low)
+        unreliable, notes = distrusted(inputs, graders, known, max_grade)
+        models, regressors = _models(choices, graders, inputs, unreliable)
     notes += _training_notes(choices, inputs, known)
     rng = np.random.default_rng(_OF_MODELS)
     fitting: FitOptions = {"known": known, "tune": choices.is_tuned, "progress": progress}
@@ -321,17 +323,16 @@ def _fitted(
 def _models(
     choices: Choices, graders: Sequence[Grades], inputs: Inputs, distrusted: Sequence[str] = ()
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the grade models, and the graders that only estimates are fitted to."""
+    """Return the names of the grade models, and of the graders that are only regressors of estimates."""
     names = model_names(graders)
-    is_regressor = [choices.grader_trust == "regressor" or name in distrusted for name in names]
-    regressors = tuple(name for name, is_one in zip(names, is_regressor, strict=True) if is_one)
+    regressors = tuple(name for name in names if choices.grader_trust == "regressor" or name in distrusted)
     as_models = tuple(name for name in names if name not in regressors and choices.grader_trust != "off")
     chosen = (*choices.models, *as_models)
     return chosen or ("uniform" if inputs.training is None else "forest",), regressors
 
 
 def _training_notes(choices: Choices, inputs: Inputs, known: Ints | None) -> list[Note]:
-    """Return what the model learns of known grades, or that there is nothing to learn from."""
+    """Note how many known grades train the model, or that there is no training data."""
     rows = inputs.training
     if rows is not None and rows.items is not None and choices.models != ("uniform",):
         sizes = {"n_grades": rows.grades.size, "n_queries": np.unique(rows.queries).size}
@@ -342,6 +343,7 @@ def _training_notes(choices: Choices, inputs: Inputs, known: Ints | None) -> lis
 
 
 def _max_grade(choices: Choices, inputs: Inputs, models: Sequence[str], known: Ints | None) -> int:
+    """Determine the largest grade of the scale; raise InputError if it is contradictory or unknown."""
     seen = inputs.max_grade if inputs.has_labels else 0
     seen = seen if known is None else max(seen, int(known.max()))
     tables = [inputs.looked_at(name, inputs.features) for name in models if name.startswith("probs=")]
@@ -351,7 +353,7 @@ def _max_grade(choices: Choices, inputs: Inputs, models: Sequence[str], known: I
         raise InputError(problem, field="max_grade")
     if top == 0:
         raise ChoiceError(
-            "`max_grade` is needed: no label of the pool is looked at, and nothing else tells the largest grade",
+            "`max_grade` is needed: no label of the pool is read, and no other input has the largest grade",
             field="max_grade",
         )
     return top

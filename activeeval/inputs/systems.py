@@ -1,4 +1,4 @@
-"""Systems: what several rankings of one pool are called, and who of them is compared with whom."""
+"""Names of systems, and pairs of systems to compare."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Pair = tuple[int, int | None]
 
 
 class QuestionTarget(NamedTuple):
-    """A question with its target.
+    """A question with its target and the systems that it is about.
 
     Attributes
     ----------
     question : {"difference", "run", "versus"}
     target : Target
     system, versus : str
-        Which system it is of, and of a difference the one that is taken off; else empty.
+        The system, and for a difference the system subtracted; else "".
     """
 
     question: str
@@ -38,18 +38,18 @@ class QuestionTarget(NamedTuple):
 
     @property
     def turned(self) -> QuestionTarget:
-        """The difference the other way round."""
+        """The same difference with both systems exchanged."""
         target = replace(self.target, ranking=self.target.other, versus=self.target.ranking)
         return QuestionTarget(self.question, target, self.versus, self.system)
 
     @property
     def title(self) -> str:
-        """What messages call it: the system, or the direction of a difference."""
+        """Name in messages: the system, or the direction of a difference."""
         return direction(self.system, self.versus)
 
 
 def direction(system: str, versus: str) -> str:
-    """Return what is estimated of which systems: one of them, or one less the other.
+    """Format the estimated quantity: a system, or one minus another.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def direction(system: str, versus: str) -> str:
 
 
 def contrasts_of(n_systems: int, contrasts: str | None = None) -> list[tuple[int, int]]:
-    """Return which systems are compared with which.
+    """List the pairs of systems to compare, by position: all, or the first with each of the others.
 
     Examples
     --------
@@ -72,14 +72,14 @@ def contrasts_of(n_systems: int, contrasts: str | None = None) -> list[tuple[int
 
 
 def asked_of(question: str, n_systems: int, contrasts: str | None = None) -> list[Pair]:
-    """Return whom a question is about: a system, and the one it is compared with or None.
+    """List the systems of a question: position, and that of the system compared with or None.
 
-    Of one or two systems ``run`` is the first and ``versus`` the second; of more ``run`` is each of them.
+    With one or two systems ``run`` is the first and ``versus`` the second; with more ``run`` is each of them.
 
     Raises
     ------
     InputError
-        Where there are too few systems, or too many.
+        If there are too few or too many systems for the question.
     """
     if one_of(question, QUESTIONS, "questions") == "run":
         return [(k, None) for k in range(n_systems if n_systems > 2 else 1)]
@@ -95,14 +95,14 @@ def asked_of(question: str, n_systems: int, contrasts: str | None = None) -> lis
 def asked_among(
     measure: SampledMeasure, question: str, pair: Pair, lists: Sequence[Rankings], names: Sequence[str]
 ) -> QuestionTarget:
-    """Return a question of one of several rankings, or of two."""
-    system, other = pair
-    target = Target(measure, lists[system], None if other is None else lists[other])
-    return QuestionTarget(question, target, names[system], "" if other is None else names[other])
+    """Build the question and target for one ranking, or for the difference of two."""
+    system, versus = pair
+    target = Target(measure, lists[system], None if versus is None else lists[versus])
+    return QuestionTarget(question, target, names[system], "" if versus is None else names[versus])
 
 
 def check_differ(asked: Sequence[QuestionTarget]) -> None:
-    """Raise InputError where two of more than two systems have lists that no label can tell apart."""
+    """Raise InputError if, among three or more systems, two have lists whose difference no label can change."""
     differences = [question for question in asked if question.versus]
     if len({name for question in differences for name in (question.system, question.versus)}) <= 2:
         return
@@ -113,7 +113,7 @@ def check_differ(asked: Sequence[QuestionTarget]) -> None:
 
 
 def loaded_run(source: Any, stand_in: str) -> Run:
-    """Return a run of any kind; messages call one that comes from no file as a caller wants.
+    """Load a run of any kind; `stand_in` is its name in messages if it has no file.
 
     Examples
     --------
@@ -126,12 +126,12 @@ def loaded_run(source: Any, stand_in: str) -> Run:
 
 
 def checked_names(names: Sequence[str], n_systems: int, *, error: type[InputError] = InputError) -> tuple[str, ...]:
-    """Return what a user calls the systems; () where that is nothing.
+    """Check the user's names of systems; () if there are none.
 
     Raises
     ------
     InputError
-        Where there are more or fewer names than systems, or two are alike.
+        If the number of names is not that of the systems, or two are equal.
     """
     if names and (len(names) != n_systems or len(set(names)) < n_systems or not all(map(str.strip, names))):
         problem = f"`names` are {n_systems} different ones, of each system in its order, got {', '.join(names)}"
@@ -140,7 +140,7 @@ def checked_names(names: Sequence[str], n_systems: int, *, error: type[InputErro
 
 
 def system_names(tags: Sequence[str], paths: Sequence[str]) -> tuple[str, ...]:
-    """Return what systems are called: their files, or what tells these apart, a tag or the nearest folder that differs.
+    """Name systems by their files or, if those are equal, by tags or the nearest folders that differ.
 
     Examples
     --------

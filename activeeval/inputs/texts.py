@@ -1,4 +1,4 @@
-"""What the judges of a sheet are to read: texts of its documents and queries, looked up by their ids."""
+"""Look up the texts of a sheet's documents and queries by their ids, for judges to read."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ SheetTexts = dict[str, list[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextFile:
-    """A table of texts as it was.
+    """A table of texts and the digest of its content.
 
     Attributes
     ----------
     path : str
-        As it was named; `kept` makes it one that is found from anywhere.
+        As the user named it; `kept` makes it absolute.
     digest : str
-        Of what it held.
+        SHA-256 of its content.
     """
 
     path: str
@@ -32,12 +32,12 @@ class TextFile:
 
     @property
     def kept(self) -> Self:
-        """The same table, as it is found from any folder."""
+        """The same table with an absolute path."""
         return replace(self, path=os.path.abspath(self.path))
 
     @classmethod
     def of(cls, path: str) -> Self:
-        """Return a table as it is now; raises InputError where there is none."""
+        """Compute the digest of a table as it is now; raise InputError if it cannot be read."""
         try:
             with open(path, "rb") as handle:
                 digest = hashlib.file_digest(handle, "sha256").hexdigest()
@@ -47,62 +47,62 @@ class TextFile:
 
 
 TextFiles = Mapping[str, TextFile]
-"""Tables of texts by what they are of: documents, queries."""
+"""Tables of texts by kind: "documents", "queries"."""
 
 
 def recalled(
-    kept: TextFiles, documents: str | None = None, queries: str | None = None
+    earlier: TextFiles, documents: str | None = None, queries: str | None = None
 ) -> tuple[dict[str, TextFile], list[Note]]:
-    """Return the tables that are named, or else those that were used before and are there still, and notes.
+    """Choose the tables of texts: those that are named, else those used before if they still exist; also return notes.
 
     Parameters
     ----------
-    kept : mapping of str to TextFile
-        What was used before.
+    earlier : mapping of str to TextFile
+        Tables used before, by kind.
     documents, queries : str, optional
-        Tables that take their place.
+        Tables that replace them.
     """
     files: dict[str, TextFile] = {}
     notes: list[Note] = []
-    for what, path in (("documents", documents), ("queries", queries)):
+    for kind, path in (("documents", documents), ("queries", queries)):
         if path is not None:
-            files[what] = TextFile.of(path)
-        elif what in kept:
-            before = kept[what]
+            files[kind] = TextFile.of(path)
+        elif kind in earlier:
+            before = earlier[kind]
             source = _from_here(before.path)
             if not os.path.isfile(before.path):
-                notes.append(Note("texts gone", {"source": source, "what": what}))
+                notes.append(Note("texts gone", {"source": source, "what": kind}))
                 continue
-            files[what] = TextFile.of(before.path)
-            changed = files[what].digest != before.digest
-            notes.append(Note("texts changed" if changed else "texts recalled", {"source": source, "what": what}))
+            files[kind] = TextFile.of(before.path)
+            changed = files[kind].digest != before.digest
+            notes.append(Note("texts changed" if changed else "texts recalled", {"source": source, "what": kind}))
     return files, notes
 
 
 def _from_here(path: str) -> str:
-    """Return a path as one writes it in the folder that it lies in or below; else as it is."""
-    here = os.path.join(os.path.realpath(os.curdir), "")
-    return os.path.realpath(path).removeprefix(here)
+    """Shorten a path below the current folder to a relative one; others become absolute."""
+    current = os.path.join(os.path.realpath(os.curdir), "")
+    return os.path.realpath(path).removeprefix(current)
 
 
 def texts_of(
     pairs: Sequence[tuple[str, str]], sheet: str, documents: str | None = None, queries: str | None = None
 ) -> tuple[SheetTexts, list[Note]]:
-    """Return texts by the name of their column, one for each row of a sheet, and what is without one as notes.
+    """Look up the texts of a sheet's rows: one list for each column name; also return notes on missing texts.
 
     Parameters
     ----------
     pairs : sequence of (query id, document id)
         The rows of the sheet.
     sheet : str
-        Its name, for messages; empty where a table that was used before may hold no text of these few rows.
+        Its name, for messages; "" accepts a table without any text of these rows.
     documents, queries : str, optional
-        Tables as `io.texts.read_texts` reads them.
+        Tables for `activeeval.formats.tables.text_tables.read_texts`.
 
     Raises
     ------
     InputError
-        Where a table holds no text of the sheet at all.
+        If a table has no text for any row of the sheet.
     """
     columns: SheetTexts = {}
     notes: list[Note] = []
@@ -121,11 +121,12 @@ def texts_of(
 
 
 def _asked(texts: Mapping[str, str]) -> str:
-    """Return what somebody typed: the first text of a query that is not what he needed."""
+    """Return the query as typed: its first text other than the information need."""
     return next((text for name, text in texts.items() if name != NEED), "")
 
 
 def _found(path: str, vocabulary: Vocabulary, ids: Sequence[str], sheet: str, what: str) -> TextsById:
+    """Read the texts of `ids`; raise InputError if the sheet has a name and no row has a text."""
     texts = read_texts(path, vocabulary, set(ids))
     if sheet and ids and not any(texts.by_id.values()):
         of = f"its first id is {texts.first_id!r}, the sheet's {ids[0]!r}{unseen_difference([texts.first_id], ids)}"
@@ -134,6 +135,7 @@ def _found(path: str, vocabulary: Vocabulary, ids: Sequence[str], sheet: str, wh
 
 
 def _missing(path: str, texts: TextsById, ids: Sequence[str], what: str) -> list[Note]:
+    """Note the number of ids without a text."""
     n_missing = sum(not texts.by_id.get(text_id) for text_id in ids)
     numbers: dict[str, Told] = {"n": n_missing, "of": len(ids), "what": what, "source": path}
     return [Note("missing texts", numbers)] if n_missing else []

@@ -1,4 +1,4 @@
-"""Pools whose queries were drawn from a log of searches: their weights, and what they stand for."""
+"""Pools whose queries were drawn from a search log: set their weights and note those left out."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from activeeval.inputs.loading import Inputs
 
 
 def drawn_queries_of(source: Any) -> DrawnQueries:
-    """Return queries that were drawn, from their file where they are not at hand."""
+    """Read drawn queries from a file; `DrawnQueries` pass unchanged."""
     return source if isinstance(source, DrawnQueries) else read_drawn_queries(source)
 
 
 def drawn_among(queries: str | None) -> str | None:
-    """Return a table of queries' texts where it is one of drawn queries, too; None of any other."""
+    """Return the path `queries` if it is a table of drawn queries; else None."""
     return queries if queries is not None and are_drawn_queries(queries) else None
 
 
 def of_log(inputs: Inputs, source: Any, share: float = 1.0) -> Inputs:
-    """Return inputs whose queries stand for the log that they were drawn from.
+    """Weight the queries of inputs as a sample of the log they were drawn from.
 
     Parameters
     ----------
     source : path or DrawnQueries
     share : float
-        Of the drawn queries came by chance into the pool.
+        Fraction of the drawn queries that entered the pool, at random.
     """
     drawn = drawn_queries_of(source)
     probs, draw = drawn.align(inputs.pool)
@@ -39,10 +39,10 @@ def of_log(inputs: Inputs, source: Any, share: float = 1.0) -> Inputs:
 
 
 def left_out(drawn: DrawnQueries, pool: QueryPool) -> list[Note]:
-    """Return that the pool lacks drawn queries: the estimate is then about the rest of the log."""
+    """Note drawn queries that the pool lacks; the estimate is then about the rest of the log."""
     are_in = np.isin(np.array(drawn.query_ids), np.array(pool.query_ids))
     if are_in.all():
         return []
-    lost = float(drawn.query_probs[~are_in].sum())
-    numbers: dict[str, Told] = {"n": int((~are_in).sum()), "of": are_in.size, "share": lost, "log": drawn.log.name}
+    share = float(drawn.query_probs[~are_in].sum())
+    numbers: dict[str, Told] = {"n": int((~are_in).sum()), "of": are_in.size, "share": share, "log": drawn.log.name}
     return [Note("drawn queries left out", numbers)]

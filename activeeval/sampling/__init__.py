@@ -1,5 +1,5 @@
-"""Plan, draw and read samples: what to judge, for how much, and what the judgments say.
+"""Plan, draw and read samples: choose which items to judge within a budget, and estimate measures from the judgments.
 
-`plan` says what a budget buys, `sample` draws, `drawn_sample` is the result with its sheet; `estimate` reads what was
-judged, `results` is what it says. `simulate` replays methods where all labels are known.
+`plan` predicts the precision of a budget, `sample` draws, `drawn_sample` is the result with its sheet. `estimate`
+reads the judgments, `results` holds the estimates. `simulate` replays methods on pools with known labels.
 """

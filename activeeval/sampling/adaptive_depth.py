@@ -1,4 +1,4 @@
-"""When the labels of a query decide how deep it is judged, where nobody says it."""
+"""Adaptive depth: defaults for when the labels of a query decide how deep it is judged."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from activeeval.core.measures import NDCG, Measure, Target
 from activeeval.inputs.prepared_case import PreparedCase
 
 FOLLOWING = (NDCG,)
-"""Measures whose depths follow labels unless somebody says otherwise: in no cell of benchmarks/results/history.json
-is the error of nDCG significantly larger so. RR, Success and AP lose in 2, 11 and 13 of about 100 cells, R with three
-looks in 6 (history-measures, history-ideal); ERR in none, but its gain, a twentieth to a third, is on MQ2008 no more
-than the tenth of a budget that batches keep."""
+"""Measures with adaptive depth by default: in no cell of benchmarks/results/history.json does it significantly increase
+the error of nDCG. For RR, Success and AP it does in 2, 11 and 13 of about 100 cells, for R with adaptive depth 3 in 6
+(history-measures, history-ideal); for ERR in none, but the gain, a twentieth to a third, is on MQ2008 no more than the
+tenth of a budget that batches hold back."""
 OF_SHEETS, OF_CAMPAIGNS = "3", "each"
-"""When labels are then looked at: people are not to fill in a sheet for each; who claims does not notice."""
+"""Default adaptive depths of sheets and of campaigns: "each" would need one sheet for each label, while judges of a
+campaign do not notice it."""
 
 
 class DrawOptions(TypedDict, total=False):
-    """How a sample is drawn for its questions: the same for `draw`, `plan_sample` and `budget_for`.
+    """Options of how a sample is drawn, shared by `draw`, `plan_sample` and `budget_for`.
 
     Attributes
     ----------
     defensive_share : float
         See `activeeval.inputs.choices.Choices`.
     weights : {"equal", "sum", "minimax"} or sequence of float
-        How several questions are balanced, see `PreparedCase.design`; by default equal.
+        Balance between several questions, see `PreparedCase.design`; by default equal.
     adaptive_depth : {"each", "3", "1", "off"}
-        When the labels of a query decide how deep it is judged, of methods that judge to depths.
+        When the labels of a query decide how deep it is judged, for methods that judge to a depth.
     usual : {"each", "3", "1", "off"}
-        The ``adaptive_depth`` of measures whose depths usually follow labels, where nobody says it; by default as of
-        sheets.
+        Default ``adaptive_depth`` of the measures in `FOLLOWING`; by default that of sheets.
     """
 
     defensive_share: float | None
@@ -42,30 +42,31 @@ class DrawOptions(TypedDict, total=False):
 
 
 def is_blind(case: PreparedCase, targets: Iterable[Target]) -> bool:
-    """Whether nothing is known of the grades and a ranking alone is asked about.
+    """Check whether there is no grade model and a target is the value of one ranking, not a difference.
 
-    On the generated pool of long lists nDCG@10 had 2.4 times the squared error of planned depths so, on four others
-    less than theirs; of two rankings, or with a grade model, no cell lost (benchmarks/results/efficiency.json).
+    In this case adaptive depth is off by default: on the generated pool of long lists nDCG@10 had 2.4 times the squared
+    error of planned depths, on four others less than theirs; for two rankings, or with a grade model, no cell lost
+    (benchmarks/results/efficiency.json).
     """
     return case.beliefs.is_uniform and any(target.versus is None for target in targets)
 
 
 def adaptive_depth_of(
-    method: Method, measures: Iterable[Measure], asked: str | None, usual: str = OF_SHEETS, *, blind: bool = False
+    method: Method, measures: Iterable[Measure], chosen: str | None, usual: str = OF_SHEETS, *, blind: bool = False
 ) -> str:
-    """Return when the labels of a query are looked at to see how deep it is judged.
+    """Determine the adaptive depth of a method for some measures.
 
     Parameters
     ----------
-    asked : {"each", "3", "1", "off"} or None
-        None: as ``usual`` of measures whose depths follow labels unless somebody says otherwise, else never.
+    chosen : {"each", "3", "1", "off"} or None
+        The user's choice; None means ``usual`` if all measures are in `FOLLOWING`, else "off".
     blind : bool
-        As `is_blind` says: then never, unless it is asked for.
+        Result of `is_blind`; True makes "off" the default.
 
     Raises
     ------
     InputError
-        Where they are to be looked at and the method judges to no depths.
+        If adaptive depth is chosen and the method does not judge to a depth.
 
     Examples
     --------
@@ -73,18 +74,18 @@ def adaptive_depth_of(
     >>> adaptive_depth_of(METHODS["depth"], [NDCG()], None), adaptive_depth_of(METHODS["depth"], [NDCG(), DCG()], None)
     ('3', 'off')
     """
-    if asked is None:
-        follows = method.has_depths and not blind and all(isinstance(each, FOLLOWING) for each in measures)
+    if chosen is None:
+        follows = method.has_depths and not blind and all(isinstance(measure, FOLLOWING) for measure in measures)
         return usual if follows else "off"
-    if asked != "off" and not method.has_depths:
+    if chosen != "off" and not method.has_depths:
         problem = f"`adaptive_depth` is for methods that judge queries to a depth, {method.name!r} does not: "
         raise InputError(problem + "expected method depth, or `adaptive_depth` off", field="adaptive_depth")
-    return asked
+    return chosen
 
 
 def adaptive_depth_in(
-    case: PreparedCase, method: Method, targets: Sequence[Target], asked: str | None, usual: str = OF_SHEETS
+    case: PreparedCase, method: Method, targets: Sequence[Target], chosen: str | None, usual: str = OF_SHEETS
 ) -> str:
-    """Return `adaptive_depth_of` a case's targets; raises as it does."""
+    """Determine the adaptive depth for the targets of a case; see `adaptive_depth_of`."""
     measures = [target.measure for target in targets]
-    return adaptive_depth_of(method, measures, asked, usual, blind=is_blind(case, targets))
+    return adaptive_depth_of(method, measures, chosen, usual, blind=is_blind(case, targets))

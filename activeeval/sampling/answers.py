@@ -1,4 +1,4 @@
-"""What a judged sample answers: an estimate with its interval for each question, of all queries or by segment."""
+"""Answers of a judged sample: an estimate with its interval for each question, for all queries or by segment."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ from activeeval.report.cautions import MISSING_LISTS
 from activeeval.sampling.drawn_sample import DrawnSample
 
 FEWEST = 10
-"""Judged queries that chance chose below which a segment is not read. Twelve segments by chance of each of six sizes on
-MQ2008 (DCG@10 by items, ERR by depth, one ranking and two, a tenth of the budget, 150 repetitions): from 5 on the
-intervals covered 91 to 98 %, below that most were infinite."""
+"""Fewest randomly sampled, judged queries of a segment with an estimate. Twelve random segments of each of six sizes on
+MQ2008 (DCG@10 by items, ERR by depth, one ranking and two, a tenth of the budget, 150 repetitions): from 5 queries on
+the intervals covered 91 to 98 %, below that most were infinite."""
 
 
 GUARD = ("model turned", "model says little")
-"""Cautions where people's grades fall, or hardly rise, with what a machine's expect."""
+"""Codes of cautions that human grades fall, or hardly rise, with the grades that graders predict."""
 _ALIKE = 0.01
-"""Half-widths that differ by less are the same to a reader."""
+"""Relative difference below which two half-widths are reported as equal."""
 
 
 class SimultaneousComparison(NamedTuple):
-    """What a difference says together with all others of its measure.
+    """Interval and p value of a difference, adjusted for all differences of its measure.
 
     Attributes
     ----------
     interval : Interval
-        All of them hold at once with the confidence that was asked for.
+        Covers simultaneously with the intervals of the other differences, at the requested confidence.
     p_holm : float
         The p value by Holm's method.
     """
@@ -56,7 +56,7 @@ class SimultaneousComparison(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleAnswer:
-    """A question with what a sample says of it.
+    """Answer of a sample to a question.
 
     Attributes
     ----------
@@ -65,18 +65,19 @@ class SampleAnswer:
     target : Target
     estimate : Estimate
     interval : Interval
-        Of the kind and confidence that were asked for; of segments such that all hold at once with that confidence.
+        Of the requested kind and confidence; for segments, all of them cover simultaneously at that confidence.
     p_value : float
-        Of the t test that the target is 0; of segments times their number.
+        p value of the t test for a target of 0; for segments multiplied by their number (Bonferroni).
     half_width_at_end : float
-        What a t interval of this confidence should come to once all of the sample is judged.
+        Half-width of a t interval of this confidence to expect once the whole sample is judged.
     segment : str or None
+        None for all queries.
     system, versus : str
-        Which system it is of, and of a difference the one that is taken off; else empty.
-    shared : Shared or None
-        What a difference of more than two systems says together with all others of its measure.
-    needed : Needed or None
-        What should decide a difference that is open.
+        The system, and for a difference the system subtracted; else "".
+    shared : SimultaneousComparison or None
+        For a difference among more than two systems, interval and p value adjusted for all differences.
+    needed : MoreNeeded or None
+        Budget or number of queries that should decide an undecided difference.
     other : SampleAnswer or None
         The answer to the same question for the other scope.
     """
@@ -96,12 +97,12 @@ class SampleAnswer:
 
     @property
     def title(self) -> str:
-        """What messages call it: measure, systems, and segment."""
+        """Name in messages: measure, systems and segment."""
         return ", ".join(filter(None, (self.target.name, direction(self.system, self.versus), self.segment)))
 
     @property
     def finding(self) -> Answer:
-        """What is told of it; of more than two systems with the interval and p value of all differences at once."""
+        """The answer as a printable `Answer`; among more than two systems with the adjusted interval and p value."""
         interval, p_value = self.shared or (self.interval, self.p_value)
         now, end = (self.interval.high - self.interval.low) / 2, self.half_width_at_end
         answer = Answer.of(
@@ -121,41 +122,40 @@ class SampleAnswer:
 
 
 def other_scope(scope: str) -> str:
-    """Return the scope that is not this one: an interval about these queries has one about all queries beside it."""
+    """Return the other scope: "population" for "pool", and vice versa."""
     (other,) = {*SCOPES} - {scope}
     return other
 
 
 def answers(
     sample: DrawnSample,
-    asked: Sequence[QuestionTarget],
+    questions: Sequence[QuestionTarget],
     *,
     scope: str = "pool",
     kind: str = "t",
     confidence: float = 0.95,
     segments: str | Segments | None = None,
 ) -> tuple[list[SampleAnswer], list[Note]]:
-    """Return the answer to each question, and what to know of the segments.
+    """Estimate each question, for all queries or by segment; also return notes on cut lists and on segments.
 
     Parameters
     ----------
-    asked : sequence of Asked
-        As `DrawnSample.asked` returns them.
+    asked : sequence of QuestionTarget
+        As returned by `DrawnSample.asked`.
     kind : str
         A key of `activeeval.core.estimation.INTERVALS`.
     segments : str or Segments, optional
-        A file as `activeeval.formats.tables.segments.read_segments` reads it: an answer for each segment of each
-        question. What may go wrong is then shared out (Bonferroni): all intervals of a question hold at once, also
-        where segments overlap.
+        A file for `activeeval.formats.tables.segments.read_segments`: one answer for each segment of each question. Its
+        intervals are Bonferroni-corrected: those of a question cover simultaneously, also for overlapping segments.
 
     Raises
     ------
     StateError
-        Where no block is complete.
+        If no stage of the sample is complete.
     InputError
-        Where the sample does not reach a question, or no segment is large enough.
+        If the sample does not support a question, or no segment is large enough.
     """
-    ends = cut_notes(sample, asked)
+    ends = cut_notes(sample, questions)
     if segments is None:
         guard = _of_grader(sample)
 
@@ -164,12 +164,14 @@ def answers(
             return _answer(sample.campaign, question, estimate, 1, kind=kind, confidence=confidence)
 
         if sample.is_contest:
-            answered = together(sample, [read(question, scope) for question in asked], kind)
+            answered = together(sample, [read(question, scope) for question in questions], kind)
             return [_with_needed(sample.campaign, answer) for answer in answered], ends
         scopes = scope, other_scope(scope)
-        both = [[_with_needed(sample.campaign, read(question, each)) for each in scopes] for question in asked]
+        both = [[_with_needed(sample.campaign, read(question, about)) for about in scopes] for question in questions]
         return [replace(answer, other=beside) for answer, beside in both], ends
-    answered, notes = by_segment(sample, asked, read_segments(segments), scope=scope, kind=kind, confidence=confidence)
+    answered, notes = by_segment(
+        sample, questions, read_segments(segments), scope=scope, kind=kind, confidence=confidence
+    )
     if not answered:
         raise InputError(f"{segments}: no segment has {FEWEST} judged queries: there is nothing to read")
     return answered, ends + notes
@@ -177,19 +179,19 @@ def answers(
 
 def by_segment(
     sample: DrawnSample,
-    asked: Sequence[QuestionTarget],
+    questions: Sequence[QuestionTarget],
     segments: Segments,
     *,
     scope: str = "pool",
     kind: str = "t",
     confidence: float = 0.95,
 ) -> tuple[list[SampleAnswer], list[Note]]:
-    """Return the answer to each question in each segment that is large enough, and what to know; as `answers`."""
+    """Estimate each question in each segment that is large enough; also return notes. For arguments see `answers`."""
     members, notes = segments.of(sample.campaign.design.pool)
     answer = partial(_answer, sample.campaign, kind=kind, confidence=confidence)
     answered = []
     small: dict[tuple[str, ...], list[str]] = {}
-    for question in asked:
+    for question in questions:
         read = _by_segment(sample, question.target, members, scope)
         missing = tuple(name for name in members if name not in read)
         small.setdefault(missing, []).append(f"{question.target.name} ({question.title})")
@@ -212,15 +214,15 @@ def _answer(
     kind: str,
     confidence: float,
 ) -> SampleAnswer:
-    """Return an answer whose interval holds at once with those of its ``n_rows`` segments."""
-    each, scope = 1 - (1 - confidence) / n_rows, estimate.scope
+    """Build an answer whose interval covers simultaneously with those of the question's ``n_rows`` segments."""
+    adjusted, scope = 1 - (1 - confidence) / n_rows, estimate.scope
     return SampleAnswer(
         question=question.question,
         target=question.target,
         estimate=estimate,
-        interval=_interval(campaign, kind, each, question.target, scope),
+        interval=_interval(campaign, kind, adjusted, question.target, scope),
         p_value=min(1.0, n_rows * campaign.p_value_now(estimate.p_value, question.target, scope=scope)),
-        half_width_at_end=campaign.half_width_at_end(each, question.target, scope=scope),
+        half_width_at_end=campaign.half_width_at_end(adjusted, question.target, scope=scope),
         segment=segment,
         system=question.system,
         versus=question.versus,
@@ -228,15 +230,15 @@ def _answer(
 
 
 def _interval(campaign: Campaign, kind: str, confidence: float, target: Target, scope: str) -> Interval:
-    """Return the interval of a kind that all readings of a sample share."""
-    each = confidence
-    if kind != "group-sequential":  # which shares among the looks that were planned
-        each = campaign.confidence_now(confidence, target, scope=scope)
-    return replace(campaign.interval(kind, each, target, scope=scope), confidence=confidence)
+    """Compute an interval that covers simultaneously with those of all readings of the sample."""
+    adjusted = confidence
+    if kind != "group-sequential":  # this kind is already adjusted for its planned interim analyses
+        adjusted = campaign.confidence_now(confidence, target, scope=scope)
+    return replace(campaign.interval(kind, adjusted, target, scope=scope), confidence=confidence)
 
 
 def _of_grader(sample: DrawnSample) -> tuple[Caution, ...]:
-    """Return what is to be said where people's grades do not rise with what graders that are machines expect."""
+    """Warn if human grades do not rise with the grades that the sample's graders predict."""
     if GRADER not in sample.model or (slope := sample.campaign.grade_slope) is None:
         return ()
     if not (slope.is_turned or slope.says_little):
@@ -247,11 +249,12 @@ def _of_grader(sample: DrawnSample) -> tuple[Caution, ...]:
 
 
 def _guarded(estimate: Estimate, concerns: tuple[Caution, ...]) -> Estimate:
+    """Add concerns to an estimate."""
     return replace(estimate, concerns=(*estimate.concerns, *concerns)) if concerns else estimate
 
 
 def _with_needed(campaign: Campaign, answer: SampleAnswer) -> SampleAnswer:
-    """Return an answer with what should decide it, where it is a difference that is open."""
+    """Add to an undecided difference the budget that should decide it."""
     if not answer.versus:
         return answer
     interval = (answer.shared or answer).interval
@@ -259,9 +262,9 @@ def _with_needed(campaign: Campaign, answer: SampleAnswer) -> SampleAnswer:
 
 
 def together(sample: DrawnSample, answered: Sequence[SampleAnswer], kind: str = "t") -> list[SampleAnswer]:
-    """Return answers whose differences of more than two systems know what all of them say at once, by measure.
+    """Adjust the differences among more than two systems for all differences of their measure and segment.
 
-    Each interval gets the confidence at which all hold with theirs
+    Each interval gets the confidence at which all cover simultaneously
     (`activeeval.core.estimation.simultaneous_confidence`).
     """
     families: dict[tuple[str, str | None], list[int]] = {}
@@ -281,7 +284,7 @@ def together(sample: DrawnSample, answered: Sequence[SampleAnswer], kind: str = 
 
 
 def _shared_confidence(sample: DrawnSample, family: Sequence[SampleAnswer]) -> float:
-    """Return the confidence of each interval of some differences such that all of them hold at once."""
+    """Compute the confidence of single intervals at which all differences of a family cover simultaneously."""
     names, confidence = sample.systems, min(answer.interval.confidence for answer in family)
     uncertain = [answer for answer in family if 0 < answer.estimate.std_error < math.inf]
     if not uncertain:
@@ -293,7 +296,7 @@ def _shared_confidence(sample: DrawnSample, family: Sequence[SampleAnswer]) -> f
 
 
 def _pair_variances(sample: DrawnSample, family: Sequence[SampleAnswer]) -> NDArray[np.float64]:
-    """Return the variance of the estimated difference of every two systems, asked for or not, shape (n, n)."""
+    """Compute the variance of the estimated difference of every pair of systems, shape (n_systems, n_systems)."""
     names, scope = sample.systems, family[0].estimate.scope
     known = {(answer.system, answer.versus): answer.estimate for answer in family}
     lists = lists_of(sample.campaign.design)
@@ -307,19 +310,19 @@ def _pair_variances(sample: DrawnSample, family: Sequence[SampleAnswer]) -> NDAr
     return variances
 
 
-def cut_notes(sample: DrawnSample, asked: Sequence[QuestionTarget]) -> list[Note]:
-    """Return what is to be said where a question counts all ranks of lists that were cut."""
-    cut = [question.target.name for question in asked if question.target.measure.cutoff == sample.depth is not None]
+def cut_notes(sample: DrawnSample, questions: Sequence[QuestionTarget]) -> list[Note]:
+    """Note that a question counts all ranks of lists that were cut."""
+    cut = [question.target.name for question in questions if question.target.measure.cutoff == sample.depth is not None]
     return [Note("lists end", {"depth": sample.depth, "measure": cut[0]})] if cut else []
 
 
-def missing_lists_of(sample: DrawnSample, asked: Iterable[QuestionTarget | SampleAnswer]) -> list[Note]:
-    """Return a note for each system without a list for some queries; nothing of a pool of which a part is at hand."""
+def missing_lists_of(sample: DrawnSample, questions: Iterable[QuestionTarget | SampleAnswer]) -> list[Note]:
+    """Note each system without a list for some queries; [] if only part of the pool is in memory."""
     if sample.campaign.design.order.larger_pool is not None:
         return []
     lists: dict[str, Rankings] = {}
-    for each in asked:
-        named = ((each.system, each.target.ranking), (each.versus, each.target.versus))
+    for question in questions:
+        named = ((question.system, question.target.ranking), (question.versus, question.target.versus))
         lists |= {name: ranking for name, ranking in named if ranking is not None}
     counts = {name: int(np.count_nonzero(ranking.lengths == 0)) for name, ranking in lists.items()}
     of = {name: ranking.pool.n_queries for name, ranking in lists.items()}
@@ -327,7 +330,7 @@ def missing_lists_of(sample: DrawnSample, asked: Iterable[QuestionTarget | Sampl
 
 
 def _is_certain(sample: DrawnSample, target: Target, estimate: Estimate) -> bool:
-    """Return whether nothing of the pool was left to chance."""
+    """Check whether the value for the pool is known exactly, i.e. nothing was sampled."""
     of_pool = estimate if estimate.scope == "pool" else sample.campaign.estimate(target)
     return of_pool.std_error == 0
 
@@ -335,7 +338,7 @@ def _is_certain(sample: DrawnSample, target: Target, estimate: Estimate) -> bool
 def _by_segment(
     sample: DrawnSample, target: Target, members: Mapping[str, NDArray[np.bool_]], scope: str
 ) -> dict[str, tuple[Target, Estimate]]:
-    """Return the estimate of each segment that is large enough, or of which nothing is left to chance."""
+    """Estimate a target in each segment that is large enough, or known exactly."""
     large = {}
     for name, within in members.items():
         part = replace(target, within=within)

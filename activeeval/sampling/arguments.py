@@ -1,4 +1,4 @@
-"""What `sample` and `plan` share: which pool, which model, what is known, what it costs."""
+"""Arguments that `sample` and `plan` share: pool, grade model, known grades and costs."""
 
 from __future__ import annotations
 
@@ -22,44 +22,45 @@ from activeeval.traffic.queries import drawn_of
 
 
 class PoolOptions(TypedDict, total=False):
-    """What else `sample` and `plan` may be told of a pool, its grade model and its costs.
+    """Further options of `sample` and `plan`: the pool, its grade model and its costs.
 
     Attributes
     ----------
     train : path, frame, dict or Judgments
-        Judgments of other queries, which train the grade model; queries of the pool that they hold are not measured.
+        Judgments of other queries, which train the grade model; queries of the pool among them are not measured.
     grade_probs : path, frame or callable
         The grade model: a table of query_id, doc_id, p0, p1, …; or a function of the pool (`QueryPool`) that returns an
         array of shape (n_items, n_grades).
     graders : path, frame, Judgments, Grades, list of these, or dict of names to these
-        Machines that graded the items, say language models: they say where to look and are never labels.
+        Grades of the items by graders such as language models; they guide the sampling and are never labels.
     grader_trust : {"auto", "model", "regressor", "off"}
-        What they are for, see `activeeval.inputs.choices.Choices`.
+        Use of the graders, see `activeeval.inputs.choices.Choices`.
     model : str or list of str
-        forest, logit, uniform or scores; several make a mixture; forest:tune chooses its parameters on half of what
-        trains it, forest:no-factor learns nothing that the grades of a query have in common. By default forest where
-        there is something to learn from, else uniform.
+        forest, logit, uniform or scores; several make a mixture; forest:tune tunes its parameters on half of the
+        training data, forest:no-factor fits no common factor of a query's grades. By default forest if there is
+        training data, else uniform.
     pool_runs : list of path, frame or dict
         Runs for features only.
     pool_depth : int
-        The rank at which lists end, and the pool is what they hold then. By default 100.
+        Rank at which lists are cut, and with them the pool. By default 100.
     judged_policy : {"refuse", "majority", "median"}
-        What several judges' different grades of a known item count as.
+        Rule for a known item with different grades by several judges.
     contrasts : {"all", "first"}
-        Of several runs: which are compared.
+        Pairs of systems to compare, if there are several runs.
     ties : {"id", "rank", "input"}
         Order of equal scores.
     overhead : float
-        Cost of turning to a query, in mean items.
+        Cost of opening a query, in mean items.
     cost : str
-        uniform, or a file of what each item costs.
+        "uniform", or a file with the cost of each item.
     traffic : str
-        A file that says how often each query is asked.
-    queries : path, or what `activeeval.draw_queries` returns
-        Queries that were drawn from a log of searches: the scope ``population`` is then all its traffic.
+        A file with the frequency of each query.
+    queries : path, or the result of `activeeval.draw_queries`
+        Queries drawn from a search log; the scope ``population`` is then all its traffic.
     defensive_share : float
     pool_parquet, engine : str
-        A pool of `activeeval.write_pool`, as "pool/*.parquet"; ``runs`` then name some of its own. Who goes over it.
+        A pool by `activeeval.write_pool`, as "pool/*.parquet"; ``runs`` then name some of its own. The engine processes
+        its partitions.
     """
 
     train: Any
@@ -82,21 +83,21 @@ class PoolOptions(TypedDict, total=False):
 
 
 class QuestionOptions(PoolOptions, total=False):
-    """What else `sample` and `plan` may be told of what is asked.
+    """Further options of `sample` and `plan`: the questions.
 
     Attributes
     ----------
     questions : {"difference", "run", "versus"} or a list of them
-        By default the difference of several runs, or the one there is.
+        By default the difference of several runs, or the value of one.
     weights : {"equal", "sum", "minimax"}
-        How several questions share the sample.
+        Balance between several questions.
     adaptive_depth : {"each", "3", "1", "off"}
-        Judge a query further as far as its own labels make it worth it, of methods that judge to depths: they are
-        looked at after each, after the first, third and last ranked item, after the last alone, never. The sheet is
-        then the first batch, and `Sample.next` draws what follows. By default 3 where nDCG alone is asked, of two
-        runs or with a grade model, else none.
+        Let the labels of a query decide how deep it is judged, for methods that judge to a depth: re-plan after each
+        label; after the first, third and last ranked item; after the last only; never. The sheet is then the first
+        batch, and `Sample.next` draws the following ones. By default 3 for nDCG alone, on two runs or with a grade
+        model; else off.
     difference, power : float
-        A difference that the intervals should leave 0 out for, and the chance of that; by default 0.8.
+        A difference that the intervals should distinguish from 0, and the probability of that; by default 0.8.
     segments : path, data frame or dict
         A table of query_id and segment, or a dict of queries to segments.
     """
@@ -110,16 +111,16 @@ class QuestionOptions(PoolOptions, total=False):
 
 
 class LabelledOptions(PoolOptions, total=False):
-    """What else `simulate` and `calibration` may be told of a pool whose labels are known.
+    """Further options of `simulate` and `calibration`, for pools with labels.
 
-    There ``train`` may be a share of the queries too, as "40%" or 0.4.
+    ``train`` may also be a share of the queries, as "40%" or 0.4.
 
     Attributes
     ----------
     unjudged : {"error", "irrelevant"}
-        What an item without a label is.
+        Treatment of items without a label.
     index_update : float
-        Compare a run with itself less this share of its items.
+        Compare a run with itself after removing this share of its items.
     """
 
     unjudged: str
@@ -130,26 +131,26 @@ _NOT_PLAIN = ("train", "grade_probs", "graders", "model", "pool_runs")
 
 
 def asked_of(options: Mapping[str, Any], known: type[PoolOptions]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the options of what is asked, in the form that requests have, and those of the pool.
+    """Split options into those of the questions, in the form of requests, and those of the pool.
 
     Raises
     ------
     TypeError
-        Where an option is none of the known ones.
+        If an option is unknown.
     """
     check_names(options, known)
-    asked = {name: value for name, value in options.items() if name not in PoolOptions.__annotations__}
-    if "questions" in asked:
-        asked["questions"] = tuple(asked["questions"] or ())
-    asked["adaptive_depth"] = adaptive_depth_of(asked.get("adaptive_depth"))
-    return asked, {name: value for name, value in options.items() if name in PoolOptions.__annotations__}
+    question_options = {name: value for name, value in options.items() if name not in PoolOptions.__annotations__}
+    if "questions" in question_options:
+        question_options["questions"] = tuple(question_options["questions"] or ())
+    question_options["adaptive_depth"] = adaptive_depth_of(question_options.get("adaptive_depth"))
+    return question_options, {name: value for name, value in options.items() if name in PoolOptions.__annotations__}
 
 
 def choices_of(
     runs: Any, names: Any, judged: Any, max_grade: int | None, seed: int, options: Mapping[str, Any]
 ) -> Choices:
-    """Return what the arguments of `sample` and `plan` choose of a pool."""
-    loaded, called = runs_of(runs, names)
+    """Build `Choices` of a pool from the arguments of `sample` and `plan`."""
+    loaded, system_names = runs_of(runs, names)
     extra = options.get("pool_runs")
     models, tables = _models(options)
     plain = {name: value for name, value in options.items() if name not in _NOT_PLAIN and value is not None}
@@ -158,7 +159,7 @@ def choices_of(
     return Choices(
         runs=loaded,
         pool_runs=[] if extra is None else runs_of(extra)[0],
-        names=called,
+        names=system_names,
         judged=[known_of(source, number) for number, source in enumerate(sources_of(judged), 1)],
         train=_training(options.get("train")),
         graders=graders_of(options.get("graders")),
@@ -171,17 +172,17 @@ def choices_of(
 
 
 def frame_kind_of(runs: Any, judged: Any, options: Mapping[str, Any]) -> str:
-    """Return the library of the first frame among the arguments."""
+    """Return the library of the first data frame among the arguments, "" if there is none."""
     return kind_of_frame(*listed(runs), *sources_of(judged), options.get("train"), options.get("grade_probs"))
 
 
 def _training(source: Any) -> tuple[Any, ...]:
-    """Return what trains a grade model, as choices have it: judgments, or a share of the queries."""
+    """Convert the argument ``train`` to the form of `Choices`: judgments, a share of the queries, or ()."""
     return () if source is None else (source if isinstance(source, float) else judgments_in(source),)
 
 
 def _models(options: Mapping[str, Any]) -> tuple[list[str], dict[str, Any]]:
-    """Return the grade models by the names that choices have for them, and what stands for their files."""
+    """List the names of the grade models for `Choices`, and map the files in them to objects that replace them."""
     models, tables = list(options.get("model") or ()), dict[str, Any]()
     source = options.get("grade_probs")
     if source is None:

@@ -1,4 +1,4 @@
-"""Several systems by one measure, ready to be replayed: designs for all their contrasts, and passive ones for each."""
+"""Prepare simulations of several systems by one measure: joint designs for all pairs, and passive ones for each."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Contest:
-    """The contrasts of several systems by one measure, with what each is sampled by.
+    """Differences of several systems by one measure, with the designs that sample them.
 
     Attributes
     ----------
-    case : Case
-    asked : tuple of Asked
-        The contrasts.
+    case : PreparedCase
+    asked : tuple of QuestionTarget
+        The differences to estimate.
     designs : dict of str to Design
-        One for all contrasts, by the name of its method.
+        Joint designs for all differences, by the name of the method.
     passive : dict of (int, int) to Design
-        For each contrast alone.
+        Passive designs for each difference alone, by the positions of the two systems.
     """
 
     case: PreparedCase
@@ -46,20 +46,20 @@ class Contest:
         weights: str = "equal",
         adaptive_depth: str = "off",
     ) -> Self:
-        """Return the contest of a case's systems; ``weights`` and ``adaptive_depth`` as in `PreparedCase.design`.
+        """Build the contest of a case's systems; ``weights`` and ``adaptive_depth`` are those of `PreparedCase.design`.
 
         Raises
         ------
         InputError
-            Where the lists of two of them do not differ, or a method cannot draw one sample for several questions.
+            If the lists of two systems do not differ, or a method cannot draw one sample for several questions.
         """
-        asked = case.asked([measure], ["difference"])
-        check_differ(asked)
-        targets = [question.target for question in asked]
-        pairs = [(case.systems.index(question.system), case.systems.index(question.versus)) for question in asked]
+        questions = case.asked([measure], ["difference"])
+        check_differ(questions)
+        targets = [question.target for question in questions]
+        pairs = [(case.systems.index(question.system), case.systems.index(question.versus)) for question in questions]
         return cls(
             case=case,
-            asked=tuple(asked),
+            asked=tuple(questions),
             designs={
                 name: case.design(name, targets, defensive_share, weights=weights, adaptive_depth=adaptive_depth)
                 for name in methods
@@ -69,19 +69,22 @@ class Contest:
 
     @property
     def targets(self) -> list[Target]:
-        """The difference of each contrast."""
+        """Target of each difference."""
         return [question.target for question in self.asked]
 
     @property
     def all_designs(self) -> dict[str, Design]:
-        """All that a budget has to pay for, by names for messages."""
+        """All designs that a budget must allow, by names for messages."""
         alone = {f"passive, {question.title}": d for question, d in zip(self.asked, self.passive.values(), strict=True)}
         return alone | self.designs
 
     def simulate(
         self, budgets: Sequence[float], repetitions: int, **how: Any
     ) -> tuple[list[tuple[QuestionTarget, list[Summary]]], list[SimultaneousResults]]:
-        """Return the summaries of each contrast, and what holds of all at once, as `simulate_contrasts` does."""
+        """Simulate all designs; return the summaries of each difference, and the simultaneous results of all.
+
+        Keyword arguments are those of `simulate_contrasts`.
+        """
         lists, target_of = self.case.inputs.rankings, dict(zip(self.passive, self.targets, strict=True))
         targets = {
             (i, j): target_of.get((i, j)) or Target(self.targets[0].measure, lists[i], lists[j])

@@ -1,4 +1,4 @@
-"""Drawing a sample for choices and a request: the case, the budget that a goal takes, the sample and its texts."""
+"""Draw a sample for choices and a request: prepare the case, find the budget of a goal, draw, and look up texts."""
 
 from __future__ import annotations
 
@@ -30,34 +30,34 @@ from activeeval.sampling.segment_budgets import SegmentGoals, segment_budget
 
 _SEED_BITS = 31
 _NEARLY_ALL = 0.9
-"""Share of the items that count, known already, from which on it is asked whose grades these are: a machine's file
-lacks a few replies."""
+"""Share of known items that affect a target above which a note asks whether they are a grader's: files of graders
+cover nearly all items."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleRequest(SampleFields):
-    """What is asked of a sample, and what it may cost: a budget, or in its place what to reach.
+    """Questions of a sample, and its budget or the goal to reach instead.
 
     Attributes
     ----------
     usual : {"each", "3", "1", "off"}
-        The adaptive depth of measures that usually have one, where nobody says it.
+        Default adaptive depth of measures that have one.
     surely : bool
-        Of such a sample: as of `activeeval.sampling.draw_case.draw`.
+        See `activeeval.sampling.draw_case.draw`.
     """
 
     usual: str = OF_SHEETS
     surely: bool = False
 
     def checked_price(self) -> Budget | Goal | SegmentGoals:
-        """Return what the sample may cost, or in its place what is to be reached.
+        """Return the budget of the sample, or the goal to reach instead.
 
         Raises
         ------
         ChoiceError
-            Where not one of the three is given, or the method does not meet a budget on average.
+            If not exactly one is given, or ``expected`` is set for a method that cannot meet a budget on average.
         InputError
-            Where a method does not fit a measure, or one of them is unknown.
+            If a method does not fit a measure, or one of them is unknown.
         """
         price = self._price()
         if self.expected and not (self.method and find_method(self.method).scheme.on_average(True)):
@@ -67,6 +67,7 @@ class SampleRequest(SampleFields):
         return price
 
     def _price(self) -> Budget | Goal | SegmentGoals:
+        """Return the one of budget, goal and segment goals that is given; raise ChoiceError for none or several."""
         if self.segments is not None or self.segment_half_widths:
             goals = SegmentGoals.of(self.segments, self.segment_half_widths, self.whole_half_width)
             for name in ("budget", "difference"):
@@ -81,7 +82,7 @@ class SampleRequest(SampleFields):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrawnCase:
-    """A sample, the case that it was drawn of, None of a pool in files, and the budget that it was drawn for."""
+    """A sample with its budget and its case; the case is None for a pool in files."""
 
     case: PreparedCase | None
     sample: DrawnSample
@@ -89,7 +90,7 @@ class DrawnCase:
 
 
 def fresh_seed() -> int:
-    """Return a seed of the operating system's, for a sample that is not drawn again."""
+    """Draw a random seed from the operating system."""
     return secrets.randbits(_SEED_BITS)
 
 
@@ -97,29 +98,29 @@ def draw_for(
     choices: Choices,
     request: SampleRequest,
     *,
-    progress: Callable[[str], object] = lambda what: None,
+    progress: Callable[[str], object] = lambda step: None,
     say: Callable[[Note | Caution], object] = lambda note: None,
 ) -> DrawnCase:
-    """Draw the sample that a request asks for; no label of the pool is looked at.
+    """Draw the sample of a request; no label of the pool is used.
 
     Parameters
     ----------
     choices : Choices
-        Its ``judging`` follows from the request.
+        Its ``judging`` is replaced by that of the request's measures.
     progress : callable
-        Told what is next.
+        Called with a text that names the next step.
     say : callable
-        Told what to know of the case, of the budget and of what the sample should come to, as soon as it is known;
-        ``list.append`` keeps it.
+        Called with each note on the case, the budget and the expected precision, as soon as it is known; pass
+        ``list.append`` to collect them.
 
     Raises
     ------
     ChoiceError
-        Where choices contradict each other or one is missing.
+        If choices contradict each other or one is missing.
     InputError
-        Where a file or a number is wrong, or no budget reaches the goal.
+        If a file or a number is wrong, or no budget reaches the goal.
     BudgetError
-        Where the budget does not pay for what must be possible.
+        If the budget is too small for the sample's largest unit.
     """
     price = request.checked_price()
     judging = judging_for(request.measures)
@@ -155,7 +156,7 @@ def _of_files(
     say: Callable[[Note | Caution], object],
 ) -> DrawnCase:
     """Draw the sample of a pool in files."""
-    from activeeval.sampling.draw_pool_files import (  # who holds the pool does not wait for it
+    from activeeval.sampling.draw_pool_files import (  # imported here so that other samples do not load it
         FilesRequest,
         draw_of_files,
     )
@@ -165,11 +166,13 @@ def _of_files(
         raise ChoiceError(problem, field="half_width")
     if not choices.judging.has_grades:
         raise ChoiceError("a pool in files is judged by grades, not by comparisons as kNDCG is", field="measures")
-    how: dict[str, Any] = {name: getattr(request, name) for name in ("method", "weights", "adaptive_depth", "usual")}
-    asked = FilesRequest.of(choices, request.measures, request.questions, **how)
+    fields: dict[str, Any] = {name: getattr(request, name) for name in ("method", "weights", "adaptive_depth", "usual")}
+    request_of_files = FilesRequest.of(choices, request.measures, request.questions, **fields)
     if choices.trust_ids:
         say(Note("ids trusted", {}))
-    sample = draw_of_files(choices, asked, price, expected=request.expected, surely=request.surely, progress=progress)
+    sample = draw_of_files(
+        choices, request_of_files, price, expected=request.expected, surely=request.surely, progress=progress
+    )
     return DrawnCase(None, sample, price)
 
 
@@ -180,7 +183,7 @@ def _budget_of(
     share: float | None,
     say: Callable[[Note | Caution], object],
 ) -> tuple[Budget, dict[str, Any]]:
-    """Return the budget of a sample, and how its questions are balanced; say what a goal takes."""
+    """Determine the budget of a sample and the keyword arguments that balance its questions; note what a goal needs."""
     how: dict[str, Any] = {"weights": request.weights, "adaptive_depth": request.adaptive_depth, "usual": request.usual}
     if isinstance(price, Budget):
         return price, how
@@ -204,11 +207,12 @@ def _budget_of(
 
 
 def _goal_note(goal: Goal | SegmentGoals, budget: Budget) -> Note:
+    """Note the budget that a goal needs."""
     return Note("goal budget", {"goal": str(goal), "budget": str(budget)})
 
 
 def _nearly_all_judged(choices: Choices, case: PreparedCase, sample: DrawnSample) -> list[Note]:
-    """Return the question whose grades these are that leave little to judge: a file of them cannot tell."""
+    """Ask whether known grades are a grader's, if they cover nearly all items that matter."""
     matters = np.logical_or.reduce([target.matters for target in sample.campaign.design.targets])
     if case.known is None or (case.known[matters] >= 0).mean() < _NEARLY_ALL:
         return []
@@ -226,16 +230,16 @@ def texts_for(
     queries: str | None = None,
     say: Callable[[Note | Caution], object] = lambda note: None,
 ) -> SheetTexts:
-    """Return what the judges of a sample read, and say what whoever has drawn it should know.
+    """Look up the texts for the judges of a sample, and report notes.
 
     Parameters
     ----------
     sheet : str
-        What messages call the place that the texts are for.
+        Name of the sheet in messages.
     documents, queries : str, optional
-        Tables as `activeeval.formats.tables.text_tables.read_texts` reads them.
+        Tables for `activeeval.formats.tables.text_tables.read_texts`.
     say : callable
-        Told each note.
+        Called with each note.
     """
     texts, notes = texts_of(sample.pairs, sheet, documents, queries)
     for note in (*sample.notes(), *notes):
@@ -250,9 +254,9 @@ def with_texts(
     queries: str | None = None,
     say: Callable[[Note | Caution], object] = lambda note: None,
 ) -> tuple[DrawnSample, SheetTexts]:
-    """Return a sample that knows where its texts are, and the texts; else as `texts_for`.
+    """Look up the texts for the judges, and record their files in the sample; see `texts_for`.
 
-    What is not named is looked up where the sample had it before.
+    Tables that are not named are those that the sample used before.
     """
     files, notes = recalled(sample.text_files, documents, queries)
     for note in notes:

@@ -1,4 +1,4 @@
-"""Draw a sample of a case that is put together already."""
+"""Draw a sample of a prepared case."""
 
 from __future__ import annotations
 
@@ -30,35 +30,35 @@ def draw(
     beside: Sequence[Target] = (),
     **how: Unpack[DrawOptions],
 ) -> DrawnSample:
-    """Draw a sample for every measure and question, which it can then be asked.
+    """Draw one sample for every combination of measures and questions.
 
     Parameters
     ----------
     questions : sequence of {"difference", "run", "versus"}
-        None given: the differences of several rankings, or the one there is.
+        By default the differences of several rankings, or the value of one.
     method : str, optional
-        By default the best for the measures that a bad model cannot spoil.
+        By default the best one for the measures among those that stay unbiased under a bad grade model.
     expected : bool
-        Of draws with replacement: the budget is met on average.
+        For draws with replacement: meet the budget on average.
     surely : bool
-        Where depths follow labels: more, smaller batches, with which it is completed whatever waits.
+        For adaptive depth: draw more, smaller batches, so that the sample can be completed while items still wait.
     beside : sequence of Target
-        Questions that count in whom to judge, by ``weights`` behind those of the others: of segments.
+        Further targets of the sampling rates, such as segments; their ``weights`` follow those of the others.
     how
         `activeeval.sampling.adaptive_depth.DrawOptions`.
 
     Raises
     ------
     InputError
-        Where no label can change one of the targets, or a method has no depths that could follow labels.
+        If no label can change one of the targets, or adaptive depth is chosen for a method without depths.
     BudgetError
-        Where the budget does not pay for what must be possible.
+        If the budget is too small for the sample's largest unit.
     """
-    asked = case.asked(list(dict.fromkeys(measures)), list(dict.fromkeys(questions)))
-    targets = [question.target for question in asked]
+    question_list = case.asked(list(dict.fromkeys(measures)), list(dict.fromkeys(questions)))
+    targets = [question.target for question in question_list]
     if case.known is not None and not find_method(method or "items").scheme.takes_known:
         raise InputError(f"method {method!r} draws with replacement: it takes no known grades")
-    check_differ(asked)
+    check_differ(question_list)
     check_open(*targets)
     chosen = method or default_method(*(target.measure for target in targets)).name
     try:
@@ -70,11 +70,11 @@ def draw(
         design = case.design(chosen, targets, how.get("defensive_share"), budget=paid, expected=expected, **about)
     except BudgetError as problem:
         raise case.refused(budget, problem, *targets) from None
-    called = dict(zip(map(id, case.inputs.rankings), case.systems, strict=True))
+    name_of = dict(zip(map(id, case.inputs.rankings), case.systems, strict=True))
     return DrawnSample(
         campaign=Campaign(design, rng=case.seed, by_batches=True, surely=surely),
-        questions=tuple(question.question for question in asked),
-        systems=tuple(called[id(ranking)] for ranking in lists_of(design)),
+        questions=tuple(question.question for question in question_list),
+        systems=tuple(name_of[id(ranking)] for ranking in lists_of(design)),
         depth=case.depth,
         seed=case.seed_number,
         model=case.model,
@@ -83,15 +83,15 @@ def draw(
 
 
 def _truth_of_machines(case: PreparedCase) -> tuple[tuple[str, int], ...]:
-    """Return the files of a case whose machines' grades were taken for people's."""
-    taken = [note.numbers for note in case.notes if note.code == "machine is truth"]
-    return tuple((str(numbers["source"]), int(str(numbers["n"]))) for numbers in taken)
+    """List the files of a case whose graders' grades count as labels, with their number."""
+    numbers_of_files = [note.numbers for note in case.notes if note.code == "machine is truth"]
+    return tuple((str(numbers["source"]), int(str(numbers["n"]))) for numbers in numbers_of_files)
 
 
 def design_of(
     case: PreparedCase, measure: str, method: str | None, budget: Budget, defensive_share: float | None = None
 ) -> Design:
-    """Return the design of a sample for one question, at a budget where samples of its scheme have one."""
+    """Design a sample for one measure; the budget is applied if the method's samples can be topped up."""
     target = case.target(measure)
     design = case.design(method or default_method(target.measure).name, target, defensive_share)
     if not design.scheme.can_be_topped_up:

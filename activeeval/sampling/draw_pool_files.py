@@ -1,4 +1,4 @@
-"""Drawing a sample of a pool in files: what `activeeval.sampling.draw` does of one that this machine holds."""
+"""Draw samples of a pool in files; `activeeval.sampling.draw` draws those of a pool in memory."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ from activeeval.scale.scratch import Scratch, scratch_of
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """What a chunk is asked: each measure of each ranking, or of two."""
+    """Function that builds a chunk's targets: each measure of each ranking, or of each pair."""
 
     measures: tuple[SampledMeasure, ...]
     pairs: tuple[tuple[str, Pair], ...]
 
     def __call__(self, chunk: Chunk) -> list[Target]:
-        """Return the targets."""
+        """Build the targets of a chunk."""
         lists = [chunk.ranking, *([] if chunk.versus is None else [chunk.versus]), *chunk.others]
         return [
-            Target(measure, lists[system], None if other is None else lists[other])
+            Target(measure, lists[system], None if versus is None else lists[versus])
             for measure in self.measures
-            for _, (system, other) in self.pairs
+            for _, (system, versus) in self.pairs
         ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FilesRequest:
-    """A pool in files with what is asked of it.
+    """A pool in files with the questions and the method of a sample.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class FilesRequest:
     max_grade : int
     weights : tuple of float or None
     again : dict
-        How it was asked, for JSON: what `of_sample` asks anew.
+        The request as JSON, from which `of_sample` rebuilds it.
     """
 
     pool: PartitionedPool
@@ -81,37 +81,37 @@ class FilesRequest:
         adaptive_depth: str | None = None,
         usual: str = "off",
     ) -> FilesRequest:
-        """Return what is asked of the files that choices name, each measure and question once.
+        """Build the request for the files named by choices, with each measure and question once.
 
         Raises
         ------
         InputError, ChoiceError
-            Where a file, a run, a measure or a method is not as it has to be.
+            If a file, a run, a measure or a method is wrong.
         """
         assert choices.pool_parquet is not None
         pool = PartitionedPool.of(choices.pool_parquet, [str(name) for (name,) in choices.systems])
-        said, n = pool.said, len(pool.runs)
+        header, n = pool.said, len(pool.runs)
         chosen = questions or ["run" if n == 1 else "difference"]
         pairs = tuple((q, pair) for q in dict.fromkeys(chosen) for pair in asked_of(q, n, choices.contrasts))
-        scaled = _on_one_scale([sampled_measure(text) for text in dict.fromkeys(measures)], said, choices.max_grade)
-        asked = Questions(tuple(ending_at(measure, said.get("depth")) for measure in scaled), pairs)
-        how = find_method(method) if method else default_method(*asked.measures)
-        blind = bool(said.get("is_uniform")) and any(other is None for _, (_, other) in pairs)
-        max_grade = max(measure.max_grade or 0 for measure in scaled) or int(said.get("max_grade") or 0)
-        n_targets = len(asked.measures) * len(pairs)
+        scaled = _on_one_scale([sampled_measure(text) for text in dict.fromkeys(measures)], header, choices.max_grade)
+        built = Questions(tuple(ending_at(measure, header.get("depth")) for measure in scaled), pairs)
+        used = find_method(method) if method else default_method(*built.measures)
+        blind = bool(header.get("is_uniform")) and any(versus is None for _, (_, versus) in pairs)
+        max_grade = max(measure.max_grade or 0 for measure in scaled) or int(header.get("max_grade") or 0)
+        n_targets = len(built.measures) * len(pairs)
         if weights == "minimax" and n_targets > 1:
             raise ChoiceError("`weights` minimax need the whole pool at hand: equal or sum", field="weights")
         return cls(
             pool=pool.for_scale(max_grade + 1),
-            questions=asked,
-            method=how,
-            adaptive_depth=adaptive_depth_of(how, asked.measures, adaptive_depth, usual, blind=blind),
+            questions=built,
+            method=used,
+            adaptive_depth=adaptive_depth_of(used, built.measures, adaptive_depth, usual, blind=blind),
             max_grade=max_grade,
             weights=(1.0,) * n_targets if weights == "sum" and n_targets > 1 else None,
             again={
                 "measures": list(measures),
                 "questions": list(chosen),
-                "method": how.name,
+                "method": used.name,
                 "weights": weights,
                 "runs": list(pool.runs),
                 "contrasts": choices.contrasts,
@@ -122,36 +122,38 @@ class FilesRequest:
 
     @classmethod
     def of_sample(cls, sample: DrawnSample, choices: Choices) -> tuple[FilesRequest, Choices]:
-        """Return what a sample of a pool in files was asked, with the choices that it was drawn by.
+        """Rebuild the request of a sample of a pool in files, with the choices that it was drawn with.
 
         Parameters
         ----------
         choices : Choices
-            Where the pool is, and who goes over it.
+            Location of the pool, and the engine.
 
         Raises
         ------
         ChoiceError
-            Where it is of no such pool.
+            If the sample is of no pool in files.
         """
         if sample.files is None or sample.seed is None:
             problem = "the sample was not drawn of a pool in files: leave `pool_parquet` out"
             raise ChoiceError(problem, field="pool_parquet")
         files = dict(sample.files)
-        asked = {name: files.pop(name) for name in ("measures", "questions", "method", "weights")}
+        arguments = {name: files.pop(name) for name in ("measures", "questions", "method", "weights")}
         whole = replace(choices, **files, seed=sample.seed)
-        return cls.of(whole, asked.pop("measures"), asked.pop("questions"), adaptive_depth="off", **asked), whole
+        return cls.of(
+            whole, arguments.pop("measures"), arguments.pop("questions"), adaptive_depth="off", **arguments
+        ), whole
 
     @property
     def factor(self) -> QueryFactor | None:
-        """The query factor that was written with the pool."""
-        said = self.pool.said.get("factor")
-        return None if said is None or self.method.ignores_factor else QueryFactor(**said)
+        """Query factor stored with the pool; None if there is none or the method ignores it."""
+        stored = self.pool.said.get("factor")
+        return None if stored is None or self.method.ignores_factor else QueryFactor(**stored)
 
     def design(
         self, choices: Choices, engine: Any, scratch: Scratch | None, progress: Callable[[str], object]
     ) -> ChunkedDesign:
-        """Return the design of the pool."""
+        """Design the sample of the pool, partition by partition."""
         return chunked_design(
             self.pool,
             self.questions,
@@ -168,47 +170,49 @@ class FilesRequest:
         )
 
 
-def _on_one_scale(measures: Sequence[SampledMeasure], said: dict[str, Any], stated: int | None) -> list[SampledMeasure]:
-    """Return measures bound to the scale of a pool, or to a larger one that one of them has."""
-    top = stated or said.get("max_grade")
+def _on_one_scale(
+    measures: Sequence[SampledMeasure], header: dict[str, Any], stated: int | None
+) -> list[SampledMeasure]:
+    """Bind measures to the grade scale of a pool, enlarged if a measure has a larger scale."""
+    top = stated or header.get("max_grade")
     if top is None:
         problem = "`max_grade` is needed: the pool does not say the largest grade of its scale"
         raise ChoiceError(problem, field="max_grade")
-    return on_one_scale(measures, int(top), stated or said.get("stated_grade"), "the pool's scale ends at")
+    return on_one_scale(measures, int(top), stated or header.get("stated_grade"), "the pool's scale ends at")
 
 
 def draw_of_files(
     choices: Choices,
-    asked: FilesRequest,
+    request: FilesRequest,
     budget: Budget,
     *,
     expected: bool = False,
     surely: bool = False,
-    progress: Callable[[str], object] = lambda what: None,
+    progress: Callable[[str], object] = lambda step: None,
 ) -> DrawnSample:
-    """Draw the sample of a pool in files, the same as of that pool in one piece.
+    """Draw the sample of a pool in files; it equals that of the same pool in memory.
 
     Raises
     ------
     InputError, BudgetError
-        As `activeeval.sampling.draw_case.draw`, and where a partition is wrong.
+        As `activeeval.sampling.draw_case.draw`, or if a partition is wrong.
     EngineError
-        Where workers cannot be reached, or are lost.
+        If workers cannot be reached, or are lost.
     """
     how: dict[str, Any] = {"expected": expected, "by_batches": True, "surely": surely}
-    with designed(choices, asked, progress) as design:
-        check_open(design, asked)
-        campaign = _campaign(design, asked, choices.seed, _amount(budget, design), how)
-    mentioned = dict.fromkeys(k for _, pair in asked.questions.pairs for k in pair if k is not None)
+    with designed(choices, request, progress) as design:
+        check_open(design, request)
+        campaign = _campaign(design, request, choices.seed, _amount(budget, design), how)
+    mentioned = dict.fromkeys(k for _, pair in request.questions.pairs for k in pair if k is not None)
     return DrawnSample(
         campaign=campaign,
-        questions=tuple(question for question, _ in asked.questions.pairs) * len(asked.questions.measures),
-        systems=tuple(asked.pool.runs[k] for k in mentioned),
-        depth=asked.pool.said.get("depth"),
+        questions=tuple(question for question, _ in request.questions.pairs) * len(request.questions.measures),
+        systems=tuple(request.pool.runs[k] for k in mentioned),
+        depth=request.pool.said.get("depth"),
         seed=choices.seed,
-        model=asked.pool.said.get("model", ""),
-        truth_of_machines=tuple((str(source), int(n)) for source, n in asked.pool.said.get("machines", [])),
-        files=asked.again,
+        model=request.pool.said.get("model", ""),
+        truth_of_machines=tuple((str(source), int(n)) for source, n in request.pool.said.get("machines", [])),
+        files=request.again,
     )
 
 
@@ -217,76 +221,76 @@ def top_up_of_files(
     sample_id: str,
     budget: Budget,
     choices: Choices | None,
-    progress: Callable[[str], object] = lambda what: None,
+    progress: Callable[[str], object] = lambda step: None,
 ) -> DrawnSample:
-    """Return a sample of a pool in files with a budget added to its own: the same sample, and more of the pool.
+    """Add a budget to a sample of a pool in files: the same sample, extended by further items of the pool.
 
     Parameters
     ----------
     sample_id : str
-        That of the sample.
+        Id of the sample.
     choices : Choices or None
-        Where the pool is, and who goes over it.
+        Location of the pool, and the engine.
 
     Raises
     ------
     ChoiceError
-        Where it is not said where the pool is.
+        If the location of the pool is not given.
     InputError
-        Where the pool is not the one that it was drawn of, or its depths follow labels.
+        If the pool is not the one that the sample was drawn of, or the sample has adaptive depth.
     """
     if choices is None:
-        problem = "the sample holds what it needs of a pool in files, not the rest: say where that is, `pool_parquet`"
+        problem = "the sample holds only its own part of a pool in files: name the pool with `pool_parquet`"
         raise ChoiceError(problem, field="pool_parquet")
-    asked, choices = FilesRequest.of_sample(sample, choices)
+    request, choices = FilesRequest.of_sample(sample, choices)
     before = sample.campaign.drawn_design
     if before.looks != "off" or before.budget is None:
         raise InputError("depths follow labels: a budget is added while the whole pool is at hand", field="budget")
-    with designed(choices, asked, progress) as design:
+    with designed(choices, request, progress) as design:
         more = _amount(budget, design)
         how: dict[str, Any] = {"blocks": before.blocks[:-1], "up_to": before.budget + more}
-        campaign = _campaign(design, asked, choices.seed, before.budget, how)
-    planned = ([(u.query_id, u.item_ids) for u in each.planned] for each in (campaign, sample.campaign))
+        campaign = _campaign(design, request, choices.seed, before.budget, how)
+    planned = ([(u.query_id, u.item_ids) for u in drawn.planned] for drawn in (campaign, sample.campaign))
     if next(planned) != next(planned):
         raise InputError("the pool is not the one that the sample was drawn of", field="pool_parquet")
     return replace(sample, campaign=campaign).topped_up(Budget(more), sample_id)
 
 
 @contextmanager
-def designed(choices: Choices, asked: FilesRequest, progress: Callable[[str], object]) -> Iterator[ChunkedDesign]:
-    """Give the design of a pool in files while its workers and tables are there."""
+def designed(choices: Choices, request: FilesRequest, progress: Callable[[str], object]) -> Iterator[ChunkedDesign]:
+    """Yield the design of a pool in files while its workers and scratch tables are open."""
     with ExitStack() as open_now:
         engine = choices.engine_name
         if isinstance(engine, str):
             engine = open_now.enter_context(opened_engine(engine))
-        yield asked.design(choices, engine, open_now.enter_context(scratch_of(choices.scratch)), progress)
+        yield request.design(choices, engine, open_now.enter_context(scratch_of(choices.scratch)), progress)
 
 
 def _amount(budget: Budget, design: ChunkedDesign) -> float:
-    """Return a budget in mean items; where all is known a share is of one item."""
+    """Convert a budget to mean items; if everything is known, a share refers to 1 item."""
     return budget.amount * (design.whole_cost or 1.0) if budget.is_share else budget.amount
 
 
-def _campaign(design: ChunkedDesign, asked: FilesRequest, seed: int, budget: float, how: dict[str, Any]) -> Campaign:
-    """Return the campaign of a seed, as `activeeval.inputs.prepared_case.prepare` spawns it."""
+def _campaign(design: ChunkedDesign, request: FilesRequest, seed: int, budget: float, how: dict[str, Any]) -> Campaign:
+    """Start the campaign of a seed, which is spawned as in `activeeval.inputs.prepared_case.prepare`."""
     rng = np.random.SeedSequence(seed).spawn(4)[-1]
     try:
-        return design.campaign(budget, asked.pool, rng=rng, **how)
+        return design.campaign(budget, request.pool, rng=rng, **how)
     except BudgetError as problem:
         raise Budget(budget).refused(problem) from None
 
 
-def check_open(design: ChunkedDesign, asked: FilesRequest) -> None:
-    """Raise where no label can change the value of a target, or partitions are missing."""
-    written = asked.pool.said.get("n_queries", design.n_queries)
+def check_open(design: ChunkedDesign, request: FilesRequest) -> None:
+    """Raise InputError if no label can change a target, or partitions are missing or given twice."""
+    written = request.pool.said.get("n_queries", design.n_queries)
     if written != design.n_queries:
         problem = (
             f"the pool was written with {counted(written, 'query')}, {design.n_queries:,} came: a partition is missing"
         )
         raise InputError(problem if written > design.n_queries else problem.replace("is missing", "is there twice"))
-    n_pairs = len(asked.questions.pairs)
+    n_pairs = len(request.questions.pairs)
     for t in np.flatnonzero(design.survey.reaches == 0).tolist():
-        name = shown_name(asked.questions.measures[t // n_pairs])
-        _, (_, other) = asked.questions.pairs[t % n_pairs]
-        why = "holds no item" if other is None else "does not differ from the other where it counts"
+        name = shown_name(request.questions.measures[t // n_pairs])
+        _, (_, versus) = request.questions.pairs[t % n_pairs]
+        why = "holds no item" if versus is None else "does not differ from the other where it counts"
         raise InputError(f"no label can change {name}: the ranking {why}, there is nothing to judge")

@@ -1,4 +1,4 @@
-"""Samples: drawn of a case, written beside a sheet for the judges, read again, asked and topped up."""
+"""Samples: drawn of a case, written beside a sheet for the judges, read again, estimated and topped up."""
 
 from __future__ import annotations
 
@@ -30,38 +30,38 @@ from activeeval.report.numbers import agreeing, counted
 from activeeval.sampling.sheets import SheetPlan, write_sheets
 
 _FEW = 30
-"""Below 30 judged queries the bias of a fitted estimate was measured up to .4 of its root mean squared error."""
+"""Number of judged queries below which a note warns: there, biases of fitted estimates up to .4 RMSE were measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DrawnSample:
-    """A campaign whose units stand on sheets.
+    """A campaign whose units (items to judge) are listed on sheets.
 
     Attributes
     ----------
     campaign : Campaign
     questions : tuple of str
-        What each of the targets asks: difference, run or versus.
+        Question of each target: difference, run or versus.
     systems : tuple of str
-        What the systems are called, in the order in which the targets name them; by default run 1, run 2 and on.
+        Names of the systems, in the order of the targets; by default run 1, run 2, ….
     earlier : tuple of str
-        The ids of the samples that this one was topped up from.
+        Ids of the samples that this one was topped up from.
     n_before : int
-        How many units are on their sheets.
+        Number of units on the sheets of these.
     depth : int or None
-        The rank at which the lists were cut when it was drawn.
+        Rank at which the lists were cut; None if they were not.
     seed : int or None
-        What it was drawn with.
+        Seed of the draw.
     model : str
-        The grade model that it was drawn by.
+        Name of the grade model.
     text_files : mapping of str to TextFile
-        Where the texts came from that its judges read.
+        Tables of the texts shown to judges.
     truth_of_machines : sequence of (str, int)
-        Files, with how many grades of machines in them were taken for people's; every estimate says so.
+        Files in which graders' grades count as labels, with the number of these; every estimate reports it.
     judges : tuple of str
-        Whose sheets were written with it, where there were several.
+        Names of the judges, if several sheets were written.
     files : dict or None
-        The request, where the pool is in files: `activeeval.sampling.draw_pool_files.FilesRequest.again`.
+        For a pool in files, the request: `activeeval.sampling.draw_pool_files.FilesRequest.again`.
     """
 
     campaign: Campaign
@@ -84,25 +84,25 @@ class DrawnSample:
 
     @property
     def is_contest(self) -> bool:
-        """Whether it is of more than two systems."""
+        """True if there are more than two systems."""
         return len(self.systems) > 2
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """The query and the document of each row of the sheet of what is new."""
+        """Query id and document id of each row of the newest sheet."""
         return [(u.query_id, doc) for u in self.campaign.planned[self.n_before :] for doc in u.item_ids]
 
     def write(self, path: str, sheet: str | SheetPlan, texts: Mapping[str, Sequence[str]] | None = None) -> str:
-        """Write the sample and the sheet of what is new, or one for each of several judges; return its id.
+        """Write the sample and the sheet of new items, or one for each of several judges; return the sample's id.
 
-        All files or none: all are whole on the disk before the sample takes its name, and then the sheets.
+        Either all files are written or none: they are complete on disk before the sample, then the sheets, are renamed.
 
         Parameters
         ----------
         sheet : str or SheetPlan
-            Where it goes, and who judges it.
+            Path of the sheet, and its judges.
         texts : mapping of str to sequence of str, optional
-            What the judges are to read, a text for each of `pairs`; it stands on the sheet alone.
+            Texts for the judges, one for each of `pairs`; they are written to the sheet only.
         """
         named = replace(self, judges=sheet.judges if isinstance(sheet, SheetPlan) and len(sheet.judges) > 1 else ())
         arrays = named._arrays()
@@ -112,7 +112,7 @@ class DrawnSample:
         return id_of(arrays)
 
     def write_alone(self, path: str) -> str:
-        """Write the sample in the place of itself, whose sheets are there; return its id."""
+        """Replace the file of the sample, whose sheets exist already; return its id."""
         arrays = self._arrays()
         with AtomicFiles() as files:
             write_arrays(path, arrays, files)
@@ -121,31 +121,33 @@ class DrawnSample:
     def write_sheet(
         self, sheet: str | SheetPlan, sample_id: str, texts: Mapping[str, Sequence[str]] | None = None
     ) -> None:
-        """Write the sheet of what is new, the same bytes whenever it is written; it names the sample by its id."""
+        """Write the sheet of new items for a sample with an id; repeated calls write the same bytes."""
         with AtomicFiles() as files:
             self._write_sheet(sheet, sample_id, texts, files)
 
     def _write_sheet(
         self, sheet: str | SheetPlan, sample_id: str, texts: Mapping[str, Sequence[str]] | None, files: AtomicFiles
     ) -> None:
+        """Write the sheet of new items through `files`."""
         plan = SheetPlan(path=sheet) if isinstance(sheet, str) else sheet
         is_graded = self.campaign.judging.has_grades
         plan = plan.checked(grades=is_graded).guided(self.campaign.design.max_grade if is_graded else None)
         write_sheets(sheet_of(self.campaign, sample_id, self.n_before), plan, files, texts)
 
     def packed(self, base: Arrays | None = None) -> tuple[str, bytes]:
-        """Return the id of the sample and the bytes that `unpacked_sample` makes it of again.
+        """Serialize the sample for `unpacked_sample`; return its id and the bytes.
 
         Parameters
         ----------
         base : mapping of str to ndarray, optional
-            What a sample that it goes on with was packed of: only what is different is packed.
+            Arrays of a sample that this one continues: only the differences are packed.
         """
         arrays, content = self._arrays(), BytesIO()
         pack(arrays if base is None else beyond(arrays, base), content)
         return id_of(arrays), content.getvalue()
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
+        """Convert the sample to the arrays of its file."""
         beside = {"questions": np.array(self.questions), "earlier": np.array([self.n_before, *self.earlier], np.str_)}
         numbers = {"depth": self.depth, "seed": self.seed}
         if self.text_files:
@@ -161,14 +163,14 @@ class DrawnSample:
         return to_arrays(self.campaign, beside)
 
     def topped_up(self, budget: Budget, sample_id: str) -> DrawnSample:
-        """Return the sample with a budget added to its own; ``sample_id`` is that of this one.
+        """Add a budget to the sample; ``sample_id`` is its own id.
 
         Raises
         ------
         InputError
-            Where its draws have one planned end, or what is added pays for nothing.
+            If the number of draws was fixed in advance, or the added budget is too small for an item.
         StateError
-            Where what comes next follows from what waits.
+            If the next items depend on labels that are missing.
         """
         design = self.campaign.drawn_design
         campaign = self.campaign.topped_up(budget.of(*design.targets, known=design.known))
@@ -185,25 +187,25 @@ class DrawnSample:
         return self.grown(campaign, sample_id)
 
     def grown(self, campaign: Campaign, sample_id: str) -> DrawnSample:
-        """Return the sample with a campaign that goes on with its own; ``sample_id`` is that of this one."""
+        """Continue the sample with a campaign that extends its own; ``sample_id`` is its own id."""
         return replace(self, campaign=campaign, earlier=(*self.earlier, sample_id), n_before=len(self.campaign.planned))
 
     def following(self, sample_id: str) -> tuple[DrawnSample, bool]:
-        """Return the sample with its next batch, where depths follow labels, and whether there is one.
+        """Draw the next batch of a sample with adaptive depth; also return whether there is one.
 
-        Where there is none, the sample with what labels have led to, which no correction of them changes.
+        If there is none, the sample records the depths reached, which later corrections of labels do not change.
 
         Parameters
         ----------
         sample_id : str
-            That of this one.
+            Id of this sample.
 
         Raises
         ------
         InputError
-            Where depths were planned before any label.
+            If the sample has no adaptive depth.
         StateError
-            Where an item waits.
+            If an item still waits for a grade.
         """
         if self.campaign.paths is None:
             raise InputError("all of this sample was drawn at once: its sheet is whole")
@@ -218,22 +220,22 @@ class DrawnSample:
         return replace(self, campaign=campaign, earlier=(*self.earlier, sample_id)), False
 
     def estimate(self, target: Target, scope: str = "pool") -> Estimate:
-        """Return what the judgments say of a target, with what is to be said of the labels that it rests on."""
+        """Estimate a target from the judgments; cautions report graders' grades that count as labels."""
         return with_machines([self], self.campaign.estimate(target, scope=scope))
 
     @property
     def machine_cautions(self) -> list[Caution]:
-        """What is to be said of machines' grades that it takes for people's, file by file."""
+        """Cautions on graders' grades that count as labels, one for each file."""
         return [truth_of_machines(source, n) for source, n in self.truth_of_machines]
 
-    def judged_by_machines(self, taken: Mapping[str, int]) -> DrawnSample:
-        """Return the sample with how many judgments of machines, by file, are taken for people's beside its own."""
-        merged = {**dict(self.truth_of_machines), **taken}
-        return replace(self, truth_of_machines=tuple(merged.items())) if taken else self
+    def judged_by_machines(self, n_by_file: Mapping[str, int]) -> DrawnSample:
+        """Add the number of graders' judgments, by file, that count as labels."""
+        merged = {**dict(self.truth_of_machines), **n_by_file}
+        return replace(self, truth_of_machines=tuple(merged.items())) if n_by_file else self
 
     @property
     def made_for(self) -> list[QuestionTarget]:
-        """The questions that it was made for, with their targets."""
+        """Questions of the design, with their targets."""
         names = dict(zip(map(id, lists_of(self.campaign.design)), self.systems, strict=True))
         return [
             QuestionTarget(question, target, names[id(target.ranking)], names.get(id(target.versus), ""))
@@ -243,16 +245,16 @@ class DrawnSample:
     def asked(
         self, measures: Sequence[str], questions: Sequence[str], contrasts: str | None = None
     ) -> list[QuestionTarget]:
-        """Return each question that is asked with its target; without any those it was made for.
+        """Combine measures and questions with their targets; without any, return those of the design.
 
         Raises
         ------
         InputError
-            Where a ranking is asked of that the sample was not made for.
+            If a question needs a ranking that is not part of the sample.
         """
         design, top = self.campaign.design, self.campaign.design.max_grade
         if contrasts is not None and not self.is_contest:
-            problem = "`contrasts` is of several systems: the sample was made for one, or for two"
+            problem = "`contrasts` needs more than two systems: the sample was made for one, or for two"
             raise InputError(problem, field="contrasts")
         if not measures and not questions and contrasts is None:
             return self.made_for
@@ -261,29 +263,31 @@ class DrawnSample:
         if top is not None:
             chosen = [on_scale(measure, top) for measure in chosen]
         chosen = [ending_at(measure, self.depth) for measure in chosen]
-        made = list({str(target.measure): target.measure for target in design.targets}.values())
+        of_design = list({str(target.measure): target.measure for target in design.targets}.values())
         wanted = list(dict.fromkeys(questions or self.questions))
-        named = list({str(measure): measure for measure in chosen or made}.values())
-        return [each for measure in named for question in wanted for each in self._asked(measure, question, contrasts)]
+        named = list({str(measure): measure for measure in chosen or of_design}.values())
+        return [
+            target for measure in named for question in wanted for target in self._asked(measure, question, contrasts)
+        ]
 
     def _asked(self, measure: SampledMeasure, question: str, contrasts: str | None) -> list[QuestionTarget]:
-        """Return what a measure and a question ask of the rankings that the sample was made for."""
+        """Build the targets of a measure and a question on the sample's rankings."""
         if not self.is_contest:
             return [self._of_two(measure, question)]
         lists, names = lists_of(self.campaign.design), list(self.systems)
         pairs = asked_of(question, len(names), contrasts)
-        made = {(names.index(each.system), names.index(each.versus)) for each in self.made_for if each.versus}
-        if question == "difference" and contrasts is None and made:
-            pairs = [pair for pair in pairs if pair in made]
+        of_design = {(names.index(asked.system), names.index(asked.versus)) for asked in self.made_for if asked.versus}
+        if question == "difference" and contrasts is None and of_design:
+            pairs = [pair for pair in pairs if pair in of_design]
         return [asked_among(measure, question, pair, lists, names) for pair in pairs]
 
     def _of_two(self, measure: SampledMeasure, question: str) -> QuestionTarget:
-        """Return what a measure and a question ask of one ranking or two."""
+        """Build the target of a measure and a question on one or two rankings."""
         runs: dict[str, tuple[Rankings, str]] = {}
-        for made in self.made_for:
-            runs["versus" if made.question == "versus" else "run"] = made.target.ranking, made.system
-            if made.target.versus is not None:
-                runs["versus"] = made.target.versus, made.versus
+        for designed in self.made_for:
+            runs["versus" if designed.question == "versus" else "run"] = designed.target.ranking, designed.system
+            if designed.target.versus is not None:
+                runs["versus"] = designed.target.versus, designed.versus
         first, *others = ("run", "versus") if question == "difference" else (question,)
         for name in (first, *others):
             if name not in runs:
@@ -292,11 +296,11 @@ class DrawnSample:
                     f"the sample was not made for the {which} ranking: there is no question {question!r} to it; "
                     "name it when the sample is drawn"
                 )
-        (ranking, system), (versus, other) = runs[first], runs[others[0]] if others else (None, "")
-        return QuestionTarget(question, Target(measure, ranking, versus), system, other)
+        (ranking, system), (versus, versus_name) = runs[first], runs[others[0]] if others else (None, "")
+        return QuestionTarget(question, Target(measure, ranking, versus), system, versus_name)
 
     def notes(self) -> list[Note | Caution]:
-        """Return what whoever has drawn it should know: first what is to be judged."""
+        """List notes for the user who draws the sample, first the number of items to judge."""
         design = self.campaign.design
         notes: list[Note | Caution] = [*self._extent()]
         names = tuple(dict.fromkeys(target.name for target in design.targets))
@@ -304,7 +308,7 @@ class DrawnSample:
         return [*notes, *self.campaign.judging.notes(names, design.max_grade, n_ideal), *design.cautions]
 
     def _extent(self) -> list[Note]:
-        """Return how much is to be judged, and how far that goes."""
+        """Note the numbers of items, queries, stages and batches to judge."""
         design, units = self.campaign.design, self.campaign.planned[self.n_before :]
         n_items, n_queries = sum(len(u.items) for u in units), len({u.query for u in units})
         everything = n_items == int((self.campaign.drawn_design.order.place_rates > 0).sum())
@@ -339,7 +343,7 @@ class DrawnSample:
 
 
 def with_machines(samples: Sequence[DrawnSample], estimate: Estimate) -> Estimate:
-    """Return an estimate of samples that says which machines' grades they take for people's."""
+    """Add cautions on graders' grades that count as labels to an estimate of samples."""
     by_source = {source: n for sample in samples for source, n in sample.truth_of_machines}
-    taken = [truth_of_machines(*held) for held in by_source.items()]
-    return replace(estimate, concerns=(*estimate.concerns, *taken)) if taken else estimate
+    cautions = [truth_of_machines(source, n) for source, n in by_source.items()]
+    return replace(estimate, concerns=(*estimate.concerns, *cautions)) if cautions else estimate

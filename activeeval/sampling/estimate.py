@@ -1,4 +1,4 @@
-"""What judged samples answer, with all that is to be known of it: of one sample, or of rounds together."""
+"""Estimate the questions of judged samples: of one sample, or of several rounds combined."""
 
 from __future__ import annotations
 
@@ -33,31 +33,31 @@ Rows = list[dict[str, Cell]]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Estimates:
-    """The answers of a judged sample, or of rounds.
+    """Answers of a judged sample, or of several rounds.
 
     Attributes
     ----------
     answers : list of SampleAnswer
     notes : list of Note
     places : list of Place
-        Where each of more than two systems stands; of rounds nothing is known of all pairs together.
+        Possible ranks of each of more than two systems; [] for rounds.
     progress : Progress
     agreement : Agreement
     policy : str
-        What several judges' grades count as.
+        Rule for items with different grades by several judges.
     scope, kind : str
-        Of the intervals.
+        Scope and kind of the intervals.
     confidence : float
     model : str
-        The grade model that it was drawn by, as far as that is known.
+        Name of the grade model of the draw, "" if unknown.
     goes_on : bool
-        Whether more follows from the labels of a sample whose depths follow them.
+        True if a sample with adaptive depth has another batch.
     n_unread : int
-        Items that are judged and not read where nothing follows; a note says it.
+        Number of judged items that the estimates do not use; a note reports it.
     missing : list of Note
-        Which systems have no list for some queries; the headline says it first.
+        Systems without a list for some queries; first in the headline.
     readings : int
-        Of a sample that was topped up, which share what the intervals may miss.
+        Number of readings of a topped-up sample, for which the intervals are adjusted.
     """
 
     answers: list[SampleAnswer]
@@ -77,11 +77,12 @@ class Estimates:
 
     @property
     def headline(self) -> list[str]:
-        """Which lists are missing; of more than two systems who may be the best, else the differences, or values."""
+        """Sentences on missing lists, and on the possible winners among several systems, else differences or values."""
         return missing_lists(self.missing) + self._findings
 
     @property
     def _findings(self) -> list[str]:
+        """Sentences on possible winners, differences or values."""
         if not self.places:
             return headline([answer.finding for answer in self.answers])
         families: dict[tuple[str, str | None], list[Place]] = {}
@@ -90,17 +91,18 @@ class Estimates:
         return [self._contest(family) for family in families.values()]
 
     def _contest(self, family: Sequence[Place]) -> str:
+        """Write the sentence on the possible winners by one measure."""
         first = family[0]
         pairs = [answer.finding for answer in self.answers if answer.shared and answer.segment == first.segment]
         pairs = [finding for finding in pairs if finding.measure == first.measure]
-        n_told = sum(finding.verdict in ("better", "worse") for finding in pairs)
+        n_decided = sum(finding.verdict in ("better", "worse") for finding in pairs)
         best = [place.system for place in family if place.ranks[0] == 1]
         measure = first.measure if first.segment is None else f"{first.measure} of {first.segment}"
-        return contest_sentence(measure, best, len(family), n_told, len(pairs))
+        return contest_sentence(measure, best, len(family), n_decided, len(pairs))
 
     @property
     def footnotes(self) -> list[str]:
-        """What measures and intervals are, each a sentence."""
+        """Definitions of measures and intervals, one sentence each."""
         notes = definitions((answer.target.name, str(answer.target.measure)) for answer in self.answers)
         about = scope_in_words(self.scope, self.answers[0].estimate.log if self.answers else "")
         intervals = intervals_in_words(f"{100 * self.confidence:g} %", self.kind, self.readings)
@@ -120,7 +122,7 @@ class Estimates:
         kind: str,
         confidence: float,
     ) -> Self:
-        """Take what the samples that were ``read`` answer, with its notes, and place their systems where it can."""
+        """Collect the answers of the samples ``read``, with notes and the systems' possible ranks."""
         answers, notes = answered
         n_unread = sum(sample.campaign.n_unread for sample in read)
         return cls(
@@ -141,28 +143,28 @@ class Estimates:
         )
 
     def rows(self, beside: Mapping[str, Cell] | None = None) -> Rows:
-        """Return a row for each answer, with what is told ``beside`` each, and the ranks that each system can have."""
+        """List a row for each answer and for each system's possible ranks; ``beside`` is added to each answer's row."""
         rows = [self.row(answer) | dict(beside or {}) for answer in self.answers]
         return rows + [_rank_row(place, self.confidence) for place in self.places]
 
     def row(self, answer: SampleAnswer) -> dict[str, Cell]:
-        """Return the row of one of the answers."""
+        """Convert one answer to a row."""
         missing = missing_fields(self.missing, answer.system, answer.versus)
         return answer_row(answer, self.kind, self.progress) | missing | {"model": self.model}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstimateRequest:
-    """What judged samples are asked; fields are named as the arguments of `DrawnSample.estimate` are.
+    """Questions and settings of an estimate from judged samples, named as the arguments of `DrawnSample.estimate`.
 
     Attributes
     ----------
     measures, questions, contrasts
-        As of `DrawnSample.asked`: without any what the sample was made for.
+        See `DrawnSample.asked`; without any, those of the design.
     policy : {"refuse", "majority", "median", "mean-gain"}
-        What several judges' grades count as.
+        Rule for items with different grades by several judges.
     scope, kind, confidence, segments
-        As of `activeeval.sampling.answers.answers`.
+        See `activeeval.sampling.answers.answers`.
     """
 
     measures: Sequence[Any] = ()
@@ -181,12 +183,12 @@ def estimate(
     *,
     machine_is_truth: bool = False,
 ) -> Estimates:
-    """Return what samples with their judged sheets answer; ``rounds`` are those of `rounds.by_round`.
+    """Estimate the questions of samples from their judged sheets; ``rounds`` are the result of `rounds.by_round`.
 
     Parameters
     ----------
     machine_is_truth : bool
-        As of `activeeval.sampling.judged_samples.judged`.
+        See `activeeval.sampling.judged_samples.judged`.
     """
     judged = judged_rounds(rounds, request.policy, machine_is_truth=machine_is_truth)
     return estimate_judged(*judged, request)
@@ -198,27 +200,27 @@ def estimate_judged(
     agreement: Agreement,
     request: EstimateRequest = EstimateRequest(),
 ) -> Estimates:
-    """Return what samples answer of which all that was judged is taken in; else as `estimate`."""
-    what = (request.measures, request.questions, request.contrasts)
+    """Estimate the questions of samples whose judgments are loaded; see `estimate`."""
+    wanted = (request.measures, request.questions, request.contrasts)
     how: dict[str, Any] = {"scope": request.scope, "confidence": request.confidence}
     if len(samples) > 1:
-        answered = round_answers(samples, *what, **how)
+        answered = round_answers(samples, *wanted, **how)
     else:
-        asked = samples[0].asked(*what)
-        answered = answers(samples[0], asked, kind=request.kind, segments=request.segments, **how)
-    shown = {"policy": request.policy, "kind": request.kind, **how}
-    return Estimates.of(samples, answered, progress=progress, agreement=agreement, **shown)
+        questions = samples[0].asked(*wanted)
+        answered = answers(samples[0], questions, kind=request.kind, segments=request.segments, **how)
+    settings = {"policy": request.policy, "kind": request.kind, **how}
+    return Estimates.of(samples, answered, progress=progress, agreement=agreement, **settings)
 
 
 def beyond(n_unread: int) -> list[Note]:
-    """Return what is to be said of so many items that are judged and not read; nothing of none."""
+    """Note the number of judged items that estimates do not use; [] if 0."""
     return [Note("judged beyond", {"n": n_unread})] if n_unread else []
 
 
 def estimate_row(asked: Mapping[str, str], result: Estimate, interval: Interval, /, **more: Cell) -> dict[str, Cell]:
-    """Tabulate an estimate, what was ``asked`` first and ``more`` columns behind its interval.
+    """Build the row of an estimate: ``asked`` (the question) first, ``more`` columns after the interval.
 
-    The interval has room for items that cannot be judged: it is the one that decides.
+    The interval includes the uncertainty due to items that cannot be judged; it is the one that decides.
     """
     low, high = result.bounds(interval)
     return {
@@ -240,18 +242,18 @@ def estimate_row(asked: Mapping[str, str], result: Estimate, interval: Interval,
 
 
 def asked_row(measure: Measure, question: str, system: str, versus: str) -> dict[str, str]:
-    """Return what is asked of which systems as fields; ``direction`` is what is taken off what."""
-    asked = {"measure": shown_name(measure), "question": question, "system": system}
+    """Build the fields that identify a question; ``direction`` is "system − versus"."""
+    fields = {"measure": shown_name(measure), "question": question, "system": system}
     return (
-        asked
+        fields
         | ({"versus": versus} if versus else {})
         | {"direction": direction(system, versus), "definition": str(measure)}
     )
 
 
 def answer_row(answer: SampleAnswer, kind: str, progress: Progress) -> dict[str, Cell]:
-    """Return an answer as a row; differences of more than two systems are told all at once too."""
-    asked = asked_row(answer.target.measure, answer.question, answer.system, answer.versus)
+    """Build the row of an answer; differences among more than two systems include simultaneous intervals."""
+    question = asked_row(answer.target.measure, answer.question, answer.system, answer.versus)
     more: dict[str, Cell] = {}
     if answer.shared is not None:
         low, high = answer.estimate.bounds(answer.shared.interval)
@@ -262,11 +264,11 @@ def answer_row(answer: SampleAnswer, kind: str, progress: Progress) -> dict[str,
     more |= {} if answer.segment is None else {"segment": answer.segment}
     more |= {"half_width_at_end": answer.half_width_at_end if kind == "t" else None, "interval": kind}
     more |= {"method": answer.estimate.method, **progress._asdict(), "draws": answer.estimate.n_draws}
-    return estimate_row(asked, answer.estimate, answer.interval, **more) | {"sentence": sentence(answer.finding)}
+    return estimate_row(question, answer.estimate, answer.interval, **more) | {"sentence": sentence(answer.finding)}
 
 
 def _rank_row(place: Place, confidence: float) -> dict[str, Cell]:
-    """Return the ranks that a system can have as a row."""
+    """Build the row of a system's possible ranks."""
     named: dict[str, Cell] = {"measure": place.measure, "question": "rank", "system": place.system}
     named |= {} if place.segment is None else {"segment": place.segment}
     ranks = {"rank_from": place.ranks[0], "rank_to": place.ranks[1]}

@@ -1,4 +1,4 @@
-"""What a drawn sample should come to, before it is judged: nothing is written by then."""
+"""Predict the precision of a sample before it is judged and before any file is written."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from activeeval.sampling.plan_case import name_of, planner_of
 
 _FEW = 30
 _WORTH = 2.0
-"""How many times as many queries another measure has to bring to be named."""
+"""Factor of additional queries from which a cheaper measure is suggested."""
 
 
 def expected_notes(
     case: PreparedCase, sample: DrawnSample, defensive_share: float | None = None
 ) -> list[Note | Caution]:
-    """Return the half-widths to expect of a sample's questions, and what is dear: few queries for the money.
+    """Note the expected half-widths of a sample's questions, and warn if its measure covers few queries for the budget.
 
-    Of a pool of more than a million items nothing: what is to be expected of that takes as long as the sample. Nothing
-    too where nothing is left to chance.
+    Pools of more than `MOST_ITEMS` items get no notes, since the prediction takes as long as the sample; nor do samples
+    without random selection.
 
     Parameters
     ----------
-    case : Case
-        That it was drawn of.
+    case : PreparedCase
+        The case of the sample.
     defensive_share : float, optional
-        As it was drawn with.
+        That of the sample.
     """
     design = sample.campaign.drawn_design
     if design.pool.n_items * len(design.targets) > MOST_ITEMS or not sample.campaign.planned:
@@ -47,7 +47,7 @@ def expected_notes(
     planned = Note(
         "planned",
         {
-            "names": tuple(name_of(case, asked) for asked in sample.made_for),
+            "names": tuple(name_of(case, question) for question in sample.made_for),
             "half_widths": tuple(halves),
             "lows": tuple(low for low, _ in ranges),
             "highs": tuple(high for _, high in ranges),
@@ -63,15 +63,14 @@ def expected_notes(
 
 
 def prospects_of(case: PreparedCase, design: Design) -> tuple[Prospect, ...]:
-    """Return what to expect of a design at its budget, for each of its targets;
-    `activeeval.core.planning.Planner.drawn`."""
+    """Predict the precision of a design at its budget for each target; see `activeeval.core.planning.Planner.drawn`."""
     return planner_of(case, design.targets).drawn(design)
 
 
 def _dear(
     case: PreparedCase, design: Design, prospects: Sequence[Prospect], defensive_share: float | None
 ) -> Iterator[Caution]:
-    """Yield each measure for which few queries are judged, as all their items count, beside one for which more are."""
+    """Warn about each measure that covers few queries as it needs all their items, if a cheaper one covers more."""
     named = set()
     for target, prospect in zip(design.targets, prospects, strict=True):
         instead = getattr(target.measure, "numerator", None)

@@ -1,11 +1,12 @@
-"""Is it worth asking a machine about items, and about which? What that costs, and what is left for people then.
+"""Decide whether to pay graders for grades, and of which items, given the budget that remains for human judges.
 
-With a budget B and a machine at c of a person's price an item, people get B without it and B − c n with it, n the items
-that it is asked about: all whose labels can matter, those at the first places of a list, or none. The three are planned
-with one model, the machine's: an item that it is not asked about has what is believed without it.
+With a budget B and a grader at price c an item, relative to a human judgment, the human budget is B without it and
+B − c n with it, n the number of items it is asked about: all whose labels can matter, those at the first places of a
+list, or none. All three are planned with the grader's model: an item that it is not asked about has the prediction
+without it.
 
-Several machines are weighed in every combination, each asked about all: which to ask, and which not. Of the best one
-the first places are weighed too.
+Several graders are compared in every combination, each asked about all items. For the best combination the first
+places are compared too.
 """
 
 from __future__ import annotations
@@ -32,64 +33,65 @@ from activeeval.inputs.prepared_case import PreparedCase
 from activeeval.sampling.plan_case import planner_of
 
 PERSON = 1.0
-"""The price of a person's judgment of a mean item."""
+"""Price of a human judgment of a mean item."""
 _MOST_COMBINED = 3
-"""Machines of which every combination is weighed, each in a part of a second; of more each one, and all together."""
+"""Largest number of graders compared in every combination (a fraction of a second each); beyond, singly and jointly."""
 _FIRST_PLACES = 10
-"""Where no measure has a cutoff: of how many places of each list a machine may be asked alone, and of half as many."""
+"""Number of first places of each list to consider (and half of it) if no measure has a cutoff."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _GraderOffer:
-    """Machines that may be asked: at what price of each item that they are asked about, and what they should tell."""
+    """A set of graders that may be asked: their prices and their predictions."""
 
     names: tuple[str, ...]
     prices: tuple[float, ...]
     asked_of: tuple[Bools, ...]
-    """Of each machine whether it would be asked about an item, shape (n_items,): it can matter, and is not known."""
+    """For each grader, the items it would be asked about, shape (n_items,): they can matter and are not known."""
     without: GradeBeliefs
     with_it: GradeBeliefs
     money: float | None = None
-    """What an item costs in money."""
+    """Price of an item in money; None if unknown."""
     skill: float | None = None
-    """The correlation that is supposed of machines which no label has told anything of."""
+    """Assumed correlation with human grades if no labels estimate it; None if estimated."""
 
     @property
     def price(self) -> float:
+        """Total price of an item, relative to a human judgment."""
         return sum(self.prices)
 
     @property
     def asked(self) -> Bools:
-        """Whether any machine would be asked about an item, shape (n_items,)."""
+        """Items that any grader would be asked about, shape (n_items,)."""
         return np.asarray(np.logical_or.reduce(self.asked_of))
 
     def cost(self, is_asked: Bools) -> float:
-        """Return what asking about these items costs, each machine about those that it is asked about at all."""
-        asked = zip(self.prices, self.asked_of, strict=True)
-        return sum(price * int((of_machine & is_asked).sum()) for price, of_machine in asked)
+        """Compute the price of asking about the items ``is_asked``, each grader about those in its own selection."""
+        graders = zip(self.prices, self.asked_of, strict=True)
+        return sum(price * int((of_machine & is_asked).sum()) for price, of_machine in graders)
 
     def beliefs(self, is_asked: Bools) -> GradeBeliefs:
-        """Return what is believed where a machine is asked about some items alone."""
+        """Build the grade model if the graders are asked only about the items ``is_asked``."""
         probs = np.where(is_asked[:, None], self.with_it.probs, self.without.probs)
         return replace(self.with_it, probs=probs, extra_probs=())
 
 
 @dataclass(frozen=True, slots=True)
 class _ItemShare:
-    """A part of the items that a machine may be asked about."""
+    """A subset of the items that graders may be asked about, with the forecasts of a plan."""
 
     places: int | None
-    """The first places of each list; 0 is nothing, None all."""
+    """Number of first places of each list; 0 for no items, None for all."""
     n_items: int
     cost: float
     forecasts: tuple[Forecast, ...]
 
     def half_width(self, budget: float, scope: str, confidence: float) -> float:
-        """Return the half-width of the widest question, infinite where people's part does not do."""
-        left = budget - self.cost
-        if left <= 0 or not all(forecast.works(left) for forecast in self.forecasts):
+        """Predict the largest half-width over all questions; infinite if too little budget is left for human judges."""
+        remaining = budget - self.cost
+        if remaining <= 0 or not all(forecast.works(remaining) for forecast in self.forecasts):
             return math.inf
-        return max(forecast.at(left).half_width(scope, confidence) for forecast in self.forecasts)
+        return max(forecast.at(remaining).half_width(scope, confidence) for forecast in self.forecasts)
 
 
 def asking_notes(
@@ -102,28 +104,30 @@ def asking_notes(
     scope: str = "pool",
     confidence: float = 0.95,
 ) -> list[Note]:
-    """Return, where graders have a price, whether to ask them: what is planned at each budget with them and without.
+    """Recommend, for each budget of a plan, whether to ask graders that have a price; [] if none has one.
 
     Parameters
     ----------
     plan : SamplePlan
-        Of the same case, with the graders that it has; before one is asked, of `about_to_ask`.
+        Plan of the same case with its graders; for a hypothetical grader, of the case by `about_to_ask`.
     ask_price, ask_skill : float
-        The price of a machine that nobody has asked yet, and the correlation of a machine's values with people's grades
-        where no label tells it.
+        Price of a hypothetical grader, and the assumed correlation of a grader's values with human grades if no labels
+        estimate it.
 
     Raises
     ------
     ChoiceError
-        Where there are graders with a price and one that nobody has asked yet.
+        If there are both graders with a price and a hypothetical one.
     """
-    targets = [each.target for each in plan.questions]
+    targets = [question.target for question in plan.questions]
     paid = case.asking_cost(*targets)
     if ask_price is not None and priced_names(case):
         raise ChoiceError(
-            "`ask_price` is for a machine that nobody has asked: the graders have theirs", field="ask_price"
+            "`ask_price` is for a grader not asked yet: those of `graders` have a price of their own", field="ask_price"
         )
-    offers = _held(case, targets, ask_skill) if ask_price is None else [_imagined(case, targets, ask_price, ask_skill)]
+    offers = (
+        _offers(case, targets, ask_skill) if ask_price is None else [_imagined(case, targets, ask_price, ask_skill)]
+    )
     if not offers:
         return []
     whole, *parts = offers
@@ -136,8 +140,8 @@ def asking_notes(
     notes = []
     for which, row in enumerate(plan.questions[0].chosen):
         budget = row.prospect.budget + paid
-        # the table beside it has one of the ways, with what the model cannot know of itself: the others by the ratio
-        planned = max(each.chosen[which].prospect.half_width(scope, confidence) for each in plan.questions)
+        # the plan's table includes the model's own uncertainty: scale all half-widths by the same ratio
+        planned = max(question.chosen[which].prospect.half_width(scope, confidence) for question in plan.questions)
         scale = planned / ways_of[0][at_hand].half_width(budget, scope, confidence)
         all_widths = [scale * way.half_width(budget, scope, confidence) for way in in_full]
         best = int(np.argmin(all_widths))
@@ -153,9 +157,9 @@ def asking_notes(
 
 
 def about_to_ask(case: PreparedCase) -> PreparedCase:
-    """Return a case in which people's grades have the shares that a machine's model takes, where nothing tells them.
+    """Replace a uniform grade model by the default shares of grades that a grader's model assumes.
 
-    A plan then says of people alone what it will say of them beside the machine.
+    Plans without and with the grader are then comparable.
     """
     if not case.beliefs.is_uniform:
         return case
@@ -164,14 +168,14 @@ def about_to_ask(case: PreparedCase) -> PreparedCase:
 
 
 def priced_names(case: PreparedCase) -> tuple[str, ...]:
-    """Return what the graders of a case that have a price are called."""
+    """List the names of a case's graders that have a price."""
     return tuple(grader.name for grader in case.graders if grader.cost is not None)
 
 
-def _held(case: PreparedCase, targets: Sequence[Target], skill: float) -> list[_GraderOffer]:
-    """Return the graders of a case that have a price, all of them first, then their combinations; none without any.
+def _offers(case: PreparedCase, targets: Sequence[Target], skill: float) -> list[_GraderOffer]:
+    """List the sets of graders with a price, all of them first; [] if none has a price.
 
-    Where labels have taught what they are worth, that is known, else it is supposed.
+    If labels trained the model, the graders' skill is estimated; otherwise it is assumed to be ``skill``.
     """
     of_graders = asked_about(case.inputs, case.graders, targets, case.known)
     if not of_graders:
@@ -182,32 +186,32 @@ def _held(case: PreparedCase, targets: Sequence[Target], skill: float) -> list[_
     nothing = probs_of(paid) if paid else None
     offers = []
     for chosen in _combinations(len(of_graders)):
-        asked = [of_graders[k] for k in chosen]
-        probs = probs_of([*paid, *(grader for grader, _ in asked)])
+        selected = [of_graders[k] for k in chosen]
+        probs = probs_of([*paid, *(grader for grader, _ in selected)])
         shares = np.broadcast_to(probs.mean(axis=0), probs.shape) if nothing is None else nothing
-        costs = [grader.costs for grader, _ in asked if grader.costs is not None]
+        costs = [grader.costs for grader, _ in selected if grader.costs is not None]
         offers.append(
             _GraderOffer(
-                names=tuple(grader.name for grader, _ in asked),
-                prices=tuple(grader.cost or 0.0 for grader, _ in asked),
-                asked_of=tuple(is_asked for _, is_asked in asked),
+                names=tuple(grader.name for grader, _ in selected),
+                prices=tuple(grader.cost or 0.0 for grader, _ in selected),
+                asked_of=tuple(is_asked for _, is_asked in selected),
                 without=replace(case.beliefs, probs=np.ascontiguousarray(shares), extra_probs=()),
                 with_it=replace(case.beliefs, probs=probs),
                 skill=None if is_taught else skill,
-                money=sum(float(np.nanmean(each)) for each in costs) if costs else None,
+                money=sum(float(np.nanmean(prices)) for prices in costs) if costs else None,
             )
         )
     return offers
 
 
 def _combinations(n: int) -> list[tuple[int, ...]]:
-    """Return which of n machines are asked, in each way that is weighed: all first."""
+    """List the subsets of n graders to compare, all of them first."""
     sizes = range(n - 1, 0, -1) if n <= _MOST_COMBINED else (1,) if n > 1 else ()
-    return [tuple(range(n)), *(each for size in sizes for each in combinations(range(n), size))]
+    return [tuple(range(n)), *(subset for size in sizes for subset in combinations(range(n), size))]
 
 
 def _probs_by(case: PreparedCase, skill: float | None, graders: Sequence[Grades]) -> Floats:
-    """Return what is believed of a case with some of its graders; ``skill`` is supposed of them, None: it is known.
+    """Predict the grades of a case with some of its graders, of an assumed ``skill``; None uses the estimated one.
 
     Returns
     -------
@@ -224,19 +228,20 @@ def _probs_by(case: PreparedCase, skill: float | None, graders: Sequence[Grades]
 
 
 def _imagined(case: PreparedCase, targets: Sequence[Target], price: float, skill: float) -> _GraderOffer:
-    """Return a machine that nobody has asked yet, whose values would follow people's grades with a correlation."""
-    asked = np.logical_or.reduce([target.matters for target in targets])
+    """Build the offer of a hypothetical grader whose values correlate with human grades by ``skill``."""
+    askable = np.logical_or.reduce([target.matters for target in targets])
     if case.known is not None:
-        asked &= case.known < 0
+        askable &= case.known < 0
     without = replace(case.beliefs, extra_probs=())
     scores = np.random.default_rng(case.seed_number).random(case.inputs.pool.n_items)
     with_it = replace(without, probs=imagined_probs(without.probs, scores, skill))
     return _GraderOffer(
-        names=("a machine",), prices=(price,), asked_of=(asked,), without=without, with_it=with_it, skill=skill
+        names=("a machine",), prices=(price,), asked_of=(askable,), without=without, with_it=with_it, skill=skill
     )
 
 
 def _numbers(case: PreparedCase, offer: _GraderOffer) -> dict[str, Told]:
+    """Collect the numbers of an offer for notes."""
     n_items = int(offer.asked.sum())
     return {
         "names": offer.names,
@@ -249,36 +254,38 @@ def _numbers(case: PreparedCase, offer: _GraderOffer) -> dict[str, Told]:
     }
 
 
-def _parts(targets: Sequence[Target], asked: Bools) -> Iterator[tuple[int | None, Bools]]:
-    """Yield no item, those at the first places of any list, and all, each with the number of places."""
-    yield 0, np.zeros_like(asked)
+def _parts(targets: Sequence[Target], askable: Bools) -> Iterator[tuple[int | None, Bools]]:
+    """Yield the number of places and the selected items for: none, the first places of any list, and all."""
+    yield 0, np.zeros_like(askable)
     cutoff = max((target.measure.cutoff or _FIRST_PLACES) for target in targets)
-    lists = {id(each): each for target in targets for each in (target.ranking, target.versus) if each is not None}
+    lists = {
+        id(ranking): ranking for target in targets for ranking in (target.ranking, target.versus) if ranking is not None
+    }
     n_before = 0
     for places in (math.ceil(cutoff / 2), cutoff):
-        is_asked = np.zeros_like(asked)
+        is_asked = np.zeros_like(askable)
         for ranking in lists.values():
             is_asked[ranking.items[ranking.ranks <= places]] = True
-        is_asked &= asked
-        if n_before < is_asked.sum() < asked.sum():
+        is_asked &= askable
+        if n_before < is_asked.sum() < askable.sum():
             yield places, is_asked
         n_before = int(is_asked.sum())
-    yield None, asked
+    yield None, askable
 
 
 def _ways(case: PreparedCase, plan: SamplePlan, offer: _GraderOffer, weights: str) -> list[_ItemShare]:
-    """Return the ways to ask, by how many items that is about."""
-    parts = _parts([each.target for each in plan.questions], offer.asked)
+    """Forecast each selection of items to ask about, by increasing number of items."""
+    parts = _parts([question.target for question in plan.questions], offer.asked)
     return [_way(case, plan, offer, weights, places, is_asked) for places, is_asked in parts]
 
 
 def _way(
     case: PreparedCase, plan: SamplePlan, offer: _GraderOffer, weights: str, places: int | None, is_asked: Bools
 ) -> _ItemShare:
-    """Return the way to ask about some items."""
-    targets, method = [each.target for each in plan.questions], find_method(plan.best)
+    """Forecast the precision if the graders are asked about the items ``is_asked``."""
+    targets, method = [question.target for question in plan.questions], find_method(plan.best)
     partly = replace(case, beliefs=offer.beliefs(is_asked))
-    # by the model alone: a rehearsal's own chance is as large as what is to be told apart
+    # by the model alone: the random error of a simulation is as large as the differences to compare
     forecasts = planner_of(partly, targets, weights=weights).forecasts(method)
     return _ItemShare(places, int(is_asked.sum()), offer.cost(is_asked), forecasts)
 
@@ -290,20 +297,20 @@ def _note(
     widths: Sequence[float],
     others: Sequence[tuple[tuple[str, ...], float]],
 ) -> Note:
-    """Return which way to take with a budget, beside the others; ``others`` are those of other machines."""
+    """Recommend the best selection of items at a budget; ``others`` are the half-widths of other sets of graders."""
     if not any(math.isfinite(width) for width in widths[1:]):
         return Note("asking takes the budget", {**numbers, "budget": budget})
     best = 0
     for which in range(1, len(ways)):
         best = which if widths[which] < widths[best] else best
-    taken = ways[best]
+    chosen_way = ways[best]
     kinds = tuple("none" if way.places == 0 else "all" if way.places is None else str(way.places) for way in ways)
     chosen: dict[str, Told] = {
         "budget": budget,
         "places": kinds[best],
-        "n_asked": taken.n_items,
-        "asking": taken.cost,
-        "left": budget - taken.cost,
+        "n_asked": chosen_way.n_items,
+        "asking": chosen_way.cost,
+        "left": budget - chosen_way.cost,
         "half_width": widths[best],
         "ways": kinds,
         "half_widths": tuple(widths),

@@ -1,4 +1,4 @@
-"""Samples on file, read with all that their judged sheets say."""
+"""Read samples from files with the judgments on their sheets."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from activeeval.sampling.read_samples import read_sample
 def judged(
     path: str, sheets: Sequence[str], policy: str = "refuse", *, machine_is_truth: bool = False
 ) -> tuple[DrawnSample, Progress, Agreement]:
-    """Return a sample with all that was judged on its sheets, how far that goes, and how far judges agree.
+    """Read a sample and take in the judgments of its sheets; also return progress and agreement of judges.
 
     Parameters
     ----------
     policy : {"refuse", "majority", "median", "mean-gain"}
-        What becomes of an item that several judges grade differently.
+        Rule for items with different grades by several judges.
     machine_is_truth : bool
-        Take what machines say on sheets for people's; every estimate of the sample says so.
+        Accept graders' grades on sheets as labels; every estimate of the sample reports it.
     """
     sample, sample_id = read_sample(path)
-    if not sample.campaign.planned:  # its sheet has a header alone, and nothing that waits for anybody
+    if not sample.campaign.planned:  # its sheet has only a header
         return sample, sample.campaign.progress, sample.campaign.agreement
     if not sheets:
         n_items = sum(len(unit.items) for unit in sample.campaign.planned)
@@ -41,24 +41,29 @@ def judged(
     check_one_truth(judgments, policy)
     draws = {sheet: sheet_in(read, sheet, sample.campaign, sample_id) for sheet, read in judgments.items()}
     campaign = take(sample.campaign, draws, (sample_id, *sample.earlier), policy)
-    taken = replace(sample, campaign=campaign).judged_by_machines(machines_in(judgments))
-    return taken, campaign.progress, campaign.agreement
+    labelled = replace(sample, campaign=campaign).judged_by_machines(machines_in(judgments))
+    return labelled, campaign.progress, campaign.agreement
 
 
 def judged_pilots(
     paths: Sequence[str], sheets: Sequence[str], *, machine_is_truth: bool = False
 ) -> dict[str, DrawnSample]:
-    """Return several samples by their paths, each with what its own sheets say; of several grades the median counts.
+    """Read several samples, each with the judgments of its own sheets; the median counts if judges differ.
 
     Parameters
     ----------
     machine_is_truth : bool
-        As of `judged`.
+        See `judged`.
+
+    Returns
+    -------
+    dict of str to DrawnSample
+        By path.
 
     Raises
     ------
     InputError
-        Where a sheet is of none of them, or a sample has no sheet.
+        If a sheet belongs to none of them, or a sample has no sheet.
     """
     judgments = read_all_judged(sheets, machine_is_truth=machine_is_truth)
     check_one_truth(judgments, "refuse")
@@ -72,15 +77,15 @@ def judged_pilots(
             draws[name] = read
         else:
             raise InputError(f"{name}: ranks name no sample, expected one of `pilots` with them", field="pilots")
-    ids = {path: (theirs, *sample.earlier) for path, (sample, theirs) in drawn.items()}
+    ids = {path: (sample_id, *sample.earlier) for path, (sample, sample_id) in drawn.items()}
     for name, sheet in draws.items():
-        if not any(sheet.sample in theirs for theirs in ids.values()):
+        if not any(sheet.sample in sample_ids for sample_ids in ids.values()):
             raise InputError(f"{name}: the sheet is of sample {sheet.sample!r}, expected one of {', '.join(paths)}")
     pilots = {}
     for path, (sample, _) in drawn.items():
-        theirs = {name: sheet for name, sheet in draws.items() if sheet.sample in ids[path]}
-        if not theirs:
+        own_sheets = {name: sheet for name, sheet in draws.items() if sheet.sample in ids[path]}
+        if not own_sheets:
             raise InputError(f"{path}: the pilot has no sheet, expected its judgments (`sheets`)", field="sheets")
-        campaign = take(sample.campaign, theirs, ids[path], "median")
-        pilots[path] = replace(sample, campaign=campaign).judged_by_machines(machines_in(theirs))
+        campaign = take(sample.campaign, own_sheets, ids[path], "median")
+        pilots[path] = replace(sample, campaign=campaign).judged_by_machines(machines_in(own_sheets))
     return pilots

@@ -1,4 +1,4 @@
-"""The judged queries that lose most from an old run to a new one, and their table."""
+"""Table of the judged queries that lose most between an old and a new run."""
 
 from __future__ import annotations
 
@@ -9,18 +9,15 @@ from activeeval.report.answer_sentences import short_name
 from activeeval.report.numbers import number
 
 MOST_SHOWN = 10
-"""Queries of a table, and ranks of a list."""
+"""Largest number of queries in the table, and of ranks shown."""
 LISTED = ("worse", "undecided")
-"""Verdicts that list the queries that lose most."""
+"""Verdicts for which the queries that lose most are listed."""
 PLACES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedItem:
-    """An item of a list: its title or the beginning of its text, its grade, whether only this list counts it.
-
-    ``grade`` is None where it is not judged.
-    """
+    """Item of a list: title or first words, its grade (None if unjudged), and whether only this list contains it."""
 
     doc_id: str
     title: str
@@ -30,7 +27,7 @@ class ListedItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LosingQuery:
-    """A judged query that loses: both values, its weight in the mean, its share of all that is lost, both lists."""
+    """A judged query that loses: both values, its weight in the mean, its share of the total loss, and both lists."""
 
     query_id: str
     value: float
@@ -44,18 +41,18 @@ class LosingQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Losses:
-    """The queries that lose most by a question that is worse or undecided.
+    """The queries that lose most, for a question whose verdict is worse or undecided.
 
     Attributes
     ----------
     question : int
-        Its number.
+        Number of the question.
     title : str
-        How many queries lose.
+        States how many queries lose.
     depth : int
-        Ranks that are shown: as far as the measure reads, 10 at most.
+        Number of ranks shown: the measure's cutoff, at most 10.
     label : str
-        What a grade is called.
+        Name of a grade.
     queries : list of LosingQuery
     """
 
@@ -67,7 +64,7 @@ class Losses:
 
 
 def losses_table(queries: Sequence[LosingQuery], system: str, versus: str) -> list[dict[str, str]]:
-    """Tabulate the queries that lose most, for reading; weights where they differ.
+    """Format the queries that lose most as rows of text; weights are shown if they differ.
 
     Examples
     --------
@@ -89,6 +86,6 @@ def losses_table(queries: Sequence[LosingQuery], system: str, versus: str) -> li
 
 
 def names_of(system: str, versus: str) -> tuple[str, str]:
-    """Return what the columns of the old run and of the new one are called."""
+    """Return the column names of the old and the new run."""
     old, new = short_name(versus), short_name(system)
     return (old, new) if old != new else (f"{old} (old)", f"{new} (new)")

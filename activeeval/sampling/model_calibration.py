@@ -1,4 +1,4 @@
-"""How far a grade model can be believed on a pool whose labels are known."""
+"""Verb `calibration`: compare a grade model's predictions with the labels of a pool."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from activeeval.sampling.arguments import LabelledOptions, choices_of, frame_kin
 from activeeval.sampling.question_case import CaseResult, Progress, Say, case_for, unsaid
 
 _MUCH = 1.5
-"""How many times as large as observed, or as small, a variance is where the sentence says so: 1.2 of a half-width."""
+"""Ratio of predicted and observed variance beyond which the sentence reports it; 1.2 in terms of half-widths."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ModelCalibration(CaseResult):
-    """A grade model held against labels: `calibration` returns it.
+    """Comparison of a grade model with labels; `calibration` returns it.
 
     Attributes
     ----------
     measure : str
-        As it is shown.
+        Display name.
     reports : dict of str to CalibrationReport
-        Of the model with its query factor, where it has one, and without.
+        Reports for the model with its query factor, if it has one, and without.
     """
 
     measure: str
@@ -39,22 +39,22 @@ class ModelCalibration(CaseResult):
 
     @property
     def figures(self) -> dict[str, dict[str, float]]:
-        """What each report says of the model as a whole, by name."""
+        """Overall figures of each report, by name."""
         return {name: report.figures(with_factor=name == "with factor") for name, report in self.reports.items()}
 
     @property
     def sentences(self) -> list[str]:
-        """How far the model is to be believed."""
+        """One sentence on how well the model's uncertainty matches the labels."""
         return [_sentence(self.measure, next(iter(self.figures.values())))]
 
     @property
     def table(self) -> Sequence[Mapping[str, Cell]]:
-        """The figures of the model with its query factor and without, beside each other."""
+        """Figures of the model with its query factor and without, side by side."""
         names = dict.fromkeys(what for column in self.figures.values() for what in column)
         return [{"what": what} | {name: column.get(what) for name, column in self.figures.items()} for what in names]
 
     def rows(self) -> list[dict[str, Cell]]:
-        """Return a row for each figure and each bin of the reliability, as the command line has it."""
+        """List a row for each figure and each bin of the reliability, as in the command's JSON and CSV output."""
         rows: list[dict[str, Cell]] = []
         for name, report in self.reports.items():
             figures = self.figures[name].items()
@@ -64,12 +64,12 @@ class ModelCalibration(CaseResult):
 
 
 def calibrated(choices: Choices, measure: str, *, say: Say = unsaid, progress: Progress = unsaid) -> ModelCalibration:
-    """Hold the grade model of some choices against the labels of their pool."""
+    """Compare the grade model of some choices with the labels of their pool."""
     check_fits([measure], [])
     check_graded([measure])
     case = case_for(choices, (), use_labels=True, most_systems=2, say=say, progress=progress)
     target = case.target(measure)
-    progress("holding the model against labels")
+    progress("comparing the model with labels")
     reports = {
         name: calibration_report(target, nodes, weights, case.inputs.grades)
         for name, nodes, weights in case.beliefs.models(case.n_grades(target))
@@ -88,12 +88,12 @@ def calibration(
     seed: int = 0,
     **options: Unpack[LabelledOptions],
 ) -> ModelCalibration:
-    """Hold a grade model against labels: what it predicts, grade by grade, and of the measure.
+    """Compare a grade model's predictions with labels, grade by grade and for a measure.
 
     Parameters
     ----------
     runs, max_grade, names
-        As of `sample`: one run, or two.
+        See `sample`; one run or two.
     qrels : path, dict of dicts, data frame or Judgments
         The labels of the pool.
     measure : str or measure
@@ -110,18 +110,18 @@ def calibration(
     """
     check_names(options, LabelledOptions)
     choices = choices_of(runs, names, None, max_grade, seed, {**options, "qrels": judgments_in(qrels)})
-    made = calibrated(choices, measure_of(measure))
-    return replace(made, frame_kind=frame_kind_of(runs, qrels, options))
+    result = calibrated(choices, measure_of(measure))
+    return replace(result, frame_kind=frame_kind_of(runs, qrels, options))
 
 
 def _sentence(measure: str, figures: Mapping[str, float]) -> str:
-    """Say how far the model is to be believed: its mean beside that of the labels, and what variance it expects."""
+    """Write the sentence on the model's mean and variance relative to those of the labels."""
     means = [figures[f"mean of L, {whose}"] for whose in ("predicted", "observed")]
     variances = [figures[f"variance of L, {whose}"] for whose in ("predicted", "observed")]
     if not all(map(math.isfinite, (*means, *variances))) or not variances[1]:
         n_items = figures["judged items"]
         return (
-            f"Of {measure} nothing can be held against labels: {counted(n_items, 'item')} "
+            f"{measure} cannot be compared with labels: {counted(n_items, 'item')} "
             f"{agreeing(n_items, 'is', 'are')} judged, no query in full."
         )
     ratio = variances[0] / variances[1]

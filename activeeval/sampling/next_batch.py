@@ -1,4 +1,4 @@
-"""The next batch of a sample whose depths follow labels, once the sheets so far are judged."""
+"""Draw the next batch of a sample with adaptive depth, once the previous sheets are judged."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from activeeval.sampling.judged_samples import judged
 from activeeval.sampling.read_samples import read_sample
 from activeeval.sampling.sheets import SheetPlan
 
-_SAID_BEFORE = ("judges grade", "ideal of the pool", "batch", "two units", "two units of the first block")
-"""Notes on a sample that whoever drew it has been told."""
+_REPORTED_BEFORE = ("judges grade", "ideal of the pool", "batch", "two units", "two units of the first block")
+"""Codes of notes that were reported when the sample was drawn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NextBatch:
-    """What comes next of a sample.
+    """Next batch of a sample.
 
     Attributes
     ----------
     sample : DrawnSample
-        With its next batch; as it was, judged, where nothing comes next.
+        The sample with its next batch; the judged sample without one if it is complete.
     sample_id : str
     n_items : int
-        How many items are new; 0 where nothing comes next.
+        Number of new items; 0 if the sample is complete.
     number : int
-        Of the batch.
+        Number of the batch.
     spent, budget : float
-        What all that was asked costs, and what it may, in mean items.
+        Cost of all items so far, and the budget, in mean items.
     n_unread : int
-        How many judged items an estimate does not read, where nothing comes next.
+        For a complete sample, the number of judged items that estimates do not use.
     is_again : bool
-        Whether the batch had been drawn before, and its sheet was written once more.
+        True if the batch had been drawn before and its sheet was written again.
     """
 
     sample: DrawnSample
@@ -64,36 +64,36 @@ def follow(
     queries: str | None = None,
     say: Callable[[Note | Caution], object] = lambda note: None,
 ) -> NextBatch:
-    """Draw the next batch of a sample, and write it in the sample's place with the sheet of what is new.
+    """Draw the next batch of a sample; replace the sample's file and write the sheet of new items.
 
-    All files or none. Where the sheets are those of all batches but the last, which was drawn before, its sheet is
-    written once more, and the sample stays. Where nothing comes next the sample keeps what its labels have led to.
+    Either all files are written or none. If `sheets` lack the last batch, which was drawn before, its sheet is written
+    again and the sample stays unchanged. If the sample is complete, it records the depths reached.
 
     Parameters
     ----------
     sheets : sequence of str
-        Of all batches so far, judged.
+        Judged sheets of all batches so far.
     plan : SheetPlan
-        Where the new one goes, and who judges it.
+        Path of the new sheet, and its judges.
     documents, queries : str, optional
-        What judges read, where it is not to be looked up where the sample had it.
+        Tables of texts, if not those that the sample used before.
 
     Raises
     ------
     InputError
-        Where the sample was drawn at once, or sheets are not its own or not all.
+        If the sample has no adaptive depth, or sheets are missing or belong to another sample.
     StateError
-        Where an item waits.
+        If an item still waits for a grade.
     """
 
     def say_new(note: Note | Caution) -> None:
-        if note.code not in _SAID_BEFORE:
+        if note.code not in _REPORTED_BEFORE:
             say(note)
 
     drawn, sample_id = read_sample(path)
     if drawn.campaign.paths is None:
         raise InputError(
-            f"{path}: all of this sample was drawn at once, and stands on its sheet: judge that, and read it"
+            f"{path}: all of this sample was drawn at once, without adaptive depth: judge its sheet, then estimate"
         )
     if drawn.n_before and _lacks_last(drawn, sheets):
         again, texts = with_texts(drawn, plan.path, documents, queries, say_new)
@@ -103,19 +103,21 @@ def follow(
     sample, progress, agreement = judged(path, sheets, policy, machine_is_truth=machine_is_truth)
     following, is_new = sample.following(sample_id)
     if not is_new:
-        is_kept = sample.campaign.keeps_what_labels_led_to
-        written = sample_id if is_kept else following.write_alone(path)
+        is_recorded = sample.campaign.keeps_what_labels_led_to
+        written = sample_id if is_recorded else following.write_alone(path)
         return _followed(following, written, progress, agreement, is_new=False)
-    kept, texts = with_texts(following, plan.path, documents, queries, say_new)
-    return _followed(kept, kept.write(path, plan, texts), progress, agreement, is_new=True)
+    grown, texts = with_texts(following, plan.path, documents, queries, say_new)
+    return _followed(grown, grown.write(path, plan, texts), progress, agreement, is_new=True)
 
 
 def _lacks_last(drawn: DrawnSample, sheets: Sequence[str]) -> bool:
-    """Return whether sheets hold what all batches but the last asked for, and nothing of that."""
+    """Check whether sheets cover all batches but the last, and no item of the last."""
     draws = [read_draws(sheet) for sheet in sheets]
-    held = {pair for draw in draws for pair in zip(draw.query_id.tolist(), draw.doc_id.tolist(), strict=True)}
+    pairs_on_sheets = {
+        pair for draw in draws for pair in zip(draw.query_id.tolist(), draw.doc_id.tolist(), strict=True)
+    }
     before = {(u.query_id, doc) for u in drawn.campaign.planned[: drawn.n_before] for doc in u.item_ids}
-    return before <= held and held.isdisjoint(drawn.pairs)
+    return before <= pairs_on_sheets and pairs_on_sheets.isdisjoint(drawn.pairs)
 
 
 def _followed(
@@ -127,6 +129,7 @@ def _followed(
     is_new: bool,
     is_again: bool = False,
 ) -> NextBatch:
+    """Build the result of `follow` from a sample."""
     campaign = sample.campaign
     units = campaign.planned[sample.n_before :]
     return NextBatch(

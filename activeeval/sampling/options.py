@@ -1,4 +1,4 @@
-"""The options of samples, plans and simulations: what is asked, and what to reach."""
+"""Options of samples, plans and simulations: questions, goals and methods."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from activeeval.inputs.options import IntervalFields
 QUESTIONS = ("difference", "run", "versus")
 WEIGHTS = ("equal", "sum", "minimax")
 DEPTHS = ("each", "3", "1", "off")
-"""As `activeeval.core.design.histories.LOOKS`: help does not wait for it."""
+"""Copy of `activeeval.core.design.histories.LOOKS`, so that ``--help`` need not import it."""
 MEASURES_HELP = (
     "DCG, ERR, RBP, P, Success, RR, nDCG, R or AP, as DCG@10; kNDCG(k=5)@10, by comparing two; @FILE: learned gains"
 )
@@ -24,7 +24,7 @@ BUDGET_HELP = "Judgments (200), or a share of judging everything (10%)"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionFields:
-    """What is asked of a sample."""
+    """Options of the questions of a sample."""
 
     measures: Sequence[Any] = option(("DCG",), f"{MEASURES_HELP}; repeatable.", is_many=True)
     questions: Sequence[str] = option(
@@ -46,7 +46,7 @@ class QuestionFields:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoalFields(QuestionFields):
-    """What is asked of a sample, and what it is to reach in place of a budget."""
+    """Options of the questions of a sample, and of a goal in place of a budget."""
 
     half_width: Any = option(
         (),
@@ -64,22 +64,22 @@ class GoalFields(QuestionFields):
 
     @property
     def whole_half_width(self) -> float | None:
-        """The half-width for all queries."""
+        """Half-width to reach for all queries; None if not set."""
         return halves_of(self.half_width)[0]
 
     @property
     def segment_half_widths(self) -> list[tuple[str, float]]:
-        """The half-widths of segments."""
+        """Pairs of segment and half-width to reach."""
         return halves_of(self.half_width)[1]
 
 
 def halves_of(half_width: Any) -> tuple[float | None, list[tuple[str, float]]]:
-    """Return half-widths for all queries and for segments.
+    """Split half-widths into the one for all queries (None if not set) and those of segments.
 
     Parameters
     ----------
     half_width : float, mapping of segment to float, or sequence of (segment, float)
-        None stands for all queries.
+        The segment None means all queries.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def halves_of(half_width: Any) -> tuple[float | None, list[tuple[str, float]]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleFields(GoalFields):
-    """What is asked of a sample, and how it is drawn."""
+    """Options of the questions of a sample, and of how it is drawn."""
 
     method: str | None = option(
         None, "How items are drawn, see docs/choose.md. Default: the best that a bad model cannot spoil."
@@ -110,7 +110,7 @@ class SampleFields(GoalFields):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanFields(GoalFields, IntervalFields):
-    """What is asked of a plan."""
+    """Options of a plan."""
 
     methods: Sequence[str] = option(
         (),
@@ -125,19 +125,16 @@ class PlanFields(GoalFields, IntervalFields):
     )
     sheets: Sequence[str] = option((), "Judgments of the pilots; repeatable.", "file", is_many=True)
     ask_price: float | None = option(
-        None, "A machine not asked yet, at C of a person's price: is it worth it?", "positive", metavar="C"
+        None, "A grader not asked yet, at C of a person's price: is it worth it?", "positive", metavar="C"
     )
     ask_skill: float = option(
-        0.7,
-        "How a machine's values should correlate with people's grades; `audit` measures that.",
-        "share",
-        metavar="R",
+        0.7, "How a grader's values should correlate with people's grades; `audit` measures that.", "share", metavar="R"
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulateFields(QuestionFields):
-    """What is simulated, by which methods and how often; the one question is the difference, or the system there is."""
+    """Options of a simulation; its one question is the difference, or the value of a single system."""
 
     methods: Sequence[str] = option(
         (), "Repeatable; `all` is every method that fits. Default: passive and the best for the measure.", is_many=True

@@ -1,4 +1,4 @@
-"""Plans: what a budget should reach, or which budget a half-width takes, before anything is judged."""
+"""Verb `plan`: predict the precision of a budget, or the budget of a half-width, before anything is judged."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from activeeval.sampling.segment_plan import SegmentPlan
 
 _FOR_ONE_BUDGET = ("difference", "budget", "pilots", "sheets", "ask_price", "plot")
 _AT_HAND = ("pilots", "sheets", "ask_price", "plot")
-"""What half-widths by segment do not go with, and what a pool in files does not."""
+"""Options that half-widths by segment exclude, and options that a pool in files excludes."""
 
 
 def plan_for(
@@ -35,21 +35,21 @@ def plan_for(
     request: PlanRequest,
     *,
     say: Callable[[Note | Caution], object] = lambda note: None,
-    progress: Callable[[str], object] = lambda what: None,
+    progress: Callable[[str], object] = lambda step: None,
 ) -> Plan | SegmentPlan | FilesPlan:
-    """Plan for choices: the one function behind `plan` and the command.
+    """Plan for choices; the Python function `plan` and the command share it.
 
     Parameters
     ----------
     say : callable
-        Takes what to know of pilots and of the pool, as soon as it is known.
+        Called with each note on pilots and on the pool, as soon as it is known.
     progress : callable
-        Takes what is done next.
+        Called with a text that names the next step.
 
     Raises
     ------
     ChoiceError
-        Where choices contradict each other or one is missing.
+        If choices contradict each other or one is missing.
     ActiveEvalError
         As `activeeval.inputs.prepared_case.prepare` and `activeeval.sampling.plan_case.plan_sample`.
     """
@@ -72,16 +72,16 @@ def plan_for(
     methods = tuple(request.methods)
     if ALL in methods:
         methods = tuple(fitting_methods(*(case.target(text).measure for text in request.measures)))
-    made = plan_sample(
+    sample_plan = plan_sample(
         case, request.measures, request.questions, methods, request.budget, request.goals, pilots=pilots,
         defensive_share=choices.defensive_share, weights=request.weights, adaptive_depth=request.adaptive_depth,
     )  # fmt: skip
     if request.ask_price is not None:
         progress("planning with a machine")
     about: dict[str, Any] = {"scope": request.scope, "confidence": request.confidence}
-    asking = asking_notes(case, made, request.ask_price, request.ask_skill, weights=request.weights, **about)
+    asking = asking_notes(case, sample_plan, request.ask_price, request.ask_skill, weights=request.weights, **about)
     return Plan(
-        sample=made, goal=request.whole_half_width, price=request.price, of_pool=(*case.notes, *by_machines),
+        sample=sample_plan, goal=request.whole_half_width, price=request.price, of_pool=(*case.notes, *by_machines),
         asking=tuple(asking), **about,
     )  # fmt: skip
 
@@ -93,7 +93,7 @@ def _prepared(
     say: Callable[[Note | Caution], object],
     progress: Callable[[str], object],
 ) -> PreparedCase:
-    """Return the case of choices, once all that is to be known of it is said, behind other notes."""
+    """Prepare the case of choices and report its notes, after other notes."""
     for note in notes:
         say(note)
     chosen = replace(choices, judging=judging_for(request.measures))
@@ -107,6 +107,7 @@ def _prepared(
 def _by_segment(
     choices: Choices, request: PlanRequest, say: Callable[[Note | Caution], object], progress: Callable[[str], object]
 ) -> SegmentPlan:
+    """Plan for half-widths by segment; raise ChoiceError for options that do not fit them."""
     about: dict[str, Any] = {"scope": request.scope, "confidence": request.confidence}
     goals = SegmentGoals.of(request.segments, request.segment_half_widths, request.whole_half_width, **about)
     request.check_left_out(
@@ -125,6 +126,7 @@ def _by_segment(
 
 
 def _in_files(choices: Choices, request: PlanRequest, progress: Callable[[str], object]) -> FilesPlan:
+    """Plan for a pool in files; raise ChoiceError for options that need the pool in memory."""
     request.check_left_out(_AT_HAND, "{} needs the pool at hand, not `pool_parquet`")
     method = request.method_for("a pool in files")
     choices.check_files()
@@ -132,23 +134,23 @@ def _in_files(choices: Choices, request: PlanRequest, progress: Callable[[str], 
 
 
 class PlanOptions(QuestionOptions, total=False):
-    """What else `plan` may be told.
+    """Further options of `plan`.
 
     Attributes
     ----------
     methods : sequence of str
-        To show beside passive and the measure's default; ``all``: all that fit.
+        Methods to show besides passive and the measure's default; ``all`` means all that fit.
     pilots, sheets : path or list of path
-        Judged samples of this pool, and their sheets: they rescale what is expected.
+        Judged samples of this pool, and their sheets: they rescale the predictions.
     ask_price, ask_skill : float
-        A machine that nobody has asked yet, at this part of a person's price an item: the notes say whether it is worth
-        it, if its values correlate with people's grades by so much. Of ``graders`` with a price they say it too.
+        Price of a hypothetical grader for an item, relative to a human judgment, and the assumed correlation of its
+        values with human grades: notes recommend whether to ask it. For ``graders`` with a price they do the same.
     price : float, str or Price
-        What judging costs, as "0.40USD" or "seconds=25,hour=18,currency=EUR"; rows then have money and hours.
+        Price of judging, as "0.40USD" or "seconds=25,hour=18,currency=EUR"; rows then have money and hours.
     scope : {"pool", "population"}
-        What the intervals are about: these queries, or all that they are a sample of.
+        Scope of the intervals: these queries, or all queries that they are a sample of.
     confidence : float
-        Of the intervals; by default 0.95.
+        Confidence of the intervals; by default 0.95.
     """
 
     methods: Sequence[str]
@@ -174,19 +176,23 @@ def plan(
     seed: int = 0,
     **options: Unpack[PlanOptions],
 ) -> Plan | SegmentPlan | FilesPlan:
-    """Say what a budget should reach, or which budget a half-width or a difference takes; no label is looked at.
+    """Predict the precision of a budget, or the budget that a half-width or a difference needs; uses no label.
 
     Parameters
     ----------
     runs, measure, max_grade, judged, names
-        As of `sample`: one sample answers all measures and questions.
+        See `sample`; one sample answers all measures and questions.
     budget : int, float or str, or a list of them
-        What these should reach: 200, "10%", or with a price "400EUR".
+        Budgets to predict the precision of: 200, "10%", or with a price "400EUR".
     half_width : float, or mapping of str to float, optional
-        What intervals should come to: the budget for that is planned.
+        Half-width of the intervals to reach: the plan finds the budget.
     options
-        `PlanOptions`: difference and power, questions, methods, pilots, prices, segments, scope, confidence, …. With
-        half-widths by segment a `SegmentPlan` is returned, of a pool in files a `FilesPlan`.
+        `PlanOptions`: difference and power, questions, methods, pilots, prices, segments, scope, confidence, ….
+
+    Returns
+    -------
+    Plan
+        A `SegmentPlan` for half-widths by segment, a `FilesPlan` for a pool in files.
 
     Examples
     --------
@@ -198,16 +204,15 @@ def plan(
     >>> plan(runs, measure="DCG@5", budget="50%", max_grade=3).budget
     52.0
     """
-    asked, of_pool = asked_of(options, PlanOptions)
-    price = asked["price"] = price_of(asked.get("price"))
-    if "methods" in asked:
-        asked["methods"] = tuple(asked["methods"] or ())
-    if "scope" in asked:
-        check_scope(asked["scope"])
+    arguments, of_pool = asked_of(options, PlanOptions)
+    price = arguments["price"] = price_of(arguments.get("price"))
+    if "methods" in arguments:
+        arguments["methods"] = tuple(arguments["methods"] or ())
+    if "scope" in arguments:
+        check_scope(arguments["scope"])
     budgets = budget if isinstance(budget, (list, tuple)) else [budget]
-    budgets = [(isinstance(each, str) and money_of(each)) or budget_of(each) for each in budgets]
-    asked["budget"] = [paid_budget(each, price) for each in budgets if each]
+    budgets = [(isinstance(entry, str) and money_of(entry)) or budget_of(entry) for entry in budgets]
+    arguments["budget"] = [paid_budget(entry, price) for entry in budgets if entry]
     choices = choices_of(runs, names, judged, max_grade, seed, of_pool)
-    request = PlanRequest(measures=measures_of(measure)[0], half_width=half_width, **asked)
-    made = plan_for(choices, request)
-    return replace(made, frame_kind=frame_kind_of(runs, judged, options))
+    request = PlanRequest(measures=measures_of(measure)[0], half_width=half_width, **arguments)
+    return replace(plan_for(choices, request), frame_kind=frame_kind_of(runs, judged, options))

@@ -1,4 +1,4 @@
-"""Planning for a case: what a budget should reach for its questions, what a goal should take; no label is looked at."""
+"""Plan for a prepared case: predict the precision of budgets, and the budgets that goals need; uses no label."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from activeeval.sampling.adaptive_depth import OF_SHEETS, DrawOptions, adaptive_
 from activeeval.sampling.drawn_sample import DrawnSample
 
 CURVE = (0.02, 0.05, 0.1, 0.2, 0.4)
-"""Shares of judging everything at which methods are shown where no budget is asked for."""
+"""Default budgets, as shares of the cost of judging everything."""
 
 
 def planner_of(
@@ -38,7 +38,7 @@ def planner_of(
     defensive_share: float | None = None,
     weights: str | Sequence[float] = "equal",
 ) -> Planner:
-    """Create the planner of one sample for several targets; ``weights`` balance them as in `PreparedCase.design`."""
+    """Build the planner of one sample for several targets; ``weights`` balance them as in `PreparedCase.design`."""
     n_grades = case.n_grades(targets[0])
     return Planner(
         targets=targets,
@@ -63,69 +63,72 @@ def plan_sample(
     pilots: Mapping[str, DrawnSample] | None = None,
     **how: Unpack[DrawOptions],
 ) -> SamplePlan:
-    """Return what methods should reach for every measure and question by one sample; no label is looked at.
+    """Predict the precision of methods for every measure and question by one sample; uses no label.
 
-    The sample is the one that `activeeval.sampling.draw_case.draw` draws with the same choices; passive's are of their
-    own. A goal is reached where all questions reach it.
+    The sample is the one that `activeeval.sampling.draw_case.draw` draws with the same choices; that of passive is its
+    own. A goal is reached if all questions reach it.
 
     Parameters
     ----------
     questions : sequence of {"difference", "run", "versus"}
-        None: the differences of several rankings, or the one there is.
+        By default the differences of several rankings, or the value of one.
     methods : sequence of str
-        To show beside passive and the default one; none: a better one, where there is one that a bad model cannot
-        spoil.
+        Methods to show besides passive and the default one; by default a better one, if there is one that stays
+        unbiased under a bad grade model.
     budgets : sequence of Budget
-        Where methods are shown; none: shares of judging everything, as far as they work, and what goals take.
+        Budgets to show; by default those shares of judging everything that work, and those that goals need.
     goals : sequence of Goal
-        What to reach, one or several.
+        Goals to reach.
     pilots : mapping of str to DrawnSample, optional
-        By the name of the file: judged samples of this pool, by whose residuals what is expected is rescaled.
+        By file name: judged samples of this pool, whose residuals rescale the predictions.
     how
         `activeeval.sampling.adaptive_depth.DrawOptions`.
 
     Raises
     ------
     InputError
-        Where no label can change a target, no budget in the pool reaches a goal, or a pilot is of another pool or
-        does not reach the targets.
+        If no label can change a target, no budget in the pool reaches a goal, or a pilot is of another pool or does
+        not support the targets.
     BudgetError
-        Where a budget is too small for a method.
+        If a budget is too small for a method.
     """
-    asked = case.asked(list(dict.fromkeys(measures)), list(dict.fromkeys(questions)))
-    check_differ(asked)
-    targets = [question.target for question in asked]
-    whole_cost(*targets, known=case.known)  # refuses where nothing is left to judge
+    questions_asked = case.asked(list(dict.fromkeys(measures)), list(dict.fromkeys(questions)))
+    check_differ(questions_asked)
+    targets = [question.target for question in questions_asked]
+    whole_cost(*targets, known=case.known)  # raises if nothing is left to judge
     planner = planner_of(case, targets, how.get("defensive_share"), how.get("weights", "equal"))
     lessons, measured = _lessons(planner, pilots or {}), [target.measure for target in targets]
     default = default_method(*measured).name
-    asked_for = list(dict.fromkeys(("passive", default, *methods)))
-    names = list(dict.fromkeys((*asked_for, *(() if methods else robust_methods(*measured)))))
+    shown_methods = list(dict.fromkeys(("passive", default, *methods)))
+    names = list(dict.fromkeys((*shown_methods, *(() if methods else robust_methods(*measured)))))
     planned = _planned(case, names, methods or (default,), targets, how)
-    for name in asked_for[1:]:
+    for name in shown_methods[1:]:
         _check_pays(case, planner, find_method(name), budgets, is_named=name in methods)
     rehearsed = list(map(planner.rehearsed, planned))
     forecasts = [
         {name: forecast.taught(lesson) for name, forecast in zip(names, of_target, strict=True)}
         for of_target, lesson in zip(zip(*rehearsed, strict=True), lessons, strict=True)
     ]
-    titles = [name_of(case, question) for question in asked]
+    titles = [name_of(case, question) for question in questions_asked]
     needed = {} if budgets else {goal: needed_for(goal, forecasts, default, titles) for goal in goals}
-    shown = [
+    budgets_shown = [
         {
-            name: _shown(case, targets, forecast, budgets, must_work=name in asked_for)
+            name: _amounts(case, targets, forecast, budgets, must_work=name in shown_methods)
             for name, forecast in of_target.items()
         }
         for of_target in forecasts
     ]
-    rows = [planned_rows(of_target, budgets_of, needed) for of_target, budgets_of in zip(forecasts, shown, strict=True)]
+    rows = [
+        planned_rows(of_target, budgets_of, needed)
+        for of_target, budgets_of in zip(forecasts, budgets_shown, strict=True)
+    ]
     best = best_method(rows, measured, default)
     plans = [
         QuestionPlan(
             question=question.question,
             target=question.target,
             forecasts=of_target,
-            rows=tuple(row for row in all_rows if row.prospect.method in {*asked_for, best}),
+            rows=tuple(row for row in all_rows if row.prospect.method in {*shown_methods, best}),
             goals=tuple(goals),
             best=best,
             lesson=lesson,
@@ -133,7 +136,9 @@ def plan_sample(
             name=title,
             names=names_of(case, question),
         )
-        for question, title, of_target, all_rows, lesson in zip(asked, titles, forecasts, rows, lessons, strict=True)
+        for question, title, of_target, all_rows, lesson in zip(
+            questions_asked, titles, forecasts, rows, lessons, strict=True
+        )
     ]
     return SamplePlan(questions=tuple(plans))
 
@@ -141,27 +146,31 @@ def plan_sample(
 def _planned(
     case: PreparedCase, names: Sequence[str], main: Sequence[str], targets: Sequence[Target], how: DrawOptions
 ) -> list[Method]:
-    """Return methods with their adaptive depth; raise InputError where it is asked for and none of the main has any."""
-    asked, usual, methods = how.get("adaptive_depth"), how.get("usual", OF_SHEETS), list(map(find_method, names))
-    if asked is not None and not any(find_method(name).has_depths for name in main):
-        adaptive_depth_of(find_method(main[0]), [target.measure for target in targets], asked)
+    """Find methods by name and set their adaptive depth; raise InputError if no main method supports the chosen one."""
+    adaptive_depth, usual, methods = (
+        how.get("adaptive_depth"),
+        how.get("usual", OF_SHEETS),
+        list(map(find_method, names)),
+    )
+    if adaptive_depth is not None and not any(find_method(name).has_depths for name in main):
+        adaptive_depth_of(find_method(main[0]), [target.measure for target in targets], adaptive_depth)
     return [
-        method.looking(adaptive_depth_in(case, method, targets, asked, usual)) if method.has_depths else method
+        method.looking(adaptive_depth_in(case, method, targets, adaptive_depth, usual)) if method.has_depths else method
         for method in methods
     ]
 
 
-def name_of(case: PreparedCase, asked: QuestionTarget) -> str:
-    """Return what messages call a question: its measure, and the rankings that it is of."""
-    return f"{asked.target.name}, {' − '.join(names_of(case, asked))}"
+def name_of(case: PreparedCase, question: QuestionTarget) -> str:
+    """Format a question for messages: its measure and its rankings."""
+    return f"{question.target.name}, {' − '.join(names_of(case, question))}"
 
 
-def names_of(case: PreparedCase, asked: QuestionTarget) -> tuple[str, ...]:
-    """Return what the ranking that a question is of is called, and of a difference the one it is compared with."""
+def names_of(case: PreparedCase, question: QuestionTarget) -> tuple[str, ...]:
+    """Return the name of a question's ranking, and for a difference that of the ranking subtracted."""
     names = case.inputs.names or tuple(f"run {k + 1}" for k in range(len(case.inputs.rankings)))
-    if asked.system:
-        return tuple(filter(None, (asked.system, asked.versus)))
-    return {"difference": names[:2], "versus": names[1:2]}.get(asked.question, names[:1])
+    if question.system:
+        return tuple(filter(None, (question.system, question.versus)))
+    return {"difference": names[:2], "versus": names[1:2]}.get(question.question, names[:1])
 
 
 def budget_for(
@@ -173,12 +182,12 @@ def budget_for(
     questions: Sequence[str] = (),
     **how: Unpack[DrawOptions],
 ) -> Budget:
-    """Return the budget with which one sample should reach a goal for every question, by the default method or another.
+    """Find the budget with which one sample should reach a goal for every question, by one method.
 
     Raises
     ------
     InputError
-        Where no budget in the pool does.
+        If no budget in the pool does.
     """
     name = method or default_method(*(target.measure for target in case.targets(measures, questions))).name
     plan = plan_sample(case, measures, questions, [name], goals=[goal], **how)
@@ -186,14 +195,14 @@ def budget_for(
     enough = [row.prospect.budget for row in first.rows_of({name}) if row.goal is not None]
     if not enough:
         raise InputError(f"{first.target.name}: no budget in this pool reaches {goal} by {name}")
-    asking = case.asking_cost(*(each.target for each in plan.questions))
+    asking = case.asking_cost(*(question.target for question in plan.questions))
     return Budget(float(rounded_up(max(enough) + asking)))
 
 
-def _shown(
+def _amounts(
     case: PreparedCase, targets: Sequence[Target], forecast: Forecast, budgets: Sequence[Budget], *, must_work: bool
 ) -> list[float]:
-    """Return where a method is shown, in mean items: at the budgets asked for, or at those of the curve that work."""
+    """List the budgets at which to show a method, in mean items: those requested, or those of `CURVE` that work."""
     if not budgets:
         whole = whole_cost(*targets, known=case.known)
         return [amount for amount in (float(math.ceil(share * whole)) for share in CURVE) if forecast.works(amount)]
@@ -206,7 +215,7 @@ def _shown(
 def _check_pays(
     case: PreparedCase, planner: Planner, method: Method, budgets: Sequence[Budget], *, is_named: bool
 ) -> None:
-    """Raise where a budget does not pay for what a method may have to judge at once; before it is rehearsed."""
+    """Raise BudgetError if a budget is below the method's largest unit of judging; called before simulations."""
     least = planner.least(method)
     for budget in budgets:
         amount = case.for_people(budget, *planner.targets)
@@ -218,17 +227,20 @@ def _check_pays(
 
 
 def _lessons(planner: Planner, pilots: Mapping[str, DrawnSample]) -> list[PilotRatios | None]:
-    """Return what pilots teach together of each target, None where there is no pilot."""
+    """Combine what pilots show about each target; None without pilots.
+
+    Raise InputError for a pilot of another pool.
+    """
     pool = planner.targets[0].pool
     by_target: list[list[PilotRatios]] = [[] for _ in planner.targets]
     for name, pilot in pilots.items():
         campaign = pilot.campaign
         if not campaign.design.pool.holds_the_same(pool):
-            theirs, here = (
-                f"{counted(each.n_queries, 'query')} and {counted(each.n_items, 'item')}"
-                for each in (campaign.design.pool, pool)
+            actual, expected = (
+                f"{counted(some_pool.n_queries, 'query')} and {counted(some_pool.n_items, 'item')}"
+                for some_pool in (campaign.design.pool, pool)
             )
-            raise InputError(f"{name}: the pilot is of another pool, of {theirs}, expected this one, of {here}")
+            raise InputError(f"{name}: the pilot is of another pool, of {actual}, expected this one, of {expected}")
         try:
             for k, lessons in enumerate(by_target):
                 lessons.append(planner.lesson(campaign.design, campaign.selection, campaign.labels, k))

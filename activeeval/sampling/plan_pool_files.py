@@ -1,4 +1,4 @@
-"""Planning for a pool in files: what budgets should reach, and what goals should take."""
+"""Plan for a pool in files: predict the precision of budgets, and the budgets that goals need."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from activeeval.scale.outlook import expected_sums
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilesPlanRow:
-    """What a budget should come to for a question.
+    """Predicted precision of a question at a budget.
 
     Attributes
     ----------
@@ -37,13 +37,13 @@ class FilesPlanRow:
     budget : float
         In mean items.
     half_width : float
-        Of the interval for the queries of the pool: the median of samples.
+        Of the interval for the queries of the pool: the median over samples.
     low, high : float or None
-        Between which four of five should lie: None before the first label.
+        Range that contains the half-widths of 80 % of samples; None before the first label.
     queries, items : float
-        Judged on average.
+        Mean number of judged queries and items.
     goal : str or None
-        What the budget should reach.
+        The goal that the budget should reach.
     """
 
     measure: str
@@ -61,22 +61,23 @@ class FilesPlanRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class FilesPlan(PrintableResult):
-    """What a pool in files takes.
+    """Plan for a pool in files.
 
     Attributes
     ----------
     by_budget : tuple of FilesPlanRow
-        Budget by budget, question by question.
+        Ordered by budget, then by question.
     n_queries : int
     cost : float
-        What judging everything costs, in mean items.
+        Cost of judging everything, in mean items.
     confidence : float
-        Of the intervals to expect.
+        Confidence of the intervals.
     of_pool : tuple of Note
-        What else to know.
+        Notes on the pool.
     price : Price or None
+        Price of judging.
     frame_kind : str
-        The library whose frames came in, "" where none did.
+        Library of the input frames, "" if there were none.
     """
 
     by_budget: tuple[FilesPlanRow, ...]
@@ -89,17 +90,17 @@ class FilesPlan(PrintableResult):
 
     @property
     def title(self) -> str:
-        """What stands above `table`."""
+        """Title of `table`."""
         return f"{counted(self.n_queries, 'query')}, judging all: {self.cost:,.0f}"
 
     @property
     def sentences(self) -> list[str]:
-        """How large the pool is, and what else to know."""
+        """Sentences on the size of the pool, and notes."""
         return [f"{self.title}.", *(f"{text_of(note, in_python)}." for note in self.of_pool)]
 
     @property
     def table(self) -> list[dict[str, str]]:
-        """Budgets with the half-widths to expect; ``*`` should reach a goal."""
+        """Budgets with predicted half-widths; ``*`` marks those that should reach a goal."""
         several = len({(row.measure, row.direction) for row in self.by_budget}) > 1
         return [
             ({"measure": row.measure, "question": row.direction} if several else {})
@@ -115,7 +116,7 @@ class FilesPlan(PrintableResult):
 
     @property
     def footnotes(self) -> list[str]:
-        """What half-widths are of, and what the dearest budget costs."""
+        """Definition of half-widths, and the price of the largest budget."""
         about = (
             f"Half-widths of {100 * self.confidence:g} % intervals for the queries of the pool: the median of samples; "
             "those of four samples in five should lie in the range. * should reach the goal."
@@ -124,41 +125,41 @@ class FilesPlan(PrintableResult):
         return [about, *([f"{costs}."] if costs else [])]
 
     def rows(self) -> list[dict[str, Cell]]:
-        """Return a row for each budget and question, as the command line has it."""
+        """List a row for each budget and question, as in the command's JSON and CSV output."""
         return [asdict(row) for row in self.by_budget]
 
 
 def plan_files(
     choices: Choices, request: PlanRequest, method: str | None, progress: Callable[[str], object]
 ) -> FilesPlan:
-    """Return what one sample of a pool in files should come to, by budget; no query is drawn.
+    """Predict the precision of one sample of a pool in files, by budget; nothing is sampled.
 
-    Where depths follow labels it is planned as if they did not.
+    Adaptive depth is ignored.
 
     Raises
     ------
     ChoiceError, InputError
-        As `FilesRequest.of`; where no budget in the pool reaches a goal; of draws with replacement.
+        As `FilesRequest.of`; also if no budget in the pool reaches a goal, or the method draws with replacement.
     """
     budgets, goals = request.budget, request.goals
-    asked = FilesRequest.of(
+    files_request = FilesRequest.of(
         choices, request.measures, request.questions, method=method, weights=request.weights, adaptive_depth="off"
     )
-    if asked.method.scheme.is_with_replacement:
-        problem = f"of a pool in files levels are planned for, not draws with replacement: {asked.method.name}"
+    if files_request.method.scheme.is_with_replacement:
+        problem = f"a plan of a pool in files is not for draws with replacement, got method {files_request.method.name}"
         raise ChoiceError(problem, field="method")
-    with designed(choices, asked, progress) as design:
-        check_open(design, asked)
-        forecasts = _forecasts(design, asked)
+    with designed(choices, files_request, progress) as design:
+        check_open(design, files_request)
+        forecasts = _forecasts(design, files_request)
         shares = [Budget(share, is_share=True) for share in CURVE] if not (budgets or goals) else budgets
         amounts: list[tuple[float, Goal | None]] = []
         for budget in shares:
             amount = budget.amount * design.whole_cost if budget.is_share else budget.amount
             if budgets or forecasts[0].least <= amount:
                 amounts.append((_checked(amount, forecasts[0]), None))
-        amounts += [(_needed(goal, forecasts, asked), goal) for goal in goals]
+        amounts += [(_needed(goal, forecasts, files_request), goal) for goal in goals]
     rows = [
-        _row(asked, which, forecast.at(amount), goal, request.confidence)
+        _row(files_request, which, forecast.at(amount), goal, request.confidence)
         for amount, goal in amounts
         for which, forecast in enumerate(forecasts)
     ]
@@ -173,65 +174,67 @@ def plan_files(
     )
 
 
-def _forecasts(design: ChunkedDesign, asked: FilesRequest) -> list[ForecastBySums]:
-    """Return what to expect of each target."""
+def _forecasts(design: ChunkedDesign, request: FilesRequest) -> list[ForecastBySums]:
+    """Build the forecast of each target."""
     fields, variances = expected_sums(design)
-    is_uniform = bool(asked.pool.said.get("is_uniform"))
-    fields |= {"method": asked.method.name, "is_fitted": asked.method.is_fitted, "is_untried": is_uniform}
+    is_uniform = bool(request.pool.said.get("is_uniform"))
+    fields |= {"method": request.method.name, "is_fitted": request.method.is_fitted, "is_untried": is_uniform}
     fields["scale"] = UNREHEARSED if is_uniform else UNTRAINED
     return [
-        ForecastBySums(variances=of_target, widest=_widest(asked, which), **fields)
+        ForecastBySums(variances=of_target, widest=_widest(request, which), **fields)
         for which, of_target in enumerate(variances)
     ]
 
 
-def _widest(asked: FilesRequest, which: int) -> float:
-    """Compute half of what lies between the lowest and the highest that a target's measure can be.
+def _widest(request: FilesRequest, which: int) -> float:
+    """Compute half the range of a target's measure.
 
-    Nobody has counted the ranks of the longest list: sums over all ranks have no bound.
+    The length of the longest list is unknown, so that sums over all ranks have an infinite range.
     """
-    pairs = asked.questions.pairs
-    measure, (_, (_, other)) = asked.questions.measures[which // len(pairs)], pairs[which % len(pairs)]
+    pairs = request.questions.pairs
+    measure, (_, (_, versus)) = request.questions.measures[which // len(pairs)], pairs[which % len(pairs)]
     if measure.cutoff is None and measure.is_additive:
         return math.inf
-    low, high = measure.limits(asked.max_grade, measure.cutoff or 1)
-    return (high - low) / (2 if other is None else 1)
+    low, high = measure.limits(request.max_grade, measure.cutoff or 1)
+    return (high - low) / (2 if versus is None else 1)
 
 
 def _checked(amount: float, forecast: ForecastBySums) -> float:
+    """Return the budget `amount`; raise BudgetError if it is below the forecast's smallest."""
     if amount < forecast.least * (1 - 1e-9):
         raise Budget(amount).refused(BudgetError("", budget=amount, needed=forecast.least))
     return amount
 
 
-def _needed(goal: Goal, forecasts: Sequence[ForecastBySums], asked: FilesRequest) -> float:
-    """Return the budget with which all targets reach a goal."""
+def _needed(goal: Goal, forecasts: Sequence[ForecastBySums], request: FilesRequest) -> float:
+    """Find the smallest budget with which all targets reach a goal."""
     if goal.scope != "pool":
         raise ChoiceError("of a pool in files it is planned for its queries: `scope` pool", field="scope")
     needed = [goal.budget(forecast) for forecast in forecasts]
     budgets = [budget for budget in needed if budget is not None]
     if len(budgets) < len(needed):
         which = needed.index(None)
-        raise InputError(f"no budget in the pool reaches {goal} for {_called(asked, which)[0]}", field="half_width")
+        raise InputError(f"no budget in the pool reaches {goal} for {_labels(request, which)[0]}", field="half_width")
     return float(rounded_up(max(budgets)))
 
 
-def _called(asked: FilesRequest, which: int) -> tuple[str, str, str]:
-    """Return measure, question and direction of a target."""
-    pairs, runs = asked.questions.pairs, asked.pool.runs
-    question, (system, other) = pairs[which % len(pairs)]
-    measure = asked.questions.measures[which // len(pairs)]
-    return shown_name(measure), question, direction(runs[system], "" if other is None else runs[other])
+def _labels(request: FilesRequest, which: int) -> tuple[str, str, str]:
+    """Return the measure, question and direction of a target, as texts."""
+    pairs, runs = request.questions.pairs, request.pool.runs
+    question, (system, versus) = pairs[which % len(pairs)]
+    measure = request.questions.measures[which // len(pairs)]
+    return shown_name(measure), question, direction(runs[system], "" if versus is None else runs[versus])
 
 
-def _row(asked: FilesRequest, which: int, prospect: Prospect, goal: Goal | None, confidence: float) -> FilesPlanRow:
-    measure, question, of_which = _called(asked, which)
+def _row(request: FilesRequest, which: int, prospect: Prospect, goal: Goal | None, confidence: float) -> FilesPlanRow:
+    """Build the row of a target at a budget."""
+    measure, question, of_which = _labels(request, which)
     low, high = prospect.known_half_widths("pool", confidence)
     return FilesPlanRow(
         measure=measure,
         question=question,
         direction=of_which,
-        method=asked.method.name,
+        method=request.method.name,
         budget=prospect.budget,
         half_width=prospect.half_width("pool", confidence),
         low=low,

@@ -1,4 +1,4 @@
-"""What is asked of a plan."""
+"""Request of a plan."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from activeeval.core.planning.prices import Price
 from activeeval.sampling.options import PlanFields
 
 ALL = "all"
-"""In the place of the name of a method: all that fit."""
+"""Special method name for all methods that fit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRequest(PlanFields):
-    """What is asked of a plan; fields are named as the arguments of `plan` and the options of the command line are.
+    """Request of a plan, with fields named as the arguments of `plan` and the options of the command line.
 
     Attributes
     ----------
     price : Price or None
     beside : sequence of str
-        What else a face is asked for, as plot, by the names of its options.
+        Names of further options set on the command line, such as plot.
     """
 
     price: Price | None = None
@@ -31,7 +31,7 @@ class PlanRequest(PlanFields):
 
     @property
     def goals(self) -> list[Goal]:
-        """What is to be reached: a half-width, a difference that is to be detected, both or nothing."""
+        """Goals to reach: a half-width, a difference to detect, both or none."""
         about: dict[str, Any] = {"scope": self.scope, "confidence": self.confidence}
         goals = [] if self.whole_half_width is None else [Goal(half_width=self.whole_half_width, **about)]
         if self.difference is not None:
@@ -39,13 +39,13 @@ class PlanRequest(PlanFields):
         return goals
 
     def method_for(self, what: str) -> str | None:
-        """Return the one method that is named, None where none is; raise ChoiceError where several are."""
+        """Return the only method named, or None; raise ChoiceError if several are named."""
         if len(self.methods) > 1 or ALL in self.methods:
             raise ChoiceError(f"{what} is planned for one `methods`", field="methods")
         return self.methods[0] if self.methods else None
 
     def check_left_out(self, names: Sequence[str], problem: str) -> None:
-        """Raise ChoiceError where one of some fields is given; ``problem`` has a place for its name."""
+        """Raise ChoiceError if one of some fields is set; ``problem`` has a placeholder for its name."""
         for name in names:
             if name in self.beside or getattr(self, name, None) not in (None, (), []):
                 raise ChoiceError(problem.format(f"`{name}`"), field=name)

@@ -1,4 +1,4 @@
-"""What a plan says: budgets, half-widths to expect, the method to take."""
+"""Result of `plan`: budgets, predicted half-widths and the recommended method."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from activeeval.report.rows import plain_plan_rows, plan_footnote, plan_rows
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Plan(PrintableResult):
-    """What methods should reach for every measure and question by one sample; `plan` makes it.
+    """Predicted precision of methods for every measure and question by one sample; `plan` returns it.
 
     Attributes
     ----------
     sample : SamplePlan
     confidence : float
-        Of the intervals to expect.
+        Confidence of the intervals.
     scope : str
-        What they are about.
+        Scope of the intervals.
     goal : float or None
-        The half-width that is asked for.
+        The half-width to reach.
     price : Price or None
-        Of a judgment: rows then have money and hours.
+        Price of a judgment: rows then have money and hours.
     of_pool, asking : tuple of Note or Caution
-        What to know of the pool and of pilots, and of asking machines.
+        Notes on the pool and pilots, and on asking graders.
     frame_kind : str
-        The library whose frames came in, "" where none did.
+        Library of the input frames, "" if there were none.
 
     Examples
     --------
@@ -59,17 +59,17 @@ class Plan(PrintableResult):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What else to know, in sentences."""
+        """Notes as sentences."""
         return tuple(dict.fromkeys(text_of(note, in_python) for note in (*self.of_pool, *self.asking)))
 
     @property
     def headlines(self) -> list[Note]:
-        """What to take and what it should reach, question by question."""
+        """Recommended budget and its predicted precision, question by question."""
         return self.sample.headlines(self.confidence, None if self.price is None else self.price.seconds, self.scope)
 
     @property
     def title(self) -> str:
-        """What stands above `table`."""
+        """Title of `table`."""
         pool, questions = self.sample.questions[0].target.pool, self.sample.questions
         title = f"{pool.n_queries} queries, budgets in {pool.cost_unit}"
         if len(self.sample.hardest) == len(questions):
@@ -78,43 +78,44 @@ class Plan(PrintableResult):
 
     @property
     def budget(self) -> float:
-        """The budget to take, in mean items: the largest that a goal takes, or that was asked for."""
+        """Recommended budget in mean items: the largest that a goal needs, or that was requested."""
         return float(rounded_up(max(row.prospect.budget for plan in self.sample.questions for row in plan.chosen)))
 
     @property
     def half_width(self) -> float:
-        """The half-width to expect there; the widest of several questions."""
+        """Predicted half-width at that budget; the largest of several questions."""
         return self._widest[0]
 
     @property
     def low(self) -> float | None:
-        """Where four of five samples should lie: from here on; None before the first label."""
+        """Lower end of the range with the half-widths of 80 % of samples; None before the first label."""
         return self._widest[1]
 
     @property
     def high(self) -> float | None:
-        """Where four of five samples should lie: up to here; None before the first label."""
+        """Upper end of the range with the half-widths of 80 % of samples; None before the first label."""
         return self._widest[2]
 
     @property
     def _widest(self) -> tuple[float, float | None, float | None]:
+        """Largest predicted half-width over all questions, with the range of 80 % of samples."""
         rows = [row.prospect for plan in self.sample.questions for row in plan.chosen]
         widest = max(rows, key=lambda prospect: prospect.half_width(self.scope, self.confidence))
         return (widest.half_width(self.scope, self.confidence), *widest.known_half_widths(self.scope, self.confidence))
 
     @property
     def sentences(self) -> list[str]:
-        """What to take and what it should reach."""
+        """Sentences on the recommended budget and its predicted precision."""
         return [text_of(note, in_python) for note in self.headlines]
 
     @property
     def table(self) -> list[dict[str, str]]:
-        """Budgets with the half-widths to expect; ``*`` reaches a goal."""
+        """Budgets with predicted half-widths; ``*`` marks those that reach a goal."""
         return plain_plan_rows(self.sample, confidence=self.confidence, price=self.price)
 
     @property
     def footnotes(self) -> list[str]:
-        """What half-widths are of, and what else to know."""
+        """Definition of half-widths, and notes."""
         draw = self.sample.questions[0].target.pool.draw
         wide = "all queries that these are a sample of" if draw is None else f"all the traffic of {draw.log.name}"
         about = "these queries" if self.scope == "pool" else wide
@@ -123,24 +124,25 @@ class Plan(PrintableResult):
         return [about_all, plan_footnote(self.table), *notes]
 
     def rows(self) -> list[dict[str, Cell]]:
-        """Return a row for each question, method and budget, as the command line has it."""
+        """List a row for each question, method and budget, as in the command's JSON and CSV output."""
         questions = self.sample.questions
         rows = [row for plan in questions for row in plan_rows(plan, confidence=self.confidence, price=self.price)]
         return marked(rows, self.of_pool)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the half-width to expect over budgets, of the question with the widest; return the axes."""
+        """Plot the predicted half-width over budgets, for the question with the largest; return the axes."""
         plan = max(
-            self.sample.questions, key=lambda each: each.chosen[0].prospect.half_width(self.scope, self.confidence)
+            self.sample.questions,
+            key=lambda question: question.chosen[0].prospect.half_width(self.scope, self.confidence),
         )
         prospects = [row.prospect for row in plan.rows_of({plan.best})]
         points = [
             (
-                each.budget,
-                each.half_width(self.scope, self.confidence),
-                *each.known_half_widths(self.scope, self.confidence),
+                prospect.budget,
+                prospect.half_width(self.scope, self.confidence),
+                *prospect.known_half_widths(self.scope, self.confidence),
             )
-            for each in prospects
+            for prospect in prospects
         ]
         label = f"{plan.name} by {plan.best}"
         return draw_half_widths(points, label, plan.target.pool.cost_unit, self.goal, ax)

@@ -1,4 +1,4 @@
-"""What the grades of several judges count as where nobody has said it."""
+"""Default rules for combining the grades of several judges."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from activeeval.inputs.loading import sampled_measure
 
 
 def policy_for(policy: str | None, judges_per_item: int, adjudicate: bool, measures: Sequence[str]) -> str:
-    """Return what several judges' grades count as where nobody has said it.
+    """Return the rule for combining several judges' grades: the user's, or the default.
 
-    The majority, and of an even number of judges, of whom the majority and the median are the lower grade of two, the
-    mean gain. Where a third judge decides it is the median, which is the grade of two that are alike.
+    The default is the majority for an odd number of judges. For an even number, where majority and median are the lower
+    of two grades, it is the mean gain. With a third, adjudicating judge it is the median, which is the grade on which
+    two judges agree.
 
     Raises
     ------
     InputError
-        Where a measure knows no gain between two grades, and nobody has said what counts.
+        If the default is the mean gain and a measure defines no gain between two grades.
     """
     if policy is not None:
         return policy
@@ -31,7 +32,7 @@ def policy_for(policy: str | None, judges_per_item: int, adjudicate: bool, measu
 
 
 def policy_that_works(n_judges: int, measures: Sequence[str]) -> str:
-    """Return what several judges' grades may count as: as `policy_for`, the median where a measure knows no gain."""
+    """Return the default rule, see `policy_for`, or the median if a measure defines no gain between grades."""
     try:
         return policy_for(None, n_judges, False, measures)
     except InputError:
@@ -39,7 +40,7 @@ def policy_that_works(n_judges: int, measures: Sequence[str]) -> str:
 
 
 def check_mean_gain(measures: Sequence[SampledMeasure]) -> None:
-    """Raise InputError where a measure knows no gain between grades."""
+    """Raise InputError if a measure defines no gain between grades."""
     for measure in measures:
         if between := measure.no_gain_between:
             raise InputError(

@@ -1,4 +1,4 @@
-"""Pools in files: written of runs and what is believed of their grades."""
+"""Verb `write_pool`: write runs and grade probabilities to a pool in parquet files."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from activeeval.sampling.arguments import PoolOptions, asked_of, choices_of
 from activeeval.scale.partition_files import holds_any, remove, with_empty, within, write
 
 _GROUP_ITEMS = 2**17
-"""Of a row group: a sample's queries are read from few of them."""
+"""Number of items in a row group; small, so that a sample's queries are read from few groups."""
 _IS_THERE = "is there already: choose another name, or `force`"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class WrittenPool(PrintableResult):
-    """A pool that was written.
+    """Result of writing a pool to files.
 
     Attributes
     ----------
     out : str
     runs : tuple of str
-        What its runs are called there.
+        Names of its runs.
     n_partitions, n_queries, n_items : int
     model : str
     notes : tuple of Note or Caution
@@ -54,13 +54,13 @@ class WrittenPool(PrintableResult):
 
     @property
     def sentences(self) -> list[str]:
-        """What was written."""
+        """One sentence on the files written."""
         files = f"{self.n_partitions} partition{'s' * (self.n_partitions > 1)}"
         what = f"{counted(self.n_queries, 'query')}, {counted(self.n_items, 'item')}, model {self.model}"
         return [f"wrote {self.out}: {what}, in {files}; its runs: {', '.join(self.runs)}"]
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return its row, as the command line has it."""
+        """Convert to the one row of the command's JSON and CSV output."""
         return [{field.name: getattr(self, field.name) for field in fields(self) if field.name != "notes"}]
 
 
@@ -76,16 +76,16 @@ def write_pool(
     force: bool = False,
     **options: Unpack[PoolOptions],
 ) -> WrittenPool:
-    """Write the pool of some runs to parquet, with what a grade model says of each item, for pools in parts.
+    """Write the pool of some runs to parquet files, with each item's grade probabilities.
 
     Parameters
     ----------
     runs, max_grade, judged, names, options
-        As of `sample`.
+        See `sample`.
     out : path
         A folder, or its address.
     partitions : int
-        Files that it is written to.
+        Number of files.
 
     Examples
     --------
@@ -105,25 +105,25 @@ def write_partitions(
     n_partitions: int,
     *,
     force: bool = False,
-    progress: Callable[[str], object] = lambda what: None,
+    progress: Callable[[str], object] = lambda step: None,
 ) -> WrittenPool:
-    """Write the pool of some choices to parquet, with what a grade model says of each item.
+    """Write the pool of some choices to parquet files, with each item's grade probabilities.
 
     Parameters
     ----------
     out : str
-        A folder that is not there yet, or holds nothing.
+        A folder that does not exist or is empty.
     n_partitions : int
-        Files, of about as many items each.
+        Number of files, of roughly equal numbers of items.
     force : bool
-        Put it in the place of a folder that is there.
+        Replace an existing folder.
 
     Raises
     ------
     ChoiceError
-        Where choices contradict each other, or are of what such a pool does not hold.
+        If choices contradict each other, or are not supported by such a pool.
     InputError
-        Where a file or a number is wrong, or the place cannot be written to.
+        If a file or a number is wrong, or the folder cannot be written.
     """
     if choices.graders:
         raise ChoiceError("a pool in files holds probabilities, no `graders`: give them as `model`", field="graders")
@@ -131,14 +131,14 @@ def write_partitions(
         problem = "a pool in files does not know of `queries` that were drawn from a log: give `traffic`"
         raise ChoiceError(problem, field="queries")
     case = prepare(choices, use_labels=False, progress=progress)
-    runs = _called(choices, case)
+    runs = _run_names(choices, case)
     pool = case.inputs.pool
     n = max(1, min(n_partitions, pool.n_queries))
     progress(f"writing {counted(n, 'partition')}")
     with _Folder(out, force) as folder:
         for k, (first, last) in enumerate(_parts(pool.query_offsets, n)):
-            said = _said(case) | {"n_queries": pool.n_queries}
-            write(_in(folder, f"part-{k:05d}.parquet"), _groups(case, runs, first, last), said)
+            header = _header(case) | {"n_queries": pool.n_queries}
+            write(_in(folder, f"part-{k:05d}.parquet"), _groups(case, runs, first, last), header)
     return WrittenPool(
         out=out,
         runs=runs,
@@ -150,8 +150,8 @@ def write_partitions(
     )
 
 
-def _called(choices: Choices, case: PreparedCase) -> tuple[str, ...]:
-    """Return what a pool's columns call the runs: names that were given, or those of files without the last suffix."""
+def _run_names(choices: Choices, case: PreparedCase) -> tuple[str, ...]:
+    """Name the runs in a pool's columns: as given, or by their files without the last suffix."""
     files = [system[0] for system in choices.systems] if choices.runs else []
     stems = tuple(Path(file).stem if isinstance(file, str | os.PathLike) else "" for file in files)
     names = tuple(choices.names) or (stems if all(stems) and stems else case.systems)
@@ -161,8 +161,8 @@ def _called(choices: Choices, case: PreparedCase) -> tuple[str, ...]:
     return names
 
 
-def _said(case: PreparedCase) -> dict[str, Any]:
-    """Return what a pool says of itself, beside its columns."""
+def _header(case: PreparedCase) -> dict[str, Any]:
+    """Build the metadata of a pool's files."""
     factor = case.beliefs.factor
     return {
         "version": 1,
@@ -178,17 +178,17 @@ def _said(case: PreparedCase) -> dict[str, Any]:
 
 
 def _parts(offsets: Ints, n: int) -> list[tuple[int, int]]:
-    """Return runs of whole queries of about as many items each."""
+    """Split whole queries into n ranges of roughly equal numbers of items, as pairs (first query, end)."""
     wanted = np.linspace(0, offsets[-1], n + 1)
     edges = np.searchsorted(offsets, wanted)
     edges[0], edges[-1] = 0, offsets.size - 1
-    for k in range(1, n):  # none is empty
+    for k in range(1, n):  # leave no part empty
         edges[k] = min(max(edges[k], edges[k - 1] + 1), offsets.size - 1 - (n - k))
     return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
 
 
 def _groups(case: PreparedCase, runs: tuple[str, ...], first: int, last: int) -> Iterator[Mapping[str, Any]]:
-    """Yield the columns of each row group of some queries."""
+    """Yield the columns of each row group for the queries from `first` to `last` (exclusive)."""
     pool = case.inputs.pool
     offsets = pool.query_offsets[first : last + 1]
     n_groups = max(1, min(-(-int(offsets[-1] - offsets[0]) // _GROUP_ITEMS), last - first))
@@ -202,6 +202,7 @@ def _groups(case: PreparedCase, runs: tuple[str, ...], first: int, last: int) ->
 
 
 def _columns(case: PreparedCase, pool: QueryPool, first: int, last: int, items: slice) -> dict[str, Any]:
+    """Build the columns of the items of some queries: ids, costs, traffic, known grades and probabilities."""
     lengths = np.diff(pool.query_offsets[first : last + 1])
 
     def of_items(per_query: Any) -> Any:
@@ -226,22 +227,25 @@ def _columns(case: PreparedCase, pool: QueryPool, first: int, last: int, items: 
 
 
 def _ranks(ranking: Rankings) -> Any:
+    """Rank of each item, shape (n_items,); 0 for unranked items."""
     ranks = np.zeros(ranking.pool.n_items, dtype=np.int32)
     ranks[ranking.items] = ranking.ranks
     return ranks
 
 
 def _in(folder: str, name: str) -> str:
+    """Join a folder, or its address, and a file name."""
     return within(folder, name) if "://" in folder else os.path.join(folder, name)
 
 
 class _Folder:
-    """A folder that takes its name once all is in it; one behind an address is written to directly."""
+    """Context manager for an output folder that gets its name when complete; addresses are written directly."""
 
     def __init__(self, out: str, force: bool) -> None:
-        self._out, self._force, self._made = out, force, ""
+        self._out, self._force, self._temporary = out, force, ""
 
     def __enter__(self) -> str:
+        """Create a temporary folder beside the output; return its path, or the address."""
         if "://" in self._out:
             if holds_any(self._out):
                 if not self._force:
@@ -255,18 +259,19 @@ class _Folder:
             raise InputError(f"{self._out}: {_IS_THERE}", field="out")
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
-            self._made = tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent)
-            os.chmod(self._made, 0o755)
+            self._temporary = tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent)
+            os.chmod(self._temporary, 0o755)
         except OSError as problem:
             raise InputError(f"{self._out}: cannot write: {problem.strerror}", field="out") from None
-        return self._made
+        return self._temporary
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if not self._made:
+        """Rename the temporary folder to the output, or remove it after an exception."""
+        if not self._temporary:
             return
         if kind is not None:
-            shutil.rmtree(self._made, ignore_errors=True)
+            shutil.rmtree(self._temporary, ignore_errors=True)
             return
         if os.path.isdir(self._out):
             shutil.rmtree(self._out)
-        os.rename(self._made, self._out)
+        os.rename(self._temporary, self._out)

@@ -1,4 +1,4 @@
-"""Money and hours in words, and prices and amounts of money as they are written."""
+"""Parse and format prices, amounts of money and hours."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Money(NamedTuple):
 
 
 def money_of(text: str) -> Money | None:
-    """Return the amount of money that a text says; None where it names no currency.
+    """Parse an amount of money; None if the text names no currency.
 
     Examples
     --------
@@ -36,12 +36,12 @@ def money_of(text: str) -> Money | None:
 
 
 def price_of(value: Any) -> Price | None:
-    """Return the price that a number or a text says: what a judgment costs, or parts by their names; None of None.
+    """Parse a price: a number or amount for each judgment, or named parts; None stays None.
 
     Raises
     ------
     InputError
-        Where it says none; the line names the part that is wrong.
+        If it is no price; the message names the wrong part.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def price_of(value: Any) -> Price | None:
 
 
 def price_words(price: Price | None, n_judgments: float) -> str:
-    """Return what some judgments cost and how long they take; nothing where neither is known.
+    """Format the price and duration of some judgments; "" if both are unknown.
 
     Examples
     --------
@@ -88,23 +88,23 @@ def price_words(price: Price | None, n_judgments: float) -> str:
 
 
 def amount_words(money: float) -> str:
-    """Return an amount of money: whole from a hundred on, else with its cents where it has any."""
+    """Format an amount of money: without decimals from 100 on or if whole, else with two."""
     return f"{money:,.0f}" if money >= 100 or round(money, 2) == round(money) else f"{money:,.2f}"
 
 
 def priced(price: Price | None, n_judgments: int, what: str = "judgments") -> str:
-    """Return a sentence of what some judgments cost; nothing where that is not known."""
+    """Write the price of some judgments; "" if unknown."""
     words = price_words(price, n_judgments)
     return f"{n_judgments:,} {what}: {words}" if words and n_judgments else ""
 
 
 def paid_budget(budget: Budget | Money, price: Price | None) -> Budget:
-    """Return a budget as it is, and of an amount of money the budget that it pays for.
+    """Convert an amount of money to the budget it pays for; a Budget passes unchanged.
 
     Raises
     ------
-    InputError
-        Where no price says what it pays for.
+    ChoiceError
+        If there is no price in the same currency.
     """
     if isinstance(budget, Budget):
         return budget

@@ -1,4 +1,4 @@
-"""How likely each query of a pool is to be drawn, before any label is seen."""
+"""Verb `design`: compute the sampling probability of each query of a pool, before any label is used."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SHOWN = ("query_id", "sampling_prob", "weight", "cost", "expected_cost")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class QueryRates(CaseResult):
-    """The design of a sample, query by query: `design` returns it.
+    """Design of a sample, query by query; `design` returns it.
 
     Attributes
     ----------
@@ -34,29 +34,30 @@ class QueryRates(CaseResult):
 
     @property
     def columns(self) -> dict[str, Any]:
-        """What is known of each query, column by column."""
+        """Properties of each query, by column."""
         return design_columns(self.made)
 
     @property
     def sentences(self) -> list[str]:
-        """What a sample, or a draw, takes."""
-        made, costs = self.made, self.columns["expected_cost"]
-        what = "the sample" if made.scheme.can_be_topped_up else "a draw"
-        taken = f"{what} takes {costs.sum():.6g} {made.pool.cost_unit} on average"
-        return [f"{counted(made.pool.n_queries, 'query')}, {made.target.name}, {taken}"]
+        """One sentence on the mean cost of a sample, or of a draw."""
+        design, costs = self.made, self.columns["expected_cost"]
+        unit_of_cost = "the sample" if design.scheme.can_be_topped_up else "a draw"
+        cost = f"{unit_of_cost} takes {costs.sum():.6g} {design.pool.cost_unit} on average"
+        return [f"{counted(design.pool.n_queries, 'query')}, {design.target.name}, {cost}"]
 
     @property
     def table(self) -> Sequence[Mapping[str, Cell]]:
-        """The rates of each query."""
+        """Rates of each query."""
         return [{name: row[name] for name in _SHOWN} for row in self.rows()]
 
     def rows(self) -> list[dict[str, Cell]]:
-        """Return a row for each query, as the command line writes it."""
+        """List a row for each query, as in the command's JSON and CSV output."""
         columns = {name: list(map(_plain, column)) for name, column in self.columns.items()}
         return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
 
 
 def _plain(cell: Any) -> Any:
+    """Convert a NumPy scalar to a Python number."""
     return cell.item() if hasattr(cell, "item") else cell
 
 
@@ -69,12 +70,12 @@ def rates_of(
     say: Say = unsaid,
     progress: Progress = unsaid,
 ) -> QueryRates:
-    """Design a sample of one question and return its rates; no label of the pool is looked at.
+    """Design a sample for one question, and return its sampling rates; no label of the pool is used.
 
     Parameters
     ----------
     method : str or None
-        By default the best for the measure that a bad model cannot spoil.
+        By default the best one for the measure among those that stay unbiased under a bad grade model.
     """
     check_fits([measure], [method] if method else [])
     case = case_for(choices, [measure], use_labels=False, most_systems=2, say=say, progress=progress)
@@ -82,12 +83,12 @@ def rates_of(
 
 
 class DesignOptions(PoolOptions, total=False):
-    """What else `design` may be told.
+    """Further options of `design`.
 
     Attributes
     ----------
     method : str
-        By default the best for the measure that a bad model cannot spoil.
+        By default the best one for the measure among those that stay unbiased under a bad grade model.
     """
 
     method: str
@@ -105,12 +106,12 @@ def design(
     seed: int = 0,
     **options: Unpack[DesignOptions],
 ) -> QueryRates:
-    """Say how likely each query is to be drawn, what it costs and what is expected of it; no label is looked at.
+    """Compute each query's sampling probability, cost and expected value; no label is used.
 
     Parameters
     ----------
     runs, max_grade, judged, names
-        As of `sample`: one run, or two.
+        See `sample`; one run or two.
     measure : str or measure
     budget : int, float or str
         200, "10%".
@@ -125,8 +126,8 @@ def design(
     >>> frame.height, round(frame["expected_cost"].sum())
     (10, 12)
     """
-    asked, of_pool = asked_of(options, DesignOptions)
+    arguments, of_pool = asked_of(options, DesignOptions)
     choices = choices_of(runs, names, judged, max_grade, seed, of_pool)
     paid = budget_of(budget) or Budget.parse("10%")
-    made = rates_of(choices, measure_of(measure), asked.get("method"), paid)
-    return replace(made, frame_kind=frame_kind_of(runs, judged, options))
+    rates = rates_of(choices, measure_of(measure), arguments.get("method"), paid)
+    return replace(rates, frame_kind=frame_kind_of(runs, judged, options))

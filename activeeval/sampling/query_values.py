@@ -1,4 +1,4 @@
-"""The values of a new run and an old one, query by query, and which queries lose most."""
+"""Values of a new and an old run, query by query, and the queries that lose most."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from activeeval.sampling.lost_queries import MOST_SHOWN, LosingQuery
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class QueryValues:
-    """The values of a new run and an old one, query by query.
+    """Values of a new and an old run, query by query.
 
     Attributes
     ----------
     query_ids : list of str
     values, versus_values : ndarray, shape (n,)
-        Of the new run and of the old one.
+        Values of the new and of the old run.
     weights : ndarray, shape (n,)
-        The share of each query in the mean, p; of a sample p/π, see `activeeval.core.campaign.reading.judged_queries`.
+        Weight p of each query in the mean; for a sample p/π, see `activeeval.core.campaign.reading.judged_queries`.
     is_sample : bool
-        Whether these are the queries of a sample; values are then by the judged documents alone.
+        True if these are the queries of a sample; values then use only the judged documents.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class QueryValues:
 
     @property
     def shares(self) -> Floats:
-        """The share of each query in all that is lost: weight × (old − new) where that is above 0, summing to 1."""
+        """Share of each query in the total loss: weight × (old − new) where positive, normalized to sum 1."""
         lost = self.versus_values - self.values
         lost[lost <= ROUNDING * np.maximum(np.abs(self.values), np.abs(self.versus_values))] = 0.0
         lost *= self.weights
@@ -54,12 +54,12 @@ class QueryValues:
 
     @property
     def worst(self) -> list[int]:
-        """The queries that lose, the largest share first; equal ones in their order."""
+        """Positions of the queries that lose, by decreasing share; ties in their order."""
         shares = self.shares
         return [int(k) for k in np.argsort(-shares, kind="stable") if shares[k] > 0]
 
     def rows(self, measure: str, system: str, versus: str) -> list[dict[str, Cell]]:
-        """Return a row for each query, with the names that ``activeeval score -q`` has."""
+        """Build a row for each query, with the column names of ``activeeval score -q``."""
         columns = (self.query_ids, self.values, self.versus_values, self.weights, self.shares)
         return [
             {
@@ -68,17 +68,17 @@ class QueryValues:
                 "versus": versus,
                 "measure": measure,
                 "value": float(value),
-                "versus_value": float(other),
-                "difference": float(value - other),
+                "versus_value": float(versus_value),
+                "difference": float(value - versus_value),
                 "weight": float(weight),
                 "share_of_loss": float(share),
             }
-            for query, value, other, weight, share in zip(*columns, strict=True)
+            for query, value, versus_value, weight, share in zip(*columns, strict=True)
         ]
 
     @property
     def losing(self) -> list[LosingQuery]:
-        """The queries that lose most, for `activeeval.sampling.lost_queries`."""
+        """The at most `MOST_SHOWN` queries that lose most, as `LosingQuery`."""
         shares = self.shares
         return [
             LosingQuery(
@@ -92,7 +92,7 @@ class QueryValues:
         ]
 
     def title(self, measure: str) -> str:
-        """Return what stands above the table of `losing`."""
+        """Write the title of the table of `losing`."""
         n, judged = len(self.worst), counted(len(self.query_ids), "judged query")
         which = "all" if n <= MOST_SHOWN else f"the {MOST_SHOWN} that lose most"
         by = "; values are by the judged documents alone" if self.is_sample else ""
@@ -100,7 +100,7 @@ class QueryValues:
 
 
 def values_by_judgments(target: Target, grades: LabelsLike) -> QueryValues:
-    """Return the values of both rankings of a difference by the grades of all items."""
+    """Compute the values of both rankings of a difference from the grades of all items."""
     pool = target.pool
     return QueryValues(
         query_ids=pool.query_texts.tolist(),
@@ -111,7 +111,7 @@ def values_by_judgments(target: Target, grades: LabelsLike) -> QueryValues:
 
 
 def values_of_sample(campaign: Campaign, target: Target) -> QueryValues:
-    """Return the values of both rankings of a difference in the queries that were judged, by their judged documents."""
+    """Compute the values of both rankings of a difference on the judged queries, from their judged documents."""
     queries, weights, labels = judged_queries(campaign.design, campaign.selection, campaign.labels, target)
     whole = values_by_judgments(target, labels)
     return QueryValues(

@@ -1,4 +1,4 @@
-"""The case of what is asked of a pool, and results that tell what was noted of it."""
+"""Prepare the case of a question about a pool, and the base class of results that report its notes."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Say = Callable[[Note | Caution], object]
 Progress = Callable[[str], object]
 
 
-def unsaid(what: object) -> None:
-    """Take what nobody wants to hear."""
+def unsaid(note: object) -> None:
+    """Ignore a note or a progress text."""
 
 
 def case_for(
@@ -31,16 +31,16 @@ def case_for(
     say: Say = unsaid,
     progress: Progress = unsaid,
 ) -> PreparedCase:
-    """Prepare a case for measures of grades, and say what its user should know.
+    """Prepare a case for measures of grades, and report its notes.
 
     Raises
     ------
     ChoiceError
-        Where there are more systems than the question is of, and as `activeeval.inputs.prepared_case.prepare`.
+        If there are more systems than `most_systems`, and as `activeeval.inputs.prepared_case.prepare`.
     """
     check_graded(measures)
     if most_systems is not None and len(choices.systems) > most_systems:
-        raise ChoiceError(f"one question is looked at here: of one system or two, got {len(choices.systems)}")
+        raise ChoiceError(f"this takes one question, of one system or two, got {len(choices.systems)}")
     case = prepare(choices, use_labels=use_labels, measures=measures, progress=progress)
     for note in case.notes:
         say(note)
@@ -50,13 +50,13 @@ def case_for(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class CaseResult(PrintableResult):
-    """A result of a case.
+    """Base class of results with a prepared case.
 
     Attributes
     ----------
-    case : Case
+    case : PreparedCase
     frame_kind : str
-        The library whose frames came in, "" where none did.
+        Library of the input frames, "" if there were none.
     """
 
     case: PreparedCase
@@ -64,5 +64,5 @@ class CaseResult(PrintableResult):
 
     @property
     def footnotes(self) -> list[str]:
-        """What its user should know of the pool and its grade model."""
+        """Notes on the pool and its grade model."""
         return [f"{text[:1].upper()}{text[1:]}." for text in (text_of(note, in_python) for note in self.case.notes)]

@@ -1,4 +1,4 @@
-"""Samples that are judged by comparisons: their sheets, or truths on file in their place."""
+"""Samples that are judged by comparisons: read their sheets, or tables of top-k truths in their place."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from activeeval.report.numbers import agreeing, counted
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """The truth of each query, in the place of a sheet.
+    """Top-k truth of each query, in place of a sheet.
 
     Attributes
     ----------
     truths : mapping of str to Truth
     n_of_machines : int
-        Rows of a machine's that are taken for people's.
+        Number of rows by graders that count as labels.
     """
 
     truths: Mapping[str, Truth]
@@ -37,22 +37,22 @@ class Ranks:
 
 
 Judged = Draws | Ranks
-"""A sheet with its grades, or the truth of each query."""
+"""A sheet with grades, or the top-k truth of each query."""
 
 
 def read_all_judged(
     paths: Sequence[str], max_grade: int | None = None, *, machine_is_truth: bool = False
 ) -> dict[str, Judged]:
-    """Read judged sheets, or tables of ranks in their place; raises as `draws_of` and `truths_of` do.
+    """Read judged sheets, or tables of ranks in their place; errors are those of `draws_of` and `truths_of`.
 
-    What is wrong with the cells of several sheets is raised as one error.
+    Errors in the cells of several sheets are raised together.
 
     Parameters
     ----------
     max_grade : int, optional
-        The largest of the scale.
+        Largest grade of the scale.
     machine_is_truth : bool
-        Take what machines say for people's; else a sheet that says it is a machine's is refused.
+        Accept graders' judgments as labels; otherwise a sheet marked as a grader's raises InputError.
     """
     judged: dict[str, Judged] = {}
     wrong: list[FormatError] = []
@@ -68,6 +68,7 @@ def read_all_judged(
 
 
 def _read_judged(path: str, max_grade: int | None, machine_is_truth: bool) -> Judged:
+    """Read one sheet, or one table of ranks."""
     sheet = read_sheet(path).plainly_named()
     if not machine_is_truth:
         check_of_people(sheet)
@@ -79,18 +80,27 @@ def _read_judged(path: str, max_grade: int | None, machine_is_truth: bool) -> Ju
 
 
 def machines_in(judged: Mapping[str, Judged]) -> dict[str, int]:
-    """Return how many judgments of machines are taken for people's, by file, of those that have some."""
-    return {path: held.n_of_machines for path, held in judged.items() if held.n_of_machines}
+    """Count graders' judgments that count as labels, for each file with some."""
+    return {path: sheet.n_of_machines for path, sheet in judged.items() if sheet.n_of_machines}
 
 
 def sheet_in(judged: Judged, path: str, campaign: Campaign, sample: str) -> Draws:
-    """Return the judgments of a sample's items as a sheet of the sample of an id.
+    """Convert judgments of a sample's items to a sheet of that sample.
+
+    Parameters
+    ----------
+    judged : Draws or Ranks
+    path : str
+        Name of the judgments in messages.
+    campaign : Campaign
+    sample : str
+        Id of the sample.
 
     Raises
     ------
     InputError
-        Where ranks are of a sample of grades or grades of one of ranks, and where a truth names a query or a document
-        that the sample does not hold, leaves one of the sample's out, or does not go far enough.
+        If ranks are given for a sample of grades or vice versa, or a truth names a query or document outside the
+        sample, omits one of the sample, or ranks fewer than the sample's top k.
     """
     if isinstance(judged, Draws):
         if (graded := np.flatnonzero(judged.grade != EMPTY)).size:
@@ -111,7 +121,7 @@ def sheet_in(judged: Judged, path: str, campaign: Campaign, sample: str) -> Draw
 
 
 def _grades_of(truth: Truth | None, docs: Sequence[str], k: int) -> list[int]:
-    """Return the κ-grades of documents; `EMPTY` where there is no truth."""
+    """Convert a truth to κ-grades of documents; `EMPTY` for all if there is no truth."""
     if truth is None:
         return [EMPTY] * len(docs)
     grades = truth.grades(k)
@@ -119,20 +129,20 @@ def _grades_of(truth: Truth | None, docs: Sequence[str], k: int) -> list[int]:
 
 
 def check_one_truth(judged: Mapping[str, Judged], policy: str) -> None:
-    """Raise where files hold different truths of one query: ranks of several judges have no majority and no mean."""
+    """Raise InputError if files hold different truths of one query: ranks of several judges cannot be combined."""
     by_query: dict[str, tuple[str, Truth]] = {}
-    truths = {path: held for path, held in judged.items() if not isinstance(held, Draws)}
+    truths = {path: sheet for path, sheet in judged.items() if not isinstance(sheet, Draws)}
     if truths and policy != "refuse":
         raise InputError(f"`policy` {policy} is for grades: of ranks give one judge's", field="policy")
-    for path, held in truths.items():
-        for query, truth in held.truths.items():
+    for path, ranks in truths.items():
+        for query, truth in ranks.truths.items():
             first, known = by_query.setdefault(query, (path, truth))
             if known != truth:
                 raise InputError(f"{first} and {path} have different truths of query {query!r}: give one judge's")
 
 
 def check_held(path: str, query: str, truth: Truth, units: Mapping[str, Sequence[str]], k: int) -> None:
-    """Raise where a truth names what is not in the sample, or does not go far enough."""
+    """Raise InputError if a truth names a document outside the sample, omits one, or ranks too few."""
     if query not in units:
         meant = nearest_id(query, list(units))
         raise InputError(f"{path}: query {shown(query)} is not in the sample; did you mean {meant!r}?")

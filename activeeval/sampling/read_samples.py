@@ -1,4 +1,4 @@
-"""Read samples that were written, from files and from bytes."""
+"""Read samples from files and from bytes."""
 
 from __future__ import annotations
 
@@ -20,36 +20,37 @@ from activeeval.sampling.drawn_sample import DrawnSample
 
 
 def read_sample(path: str) -> tuple[DrawnSample, str]:
-    """Return a sample that `DrawnSample.write` wrote, not yet judged, and its id.
+    """Read a sample written by `DrawnSample.write`, without judgments; also return its id.
 
     Raises
     ------
     InputError
-        Where it was changed, damaged or never one.
+        If the file is changed, damaged or no sample.
     """
     return _sample_of(*read_campaign(path))
 
 
 def unpacked_sample(content: bytes, name: str, base: bytes | None = None) -> tuple[DrawnSample, str]:
-    """Return a sample that `DrawnSample.packed` made bytes of, not yet judged, and its id; else as `read_sample`.
+    """Read a sample from the bytes of `DrawnSample.packed`, without judgments; also return its id. See `read_sample`.
 
     Parameters
     ----------
     base : bytes, optional
-        Of the sample that it was packed beside.
+        Bytes of the sample that it was packed relative to.
     """
     return _sample_of(*unpacked_campaign(content, name, base))
 
 
 def _sample_of(campaign: Campaign, arrays: Arrays) -> tuple[DrawnSample, str]:
+    """Build a sample from its campaign and the arrays of its file; also return its id."""
     kinds = tuple("run" if target.versus is None else "difference" for target in campaign.design.targets)
     questions = tuple(arrays["questions"].tolist()) if "questions" in arrays else kinds
     n_before, *earlier = arrays["earlier"].tolist() if "earlier" in arrays else ["0"]
     numbers = {name: int(arrays[name][0]) for name in ("depth", "seed") if name in arrays}
-    kept = arrays[TEXTS].reshape(-1, 3).tolist() if TEXTS in arrays else []
+    text_rows = arrays[TEXTS].reshape(-1, 3).tolist() if TEXTS in arrays else []
     sample = DrawnSample(
         campaign=campaign,
-        text_files={what: TextFile(path=path, digest=digest) for what, path, digest in kept},
+        text_files={what: TextFile(path=path, digest=digest) for what, path, digest in text_rows},
         questions=questions,
         systems=tuple(arrays["systems"].tolist()) if "systems" in arrays else (),
         earlier=tuple(earlier),

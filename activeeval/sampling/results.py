@@ -1,4 +1,4 @@
-"""What judgments answer: a value or a difference with its interval, and several of them as a list."""
+"""Results of estimates: a value or a difference with its interval, and lists of several."""
 
 from __future__ import annotations
 
@@ -23,39 +23,39 @@ from activeeval.sampling.query_values import QueryValues
 
 
 def _no_readings() -> list[EarlyReading]:
+    """Return no earlier readings."""
     return []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Result(NamedInterval, PrintableResult):
-    """What judgments say of one question: of a run, or of a run less another one.
+    """Estimate of one question: the value of a run, or the difference of two.
 
-    `evaluate`, `compare`, `Sample.estimate` and `StoredCampaign.estimate` return it; its numbers are those that it
+    `evaluate`, `compare`, `Sample.estimate` and `StoredCampaign.estimate` return it. Its numbers are those that it
     prints, and those of the command line.
 
     Attributes
     ----------
     answer : Answer
-        The value with the interval that counts: of several systems all of them hold at once, of several measures it is
-        that of Holm's method.
+        The value with the deciding interval: simultaneous over several systems, by Holm's method over several measures.
     question : {"difference", "run", "versus"}
     definition : str
-        The measure, written with all its parameters.
+        The measure with all parameters.
     estimates : mapping of str to Estimate
-        By scope, pool and population, as far as they are known.
+        By scope, "pool" and "population", as far as they are known.
     confidence : float
     sentences, table, footnotes, records
-        What it prints, and what `to_frame` makes a frame of.
+        Printed parts, and the rows of `to_frame`.
     progress : Progress or None
-        Of a sample: how many items are judged, wait, and cannot be judged.
+        For a sample: numbers of items that are judged, wait, and cannot be judged.
     queries : QueryValues or None
-        Of a difference by judgments the values of both runs query by query.
+        For a difference by judgments, the values of both runs query by query.
     family : Estimates or None
-        Of a sample: all that was answered with it.
+        For a sample: all estimates made together.
     readings : callable
-        Returns what could be read at the end of each block.
+        Returns the estimates at the end of each stage.
     frame_kind : str
-        The library whose frames came in, "" where none did.
+        Library of the input frames, "" if there were none.
 
     Examples
     --------
@@ -97,57 +97,57 @@ class Result(NamedInterval, PrintableResult):
 
     @property
     def measure(self) -> str:
-        """The measure, as it is shown."""
+        """Display name of the measure."""
         return self.answer.measure
 
     @property
     def system(self) -> str:
-        """What the run is called."""
+        """Name of the run."""
         return self.answer.system
 
     @property
     def versus(self) -> str:
-        """Of a difference the run that is taken off, else empty."""
+        """For a difference, the run subtracted; else ""."""
         return self.answer.versus
 
     @property
     def segment(self) -> str | None:
-        """The queries that it is about, where these are not all."""
+        """Segment of the queries; None for all queries."""
         return self.answer.segment
 
     @property
     def scope(self) -> str:
-        """What the interval is about: pool or population."""
+        """Scope of the interval: "pool" or "population"."""
         return self.answer.scope
 
     @property
     def estimate(self) -> Estimate:
-        """The estimate of its scope."""
+        """Estimate for the result's scope."""
         return self.estimates[self.scope]
 
     @property
     def value(self) -> float:
-        """The estimate's value."""
+        """Estimated value."""
         return self.estimate.value
 
     @property
     def std_error(self) -> float:
-        """The standard error."""
+        """Standard error of the value."""
         return self.estimate.std_error
 
     @property
     def interval(self) -> Interval:
-        """The interval, with room for items that cannot be judged: it unpacks into its two ends."""
+        """Interval, widened for items that cannot be judged; it unpacks into its two ends."""
         return Interval(self.answer.low, self.answer.high, self.confidence)
 
     @property
     def p_value(self) -> float | None:
-        """Of a difference: that of the t test that it is 0, by Holm's method where there are several."""
+        """For a difference: p value of the t test for 0, by Holm's method if there are several."""
         return self.answer.p_value
 
     @property
     def verdict(self) -> str:
-        """Of a difference better, worse, equal or undecided; see `activeeval.core.answers.verdict_of`."""
+        """For a difference: better, worse, equal or undecided; see `activeeval.core.answers.verdict_of`."""
         return self.answer.verdict
 
     @property
@@ -160,11 +160,11 @@ class Result(NamedInterval, PrintableResult):
         return self.estimates[scope]
 
     def rows(self) -> list[dict[str, Cell]]:
-        """Return its rows, as the command line has them."""
+        """List its rows, as in the command's JSON and CSV output."""
         return list(self.records)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the value with its interval, at the end of each block where there are several; return the axes."""
+        """Plot the value with its interval, at the end of each stage if there are several; return the axes."""
         moments = self.readings()
         if len(moments) > 1:
             return draw_readings(moments, self.answer, self.confidence, ax)
@@ -172,9 +172,9 @@ class Result(NamedInterval, PrintableResult):
 
 
 class Results(list[Result]):
-    """Several results: a list that prints as their sentences and one table.
+    """List of several results that prints as their sentences and one table.
 
-    Of a sample of more than two runs `sentences` say which may be the best, and `ranks` where each may stand.
+    For a sample of more than two runs `sentences` name the possible winners, and `ranks` the possible ranks of each.
 
     Examples
     --------
@@ -193,11 +193,12 @@ class Results(list[Result]):
 
     @property
     def _answers(self) -> list[Answer]:
+        """Answers of all results."""
         return [result.answer for result in self]
 
     @property
     def sentences(self) -> list[str]:
-        """What they begin with."""
+        """First sentences: missing lists, then the main results."""
         family = self[0].family
         if family is not None:
             return family.headline + _early(family)
@@ -205,30 +206,30 @@ class Results(list[Result]):
 
     @property
     def table(self) -> Sequence[Mapping[str, Cell]]:
-        """A row for each."""
+        """One row for each result."""
         return table_of(self._answers)
 
     @property
     def footnotes(self) -> list[str]:
-        """What the words in the table mean."""
+        """Definitions of the table's terms."""
         return list(dict.fromkeys(note for result in self for note in result.footnotes))
 
     @property
     def ranks(self) -> dict[tuple[str, str], tuple[int, int]]:
-        """The first and the last rank that each of more than two runs can have, by measure and run."""
+        """First and last possible rank of each of more than two runs, by measure and run."""
         family = self[0].family
         return {} if family is None else {(place.measure, place.system): place.ranks for place in family.places}
 
     def rows(self) -> list[dict[str, Cell]]:
-        """Return a row for each, about its scope."""
+        """List a row for each result, for its scope."""
         return [result.records[0] for result in self]
 
     def to_frame(self, kind: str = "") -> Any:
-        """Return the rows of all as a data frame; ``kind`` as of a single result."""
+        """Convert the rows of all results to a data frame; ``kind`` as for a single result."""
         return frame_of(self.rows(), kind or next((result.frame_kind for result in self), ""))
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw each value with its interval; return the axes."""
+        """Plot each value with its interval; return the axes."""
         return draw_findings(self._answers, self[0].confidence, ax)
 
     def __str__(self) -> str:
@@ -244,24 +245,25 @@ class Results(list[Result]):
 def results_of(
     estimates: Estimates, readings: Callable[[SampleAnswer], list[EarlyReading]] | None = None, frame_kind: str = ""
 ) -> Result | Results:
-    """Make results of what a sample answers: one where one question was asked, else a list of them."""
-    made = [
+    """Convert the answers of a sample to results: one Result for one question, else Results."""
+    results = [
         _result_of(answer, estimates, _no_readings if readings is None else partial(readings, answer), frame_kind)
         for answer in estimates.answers
     ]
-    return made[0] if len(made) == 1 else Results(made)
+    return results[0] if len(results) == 1 else Results(results)
 
 
 def _result_of(
     answer: SampleAnswer, estimates: Estimates, readings: Callable[[], list[EarlyReading]], frame_kind: str
 ) -> Result:
+    """Convert one answer to a Result."""
     finding = answer.finding
     both = [answer] if answer.other is None else [answer, answer.other]
     return Result(
         answer=finding,
         question=answer.question,
         definition=str(answer.target.measure),
-        estimates={each.estimate.scope: each.estimate for each in both},
+        estimates={of_scope.estimate.scope: of_scope.estimate for of_scope in both},
         confidence=answer.interval.confidence,
         sentences=missing_lists(estimates.missing) + headline([finding]) + _early(estimates),
         table=table_of([finding]),
@@ -275,7 +277,7 @@ def _result_of(
 
 
 def _early(estimates: Estimates) -> list[str]:
-    """Say how much waits, where something does."""
+    """Write a sentence on the number of items that wait; [] if none do."""
     counts = estimates.progress
     if not counts.waiting:
         return []

@@ -1,4 +1,4 @@
-"""Rounds of one campaign: what labels of the inputs teach the next, and samples on file that are read together."""
+"""Rounds of one campaign: train the grade model of the next round, and read the samples of several rounds together."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def teaching(
     *,
     n_jobs: int | None = None,
 ) -> Believe:
-    """Return what `activeeval.core.campaign.rounds.Rounds` asks: what grade models believe once some grades are known.
+    """Build the function by which `activeeval.core.campaign.rounds.Rounds` refits grade models to known grades.
 
     Parameters
     ----------
     kinds : str or sequence of str
-        As of `activeeval.inputs.modelling.believe`; the uniform model stands in while known grades are too few.
+        See `activeeval.inputs.modelling.believe`; the uniform model is used while known grades are too few.
     """
     untaught = replace(inputs, training=None)
 
@@ -53,12 +53,12 @@ def teaching(
 
 
 def by_round(paths: Sequence[str]) -> list[tuple[str, list[str]]]:
-    """Return each sample with the sheets that follow it.
+    """Group paths into samples, each with the sheets that follow it.
 
     Raises
     ------
     InputError
-        Where one of several samples has no sheet.
+        If one of several samples has no sheet, or the first path is a sheet.
     """
     rounds: list[tuple[str, list[str]]] = []
     for path in paths:
@@ -76,14 +76,15 @@ def by_round(paths: Sequence[str]) -> list[tuple[str, list[str]]]:
 
 
 def _may_be_sample(path: str) -> bool:
-    # .xlsx and .ods are packed as arrays are
+    # .xlsx and .ods are zip files too, like a sample's file
+    """Check whether a file is packed like a sample."""
     return is_arrays(path) and bare_suffix(path) not in SPREADSHEETS
 
 
 def judged_rounds(
     rounds: Sequence[tuple[str, Sequence[str]]], policy: str = "refuse", *, machine_is_truth: bool = False
 ) -> tuple[list[DrawnSample], Progress, Agreement]:
-    """Return the samples of rounds with all that was judged on their sheets; else as `judged`."""
+    """Read the samples of rounds with the judgments of their sheets; see `judged`."""
     by_round = [judged(path, sheets, policy, machine_is_truth=machine_is_truth) for path, sheets in rounds]
     progress = Progress(*(sum(counts) for counts in zip(*(counted for _, counted, _ in by_round), strict=True)))
     agreement = Agreement(*(sum(counts) for counts in zip(*(counted for _, _, counted in by_round), strict=True)))
@@ -100,7 +101,7 @@ def round_answers(
     confidence: float = 0.95,
     is_campaign: bool = False,
 ) -> tuple[list[SampleAnswer], list[Note]]:
-    """Return what rounds answer together to each question, and what to know of it.
+    """Estimate each question from several rounds together; also return notes.
 
     Parameters
     ----------
@@ -110,22 +111,22 @@ def round_answers(
     Raises
     ------
     InputError, StateError
-        As `activeeval.core.campaign.joint_estimates.read_together`, and where a round does not reach a question.
+        As `activeeval.core.campaign.joint_estimates.read_together`; also if a round does not support a question.
     """
-    asked = [sample.asked(measures, questions, contrasts) for sample in samples]
+    by_sample = [sample.asked(measures, questions, contrasts) for sample in samples]
     is_contest = samples[0].is_contest
     named = [
-        [(each.title if is_contest else each.question, str(each.target.measure)) for each in of_sample]
-        for of_sample in asked
+        [(question.title if is_contest else question.question, str(question.target.measure)) for question in of_sample]
+        for of_sample in by_sample
     ]
     if any(of_sample != named[0] for of_sample in named):
         problem = "the rounds were made for different questions: name one with `measures` and `questions`"
         raise InputError(problem, field="questions")
     campaigns = [sample.campaign for sample in samples]
-    answers, notes = [], cut_notes(samples[0], asked[0])
-    for k, question in enumerate(asked[0]):
+    answers, notes = [], cut_notes(samples[0], by_sample[0])
+    for k, question in enumerate(by_sample[0]):
         estimate = read_together(
-            campaigns, [of_sample[k].target for of_sample in asked], scope, is_campaign=is_campaign
+            campaigns, [of_sample[k].target for of_sample in by_sample], scope, is_campaign=is_campaign
         )
         estimate, end = with_machines(samples, estimate), estimate.interval(confidence)
         answers.append(
@@ -135,7 +136,7 @@ def round_answers(
                 estimate=estimate,
                 interval=end,
                 p_value=estimate.p_value,
-                half_width_at_end=(end.high - end.low) / 2,  # all are judged
+                half_width_at_end=(end.high - end.low) / 2,  # everything is judged
                 system=question.system,
                 versus=question.versus,
             )

@@ -1,4 +1,4 @@
-"""Samples drawn for runs and a budget, and read again."""
+"""Verbs `sample` and `load_sample`: draw a sample for runs and a budget, and read it again."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from activeeval.sampling.sample_result import Sample, sentences_of
 
 
 class SampleOptions(QuestionOptions, total=False):
-    """What else `sample` may be told.
+    """Further options of `sample`.
 
     Attributes
     ----------
     share : float
-        A budget as a share of judging everything.
+        The budget as a share of judging everything.
     method : str
-        By default the best for the measures that a bad model cannot spoil.
+        By default the best one for the measures among those that stay unbiased under a bad grade model.
     """
 
     share: float
@@ -43,28 +43,28 @@ def sample(
     seed: int | None = None,
     **options: Unpack[SampleOptions],
 ) -> Sample:
-    """Draw what to judge for a budget; no label of the pool is looked at.
+    """Draw a sample of items to judge within a budget; no label of the pool is used.
 
     Parameters
     ----------
     runs : path, dict of dicts or data frame, a list of them, or a mapping of names to them
-        The runs to measure; of two the first less the second, as ``[new, old]``.
+        The runs to measure; for two, the first minus the second, as ``[new, old]``.
     measure : str or measure, or a list of them
         One sample answers all of them.
     budget : int, float or str
-        How many judgments, in mean items where costs differ, or a share of judging everything: 200, "10%". Never
-        exceeded. Or, in its place, ``share``, or what to reach:
+        Number of judgments (mean items if costs differ), or a share of judging everything: 200, "10%". Never
+        exceeded. Alternatives are ``share``, or a goal:
     half_width : float, or mapping of str to float, optional
-        What the intervals should come to; of segments of ``segments`` all of them at once, as {"mobile": 0.05}, where
-        the name None stands for all queries.
+        Half-width of the intervals to reach; for segments of ``segments`` simultaneously, as {"mobile": 0.05}, with the
+        key None for all queries.
     max_grade : int
-        The largest grade of the scale.
+        Largest grade of the scale.
     judged : path, frame, dict or Judgments, or a list of them
-        What is known already: it costs nothing, is not asked for again, and teaches the grade model.
+        Known grades: they cost nothing, are not judged again, and train the grade model.
     names : sequence of str
-        What the runs are called; by default their files.
+        Names of the runs; by default those of their files.
     seed : int, optional
-        One seed, one sample. By default one of the operating system's, which `Sample.seed` says.
+        Equal seeds give equal samples. By default a random seed, available as `Sample.seed`.
     options
         `SampleOptions`: questions, method, difference and power, segments, adaptive_depth, train, grade_probs, graders,
         model, pool_depth, overhead, ….
@@ -72,9 +72,9 @@ def sample(
     Raises
     ------
     ChoiceError, InputError
-        Where an argument is wrong, or one is missing.
+        If an argument is wrong, or one is missing.
     BudgetError
-        Where the budget does not pay for what must be possible.
+        If the budget is too small for the sample's largest unit.
 
     Examples
     --------
@@ -104,9 +104,9 @@ def sample(
     choices, request = requested(runs, measure, names=names, seed=seed, **about, **options)
     notes: list[Note | Caution] = []
     drawn = draw_for(choices, request, say=notes.append).sample
-    made = [*notes, *drawn.notes()]
-    warn_of([("", [note for note in made if isinstance(note, Caution)])])
-    return Sample(drawn=drawn, notes=sentences_of(made), frame_kind=frame_kind_of(runs, judged, options))
+    all_notes = [*notes, *drawn.notes()]
+    warn_of([("", [note for note in all_notes if isinstance(note, Caution)])])
+    return Sample(drawn=drawn, notes=sentences_of(all_notes), frame_kind=frame_kind_of(runs, judged, options))
 
 
 def requested(
@@ -121,23 +121,23 @@ def requested(
     seed: int | None = None,
     **options: Any,
 ) -> tuple[Choices, SampleRequest]:
-    """Make choices and a request of the arguments of `sample`; a seed of the system's where there is none."""
+    """Build the choices and the request of the arguments of `sample`; draw a random seed if none is given."""
     measures, _ = measures_of(measure)
     chosen = fresh_seed() if seed is None else seed
-    asked, of_pool = asked_of(options, SampleOptions)
+    question_options, of_pool = asked_of(options, SampleOptions)
     choices = choices_of(runs, names, judged, max_grade, chosen, of_pool)
-    of_budget = budget_of(budget, asked.pop("share", None))
-    return choices, SampleRequest(measures=measures, budget=of_budget, half_width=half_width, **asked)
+    of_budget = budget_of(budget, question_options.pop("share", None))
+    return choices, SampleRequest(measures=measures, budget=of_budget, half_width=half_width, **question_options)
 
 
 @checked
 def load_sample(path: Any) -> Sample:
-    """Return a sample that `Sample.save` or ``activeeval sample`` wrote.
+    """Read a sample written by `Sample.save` or ``activeeval sample``.
 
     Raises
     ------
     InputError
-        Where it was changed, damaged or never one.
+        If the file is changed, damaged or no sample.
 
     Examples
     --------

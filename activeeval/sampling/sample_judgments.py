@@ -1,4 +1,4 @@
-"""A sample with what was judged of it, from sheets and from what a caller holds in memory; what it said meanwhile."""
+"""Take judgments into a sample, from sheets or from memory, and estimate at the end of each stage."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ _OF_A_SHEET = {"sample", "block"}
 def judged_by(
     sample: DrawnSample, sources: Sequence[Any], policy: str = "refuse"
 ) -> tuple[DrawnSample, Progress, Agreement]:
-    """Return a sample with what sources say, how far that goes, and how far judges agree.
+    """Take judgments into a sample; also return progress and agreement of judges.
 
     Parameters
     ----------
     sources : sequence
-        Each a path, a data frame or judgments: a sheet of the sample, ranks, or judgments that name no sample. Of the
-        last its items' grades are looked up; what they do not grade waits.
+        Each a path, a data frame or judgments: a sheet of the sample, ranks, or judgments without a sample id. In the
+        latter the sample's items are looked up; items without a grade wait.
     policy : {"refuse", "majority", "median", "mean-gain"}
-        What becomes of an item that several judges grade differently.
+        Rule for items with different grades by several judges.
 
     Raises
     ------
     InputError
-        Where a sheet is of another sample, holds a foreign item or lacks one, or judgments grade none of its items.
+        If a sheet is of another sample, has a foreign item or lacks one, or judgments grade none of the items.
     """
     sample_id = sample.packed()[0]
     judged: dict[str, Judged] = {}
@@ -55,18 +55,18 @@ def judged_by(
         name = os.fspath(source) if isinstance(source, (str, os.PathLike)) else f"judged {number}"
         judged[name] = _judged(source, name, sample, sample_id)
     check_one_truth(judged, policy)
-    draws = {name: sheet_in(held, name, sample.campaign, sample_id) for name, held in judged.items()}
+    draws = {name: sheet_in(sheet, name, sample.campaign, sample_id) for name, sheet in judged.items()}
     campaign = take(sample.campaign, draws, (sample_id, *sample.earlier), policy)
-    taken = replace(sample, campaign=campaign).judged_by_machines(machines_in(judged))
-    return taken, campaign.progress, campaign.agreement
+    labelled = replace(sample, campaign=campaign).judged_by_machines(machines_in(judged))
+    return labelled, campaign.progress, campaign.agreement
 
 
 def moments_of(sample: DrawnSample, target: Target, scope: str, confidence: float) -> list[EarlyReading]:
-    """Return what could be read at the end of each block that is complete; nothing where that says nothing."""
+    """Estimate a target at the end of each complete stage; stages without a possible estimate are left out."""
     campaign = sample.campaign
     selections = [campaign.block_selection(block) for block in range(campaign.n_complete_blocks)]
     moments: list[EarlyReading] = []
-    for selection in {each.level: each for each in selections}.values():
+    for selection in {stage.level: stage for stage in selections}.values():
         try:
             estimate = read(campaign.design, selection, campaign.labels, (), target, scope)
         except StateError:
@@ -77,11 +77,11 @@ def moments_of(sample: DrawnSample, target: Target, scope: str, confidence: floa
 
 
 def _judged(source: Any, name: str, sample: DrawnSample, sample_id: str) -> Judged:
-    """Return what a source says, as a sheet or as ranks."""
+    """Convert a source to a sheet or to ranks."""
     if isinstance(source, (str, os.PathLike)):
         return read_all_judged([name], sample.campaign.design.max_grade)[name]
-    if isinstance(source, (dict, Judgments)) and not isinstance(held := columns_of(source, name), str):
-        return _looked_up(held, name, sample, sample_id)
+    if isinstance(source, (dict, Judgments)) and not isinstance(columns := columns_of(source, name), str):
+        return _looked_up(columns, name, sample, sample_id)
     try:
         sheet = frame_sheet(source, name).plainly_named()
     except TypeError:
@@ -98,9 +98,9 @@ def _judged(source: Any, name: str, sample: DrawnSample, sample_id: str) -> Judg
 
 
 def _looked_up(judgments: Judgments, name: str, sample: DrawnSample, sample_id: str) -> Draws:
-    """Return what judgments of people say of the items of a sample, as its sheet.
+    """Look up the human judgments of a sample's items, as its sheet.
 
-    Judgments of machines that `Judgments.as_truth` takes for people's are counted.
+    Graders' judgments that `Judgments.as_truth` counts as labels are counted.
     """
     if not judgments.is_of_grades:
         judgments.refuse("grades")
@@ -108,9 +108,9 @@ def _looked_up(judgments: Judgments, name: str, sample: DrawnSample, sample_id: 
         refuse_as_labels(name)
     units = sample.campaign.planned
     blocks = {(unit.query_id, doc): unit.block for unit in units for doc in unit.item_ids}
-    kept = judgments.where(judgments.is_of_people)
+    human = judgments.where(judgments.is_of_people)
     rows = []
-    for row in kept:
+    for row in human:
         if (row.query, row.item) in blocks and row.kind in ("grade", "cannot"):
             grade = CANNOT if row.kind == "cannot" else row.value
             rows += [(row.query, row.item, grade, row.judge.name)] if row.kind == "cannot" or grade >= 0 else []

@@ -1,4 +1,4 @@
-"""A drawn sample: its sheet as a frame, what it says once it is judged, saved, topped up, handed to a store."""
+"""Result of `sample`: its sheet as a frame, estimates once it is judged, saving, topping up, and the next batch."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ from activeeval.sampling.sheets import SheetOptions, check_free, sheet_plan
 
 
 class EstimateOptions(TypedDict, total=False):
-    """What else `Sample.estimate` may be told.
+    """Further options of `Sample.estimate`.
 
     Attributes
     ----------
     questions : {"difference", "run", "versus"} or a list of them
-        By default those that the sample was made for.
+        By default those of the design.
     contrasts : {"all", "first"}
-        Of several runs: which are compared.
+        Pairs of systems to compare, if there are several runs.
     interval : {"t", "group-sequential"}
         By default t.
     segments : path, data frame or dict
-        A table of query_id and segment, or a dict of queries to segments: a result for each segment of each question.
+        A table of query_id and segment, or a dict of queries to segments: one result for each segment of each question.
     """
 
     questions: Any
@@ -54,15 +54,15 @@ class EstimateOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Sample(PrintableResult):
-    """What is to be judged: `sample` draws it, `load_sample` reads it again.
+    """A sample of items to judge; `sample` draws it, `load_sample` reads it again.
 
     Attributes
     ----------
     drawn : activeeval.sampling.drawn_sample.DrawnSample
     notes : tuple of str
-        What whoever has drawn it should know, in sentences.
+        Sentences for the user who drew it.
     frame_kind : str
-        The library whose frames came in, "" where none did.
+        Library of the input frames, "" if there were none.
 
     Examples
     --------
@@ -81,72 +81,73 @@ class Sample(PrintableResult):
 
     @property
     def id(self) -> str:
-        """Its id, which stands in every row of its sheet."""
+        """Id of the sample, part of every row of its sheet."""
         return self.drawn.packed()[0]
 
     @property
     def seed(self) -> int | None:
-        """What it was drawn with; the same seed and choices draw the same sample."""
+        """Seed of the draw; equal seeds and choices give equal samples. None if unknown."""
         return self.drawn.seed
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the runs are called."""
+        """Names of the runs."""
         return self.drawn.systems
 
     @property
     def n_items(self) -> int:
-        """How many items its sheet has."""
+        """Number of items on its sheet."""
         return len(self.drawn.pairs)
 
     @property
     def sentences(self) -> list[str]:
-        """What is to be judged, and for which questions."""
-        asked = list(dict.fromkeys(f"{each.target.name}, {each.title}" for each in self.drawn.made_for))
+        """One sentence on the number of items to judge and the questions."""
+        questions = list(dict.fromkeys(f"{question.target.name}, {question.title}" for question in self.drawn.made_for))
         extent = next(text_of(note, in_python) for note in self.drawn.notes() if isinstance(note, Note))
-        shown = "; ".join(asked[:3]) + (f"; and {len(asked) - 3} more" if len(asked) > 3 else "")
-        return [f"{extent}: {shown}."]
+        first_questions = "; ".join(questions[:3]) + (f"; and {len(questions) - 3} more" if len(questions) > 3 else "")
+        return [f"{extent}: {first_questions}."]
 
     @property
     def table(self) -> list[dict[str, Cell]]:
-        """How much each block asks for: the sample may be read once one is complete."""
+        """Items and queries of each stage; the sample can be read once one is complete."""
         blocks: dict[int, dict[str, Any]] = {}
         for unit in self.drawn.campaign.planned[self.drawn.n_before :]:
             of_block = blocks.setdefault(unit.block, {"items": 0, "queries": set()})
             of_block["items"] += len(unit.items)
             of_block["queries"].add(unit.query)
         return [
-            {"block": block, "items": held["items"], "queries": len(held["queries"])} for block, held in blocks.items()
+            {"block": block, "items": sizes["items"], "queries": len(sizes["queries"])}
+            for block, sizes in blocks.items()
         ]
 
     @property
     def footnotes(self) -> list[str]:
-        """What whoever has drawn it should know."""
+        """Notes for the user who drew the sample."""
         return [f"{note[:1].upper()}{note[1:]}." for note in self.notes]
 
     def rows(self) -> list[dict[str, Cell]]:
-        """Return the rows of its sheet: what `to_frame` makes a frame of."""
+        """List the rows of its sheet, from which `to_frame` builds a data frame."""
         return _sheet_rows(sheet_of(self.drawn.campaign, self.id, self.drawn.n_before))
 
     @checked
     def sheet(self, kind: str = "", *, judges: str | Sequence[str] = (), overlap: int = 0) -> Any:
-        """Return the sheet for the judges as a data frame: a row an item, block by block, none of them judged.
+        """Build the sheet for judges as a data frame: one row for each item, ordered by stage, without grades.
 
-        Judges fill in ``grade``: a grade, ``cannot`` where it cannot be judged, nothing while it waits. Of a sample
-        that was topped up the sheet has what is new.
+        Judges fill in ``grade``: a grade, or ``cannot`` if the item cannot be judged; empty items wait. For a topped-up
+        sample the sheet lists only the new items.
 
         Parameters
         ----------
         kind : {"", "pandas", "polars", "pyarrow"}
-            By default that of the frames that came in; else pandas where it is installed, else polars.
+            By default that of the input frames, else pandas if installed, else polars.
         judges, overlap
-            As of `save`: of one judge the name stands on the sheet, of several a dict of names to frames is returned.
+            See `save`. With one judge the name is on the sheet; with several a dict of names to frames is returned.
         """
         plan = sheet_plan("sheet.csv", judges=judges, overlap=overlap)
         if not plan.judges:
             return frame_of(self.rows(), kind or self.frame_kind, COLUMNS)
         draws = sheet_of(self.drawn.campaign, self.id, self.drawn.n_before)
-        rows = {who: _sheet_rows(draws.at(k), who) for who, k in zip(plan.judges, plan.rows(draws), strict=True)}
+        rows = {judge: _sheet_rows(draws.at(k), judge) for judge, k in zip(plan.judges, plan.rows(draws), strict=True)}
         frames = {judge: frame_of(of_judge, kind or self.frame_kind, COLUMNS) for judge, of_judge in rows.items()}
         return frames if len(frames) > 1 else frames[plan.judges[0]]
 
@@ -161,17 +162,17 @@ class Sample(PrintableResult):
         force: bool = False,
         **people: Unpack[SheetOptions],
     ) -> Sample:
-        """Write the sample, and its sheet where that has a name too; return the sample.
+        """Write the sample, and its sheet if a path is given; return the sample.
 
         Parameters
         ----------
         path, sheet : path
-            As week1.sample and week1.csv; a sheet is .csv, .tsv, .jsonl, .parquet or .xlsx. Of several judges each has
-            one, as week1-ann.csv.
+            For example week1.sample and week1.csv; a sheet is .csv, .tsv, .jsonl, .parquet or .xlsx. Several judges
+            have one each, as week1-ann.csv.
         documents, queries : str, optional
-            Files of what the judges are to read on the sheet: a table of id and title, text or url, and of id and text.
+            Tables of the texts for judges: id and title, text or url; id and text.
         force : bool
-            Write over files of other content: a sheet may have been judged, and a sample be needed to read one.
+            Overwrite files with other content: a sheet may be judged already, and a sample be needed to read one.
         people
             `SheetOptions`: judges, overlap, grade_names and guidelines.
         """
@@ -195,12 +196,12 @@ class Sample(PrintableResult):
         force: bool = False,
         **people: Unpack[SheetOptions],
     ) -> list[str]:
-        """Write the sheet alone, the same bytes as `save` wrote it, and return its files: of several judges one each.
+        """Write the sheet alone, with the same bytes as `save`; return its files, one for each of several judges.
 
         Parameters
         ----------
         path, documents, queries, force, people
-            As of `save`.
+            See `save`.
         """
         plan = sheet_plan(path, **people)
         check_free(plan.paths, force=force)
@@ -208,6 +209,7 @@ class Sample(PrintableResult):
         return plan.paths
 
     def _words(self, path: str, documents: str | None, queries: str | None) -> SheetTexts:
+        """Look up the texts for judges."""
         return words_of(self.drawn.pairs, path, documents, file_of(queries))[0]
 
     @checked
@@ -221,19 +223,19 @@ class Sample(PrintableResult):
         confidence: float = 0.95,
         **options: Unpack[EstimateOptions],
     ) -> Result | Results:
-        """Return what the judged sample says: one result where one question was asked, else a list.
+        """Estimate the questions from the judged sample: a Result for one question, else Results.
 
         Parameters
         ----------
         judged : data frame, path or Judgments, or a list of them
-            Sheets of the sample, also those that are judged in part: what is read is the highest block of which nothing
-            waits. Of judgments that name no sample the items of this one are looked up.
+            Sheets of the sample, complete or partly judged: the last complete stage is used. In judgments without a
+            sample id the sample's items are looked up.
         measure : str or measure, or a list of them
-            Any that the sample reaches; by default what it was made for.
+            Any that the sample supports; by default those of the design.
         policy : {"refuse", "majority", "median", "mean-gain"}
-            What becomes of an item that several judges grade differently.
+            Rule for items with different grades by several judges.
         scope : {"pool", "population"}
-            What the interval is about: these queries, or all that they are a sample of.
+            Scope of the interval: these queries, or all queries that they are a sample of.
         confidence : float
         options
             `EstimateOptions`: questions, contrasts, interval and segments.
@@ -241,7 +243,7 @@ class Sample(PrintableResult):
         Raises
         ------
         StateError
-            Where no block is complete.
+            If no stage is complete.
         """
         check_scope(scope)
         check_names(options, EstimateOptions)
@@ -266,7 +268,7 @@ class Sample(PrintableResult):
 
     @checked
     def top_up(self, budget: Any) -> Sample:
-        """Return the sample with a budget added: the same one, and more of it; its sheet has what is new.
+        """Add a budget to the sample: it keeps its items, and its sheet lists the new ones.
 
         Examples
         --------
@@ -285,20 +287,20 @@ class Sample(PrintableResult):
 
     @checked
     def next(self, judged: Any, *, policy: str = "refuse") -> Sample | None:
-        """Return the sample with its next batch, drawn with ``adaptive_depth``; None where nothing comes next.
+        """Draw the next batch of a sample with ``adaptive_depth``; None if the sample is complete.
 
-        How far a query is worth judging follows from its own labels: `sheet` has then what is new, and `estimate` takes
-        all sheets so far.
+        The labels of a query decide how deep it is judged. `sheet` then lists the new items; `estimate` needs all
+        sheets so far.
 
         Parameters
         ----------
         judged : data frame, path or Judgments, or a list of them
-            As of `estimate`: all sheets so far, judged to their ends.
+            See `estimate`: all sheets so far, judged completely.
 
         Raises
         ------
         StateError
-            Where an item waits.
+            If an item still waits for a grade.
 
         Examples
         --------
@@ -323,7 +325,7 @@ class Sample(PrintableResult):
 
 
 def _sheet_rows(draws: Draws, judge: str | None = None) -> list[dict[str, Cell]]:
-    """Return the rows of a sheet of nobody's name, or of a judge's."""
+    """List the rows of a sheet; ``judge`` is None for a sheet without a judge's name."""
     columns = (draws.block.tolist(), draws.query_id.tolist(), draws.doc_id.tolist())
     beside: dict[str, Cell] = {"judge": judge, "grade": None, "note": None}
     return [
@@ -333,7 +335,7 @@ def _sheet_rows(draws: Draws, judge: str | None = None) -> list[dict[str, Cell]]
 
 
 def check_sample(sample: Any) -> None:
-    """Raise InputError where a caller hands over something else than a `Sample`."""
+    """Raise InputError unless `sample` is a `Sample`."""
     if not isinstance(sample, Sample):
         raise InputError(
             f"`sample` must be what `sample` or `load_sample` returns, got {brief(sample)}", field="sample"
@@ -341,15 +343,16 @@ def check_sample(sample: Any) -> None:
 
 
 def file_of(queries: Any) -> str | None:
-    """Return the file of the texts of queries; elsewhere an argument of this name may be what was drawn from a log."""
+    """Check that `queries` is a file of query texts; in other functions this argument may also be drawn queries."""
     return None if queries is None else file_name(queries, "`queries`")
 
 
 def _moments(sample: DrawnSample, scope: str, confidence: float, answer: SampleAnswer) -> list[EarlyReading]:
+    """Estimate the target of an answer at the end of each complete stage."""
     return moments_of(sample, answer.target, scope, confidence)
 
 
 def sentences_of(notes: Sequence[Note | Caution]) -> tuple[str, ...]:
-    """Return notes as sentences, but for those that the first line and the table say."""
-    shown = (text_of(note, in_python) for note in notes if note.code not in ("to judge", "blocks"))
-    return tuple(dict.fromkeys(shown))
+    """Convert notes to sentences, without those that the first line and the table show."""
+    lines = (text_of(note, in_python) for note in notes if note.code not in ("to judge", "blocks"))
+    return tuple(dict.fromkeys(lines))

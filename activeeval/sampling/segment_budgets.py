@@ -1,10 +1,10 @@
-"""A budget by segment: one sample of the least cost whose intervals come to a half-width of its own in each.
+"""Budgets by segment: the cheapest sample whose intervals reach a half-width of its own in each segment.
 
-Intervals of segments hold all at once: as `activeeval.sampling.answers.answers` reads them by Bonferroni, each has the
-confidence 1 − α / k of k segments of the file that the pool holds, whether or not they are named here. That of the
-whole stands alone. Queries outside every named segment keep the least rates that every design leaves what it expects
-little of (`activeeval.core.design.rates.order_of`), so that the whole can be read as well; more of them is judged where
-a half-width of the whole takes it.
+The intervals of segments cover simultaneously: `activeeval.sampling.answers.answers` applies Bonferroni, so that each
+has the confidence 1 − α / k for the k segments of the file that occur in the pool, whether or not they have a goal. The
+interval for all queries is not adjusted. Queries outside the segments with a goal keep the smallest rates that every
+design assigns (`activeeval.core.design.rates.order_of`), so that all queries can be estimated too; they are judged more
+only if the half-width for all queries requires it.
 """
 
 from __future__ import annotations
@@ -36,18 +36,20 @@ HalfWidths = Mapping[str, float] | Iterable[tuple[str, float]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentGoals:
-    """Half-widths to reach, by segment, and of the whole where one is given.
+    """Half-widths to reach by segment, and optionally for all queries.
 
     Attributes
     ----------
     source : str
-        The file that says which queries are of which segment.
+        File that assigns queries to segments.
     half_widths : mapping of str to float
+        By segment.
     whole : float or None
+        For all queries.
     scope : {"pool", "population"}
-        What the intervals are about.
+        Scope of the intervals.
     confidence : float
-        With which those of all segments hold at once.
+        Simultaneous confidence of the intervals of all segments.
 
     Examples
     --------
@@ -65,12 +67,12 @@ class SegmentGoals:
     def of(
         cls, segments: str | Segments | None, half_widths: HalfWidths, whole: float | None = None, **how: Any
     ) -> SegmentGoals:
-        """Return the half-widths of segments once they are seen to be ones.
+        """Check the half-widths of segments and build the goals.
 
         Raises
         ------
         ChoiceError, InputError
-            Where one of the two is missing, a segment is named twice, or a half-width is no positive number.
+            If segments or half-widths are missing, a segment is named twice, or a half-width is not positive.
         """
         pairs = list(half_widths.items() if isinstance(half_widths, Mapping) else half_widths)
         if not pairs:
@@ -79,18 +81,18 @@ class SegmentGoals:
         if segments is None:
             problem = "`half_width` of a segment needs `segments`: a table of query_id and segment"
             raise ChoiceError(problem, field="segments")
-        held: dict[str, float] = {}
+        by_name: dict[str, float] = {}
         for name, half_width in pairs:
-            if name in held:
+            if name in by_name:
                 raise ChoiceError(f"segment {name} is given twice in `half_width`", field="half_width")
             if not is_number(half_width) or not 0 < half_width < math.inf:
                 problem = f"the half-width of segment {name} must be a positive number, got {brief(half_width)}"
                 raise InputError(problem, field="half_width")
-            held[name] = float(half_width)
-        return cls(source=segments, half_widths=held, whole=whole, **how)
+            by_name[name] = float(half_width)
+        return cls(source=segments, half_widths=by_name, whole=whole, **how)
 
     def of_part(self, name: str | None, n_segments: int) -> Goal | None:
-        """Return the goal of a segment, one of so many that the pool holds, or of the whole, None; None without one."""
+        """Return the goal of a segment, adjusted for ``n_segments``, or of all queries (name None), if any."""
         half_width = self.whole if name is None else self.half_widths[name]
         if half_width is None:
             return None
@@ -98,7 +100,7 @@ class SegmentGoals:
         return Goal(half_width=half_width, scope=self.scope, confidence=confidence)
 
     def check_known(self, segments: Segments) -> None:
-        """Raise InputError where a segment is none of the file's."""
+        """Raise InputError if a segment is not in the file."""
         known = list(dict.fromkeys(segments.names.tolist()))
         for name in self.half_widths:
             if name not in known:
@@ -106,7 +108,7 @@ class SegmentGoals:
                 raise InputError(f"{self.source}: no segment {name!r}; {named}", field="half_width")
 
     def members(self, segments: Segments, pool: QueryPool) -> tuple[dict[str, Bools], list[Note]]:
-        """Return which queries each segment holds, and what to know of it, once all named ones hold some."""
+        """Map each segment to a mask of its queries, (n_queries,); raise InputError if one with a goal is empty."""
         self.check_known(segments)
         members, notes = segments.of(pool)
         for name in self.half_widths:
@@ -123,21 +125,21 @@ class SegmentGoals:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SegmentBudget:
-    """The budget that half-widths by segment take, and how a sample is drawn for it.
+    """Budget that half-widths by segment need, and the design of a sample for it.
 
     Attributes
     ----------
     goals : SegmentGoals
     bounded : BoundedPlan
     budget : Budget
-        With what graders cost that have a price.
+        Includes the price of graders.
     beside : tuple of Target
-        The questions in the named segments; their weights stand behind those of the questions in ``weights``.
+        Targets of the segments with a goal; their weights follow those of the questions in ``weights``.
     weights : tuple of float
     rows : tuple of SegmentRow
-        The named segments, question by question, then the whole.
+        The segments with a goal, question by question, then all queries.
     notes : tuple of Note or Caution
-        On the file, and on what to expect.
+        Notes on the file and on the predicted half-widths.
     """
 
     goals: SegmentGoals
@@ -149,7 +151,7 @@ class SegmentBudget:
     notes: tuple[Note | Caution, ...]
 
     def headline(self, unit: str, seconds: float | None = None) -> Note:
-        """Return what to do: the budget, and what a sample takes that knows of no segments."""
+        """Build the note with the budget, and with that of a sample without segments."""
         alike, budget = self.bounded.alike, self.bounded.budget
         return Note(
             "segments budget",
@@ -176,13 +178,13 @@ def segment_budget(
     weights: str = "equal",
     adaptive_depth: str | None = None,
 ) -> SegmentBudget:
-    """Return the least budget with which one sample should reach every half-width, for every measure and question.
+    """Find the smallest budget with which one sample should reach every half-width, for every measure and question.
 
     Raises
     ------
     ChoiceError, InputError
-        Where a segment is unknown or holds no query of the pool, a half-width is out of reach, or what is chosen does
-        not go with segments.
+        If a segment is unknown or has no query in the pool, a half-width cannot be reached, or an option does not go
+        with segments.
     """
     if weights != "equal":
         raise ChoiceError("`weights` follow from half-widths by segment: leave them out", field="weights")
@@ -190,24 +192,24 @@ def segment_budget(
         problem = f"`adaptive_depth` {adaptive_depth} lets labels decide: half-widths by segment are planned "
         problem += "before any, with `adaptive_depth` off"
         raise ChoiceError(problem, field="adaptive_depth")
-    asked = case.asked(list(dict.fromkeys(measures)), list(dict.fromkeys(questions)))
-    targets = [each.target for each in asked]
-    check_differ(asked)
+    questions_of_whole = case.asked(list(dict.fromkeys(measures)), list(dict.fromkeys(questions)))
+    targets = [question.target for question in questions_of_whole]
+    check_differ(questions_of_whole)
     check_open(*targets)
     chosen = _checked_method(method, targets)
     members, notes = goals.members(read_segments(goals.source), case.inputs.pool)
-    parts = [(name, each) for name in (None, *goals.half_widths) for each in asked]
-    every = [each.target if name is None else replace(each.target, within=members[name]) for name, each in parts]
+    parts = [(name, question) for name in (None, *goals.half_widths) for question in questions_of_whole]
+    every = [part.target if name is None else replace(part.target, within=members[name]) for name, part in parts]
     planner = planner_of(case, every, defensive_share=defensive_share)
     about = _SegmentQuestions(case=case, goals=goals, parts=parts, planner=planner, members=members)
-    bounded = least_budget(planner, chosen, about.wanted, about.whole_weights(chosen, len(asked)), about.unreachable)
+    bounded = least_budget(planner, chosen, about.wanted, about.whole_weights(chosen, len(targets)), about.unreachable)
     asking = case.asking_cost(*targets)
-    rows = tuple(about.row(which, bounded) for which in (*range(len(asked), len(parts)), *range(len(asked))))
+    rows = tuple(about.row(which, bounded) for which in (*range(len(targets), len(parts)), *range(len(targets))))
     return SegmentBudget(
         goals=goals,
         bounded=bounded,
         budget=Budget(float(rounded_up(bounded.budget + asking))),
-        beside=tuple(every[len(asked) :]),
+        beside=tuple(every[len(targets) :]),
         weights=tuple(bounded.weights.tolist()),
         rows=rows,
         notes=(*notes, *expected_by_segment(rows)),
@@ -216,7 +218,7 @@ def segment_budget(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _SegmentQuestions:
-    """The questions of the whole, then those of every named segment, and what is planned for them."""
+    """Questions for all queries, then those for every segment with a goal, and their planner."""
 
     case: PreparedCase
     goals: SegmentGoals
@@ -226,12 +228,12 @@ class _SegmentQuestions:
 
     @property
     def wanted(self) -> dict[int, Goal]:
-        """The goals, by the number of the part."""
+        """Goals, by the number of the part."""
         goals = ((which, self.goals.of_part(name, len(self.members))) for which, (name, _) in enumerate(self.parts))
         return {which: goal for which, goal in goals if goal is not None}
 
     def whole_weights(self, method: Method, n: int) -> list[float]:
-        """Return the weights of a sample for the questions, the first ones, that knows of no segments."""
+        """Return the weights of a sample without segments: those of the first n parts, 0 for the others."""
         nothing = [0.0] * (len(self.parts) - n)
         if n == 1:
             return [1.0, *nothing]
@@ -239,40 +241,40 @@ class _SegmentQuestions:
         return [*equal_loss_weights(self.planner.design_input(method).first(n).planned(p)), *nothing]
 
     def unreachable(self, which: int, forecast: Forecast) -> InputError:
-        """Return the error of a half-width that judging everything does not reach."""
-        (name, asked), goal = self.parts[which], self.wanted[which]
+        """Build the error for a half-width that judging everything does not reach."""
+        (name, part), goal = self.parts[which], self.wanted[which]
         least = forecast.all_judged.half_width(goal.scope, goal.confidence)
-        several = len({id(each) for _, each in self.parts}) > 1
+        several = len({id(question) for _, question in self.parts}) > 1
         where = "the whole" if name is None else f"segment {name}"
-        what = f"{where}{f', {name_of(self.case, asked)},' if several else ''} cannot be narrower than ± {least:.3g}"
+        what = f"{where}{f', {name_of(self.case, part)},' if several else ''} cannot be narrower than ± {least:.3g}"
         whose = " for the population" if goal.scope == "population" else ""
         text = f"{what}{whose}, with everything judged; expected at least that, got {goal.half_width:g}"
         return InputError(text, field="half_width")
 
     def row(self, which: int, bounded: BoundedPlan) -> SegmentRow:
-        """Return what to expect of a part."""
-        (name, asked), goal, scope = self.parts[which], self.wanted.get(which), self.goals.scope
+        """Predict the precision of a part at the budget found."""
+        (name, part), goal, scope = self.parts[which], self.wanted.get(which), self.goals.scope
         prospect = bounded.forecasts[which].at(float(rounded_up(bounded.budget)))
         confidence = self.goals.confidence if goal is None else goal.confidence
         half_width, (low, high) = prospect.half_width(scope, confidence), prospect.known_half_widths(scope, confidence)
         return SegmentRow(
             segment=name,
-            measure=asked.target.name,
-            question=asked.question,
-            name=name_of(self.case, asked),
+            measure=part.target.name,
+            question=part.question,
+            name=name_of(self.case, part),
             goal=None if goal is None else goal.half_width,
             half_width=half_width,
             low=low,
             high=high,
             queries=prospect.queries,
             items=prospect.items,
-            n_queries=int(asked.target.pool.n_queries if name is None else self.members[name].sum()),
+            n_queries=int(part.target.pool.n_queries if name is None else self.members[name].sum()),
             is_slack=goal is not None and goal.half_width is not None and half_width < _SLACK * goal.half_width,
         )
 
 
 def expected_by_segment(rows: Sequence[SegmentRow]) -> list[Note | Caution]:
-    """Return what to expect of every named segment as notes, and which are too small a part to be read."""
+    """Note the predicted half-width of every segment with a goal, and warn about segments too small to be read."""
     notes: list[Note | Caution] = []
     for row in rows:
         if row.segment is None:
@@ -286,7 +288,7 @@ def expected_by_segment(rows: Sequence[SegmentRow]) -> list[Note | Caution]:
 
 
 def _checked_method(name: str | None, targets: Sequence[Target]) -> Method:
-    """Return the method of a sample that looks where segments need it; refuse what cannot."""
+    """Find the method; raise InputError if the measures or the method do not support segments."""
     if not all(target.measure.reads_parts for target in targets):
         whole = "not of the top k, nor of gains by rank"
         problem = f"half-widths by segment are of measures that can read a part of a query's labels: {whole}"

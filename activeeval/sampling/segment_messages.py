@@ -1,4 +1,4 @@
-"""The words of budgets by segment, and their rows for reading and for programs."""
+"""Messages and rows of budgets by segment."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ MessageWords = str | Callable[[Mapping[str, Any]], str]
 
 
 def _budget(numbers: Mapping[str, Any]) -> str:
+    """Format the budget, the method and the budget without segments."""
     hours = "" if numbers["hours"] is None else ", {hours:.3g hour},"
     alike = "a sample that knows of no segments takes {alike:,}, {times:.1f} times that"
     return f"{{goals}}: about {{budget:,.0f}} {{unit}}{hours} by {{method}}; {alike}"
 
 
 def _planned_segment(numbers: Mapping[str, Any]) -> str:
+    """Format the predicted half-width of a segment."""
     known = "" if numbers["low"] is None else " ({low:.3g} to {high:.3g})"
     text = f"segment {{segment}}, {{name}}: ± {{half_width:.3g}}{known} to expect, of "
     return text + "{n_queries:,} of {of:query}, {n_items:judgment}"
@@ -42,9 +44,9 @@ WORDS: dict[str, MessageWords] = {
 def segment_rows(
     rows: Sequence[SegmentRow], plan: BoundedPlan, budget: float, seconds: float | None = None
 ) -> list[dict[str, Cell]]:
-    """Return a row for each question in each named segment, and in all, where ``segment`` is None.
+    """Build a row for each question in each segment with a goal, and for all queries, with ``segment`` None.
 
-    ``hours`` are there where ``seconds``, what judging a mean item takes, are given.
+    ``seconds`` is the time to judge a mean item; if given, rows have ``hours``.
     """
     hours: dict[str, Cell] = {} if seconds is None else {"hours": budget * seconds / 3600}
     return [
@@ -53,24 +55,25 @@ def segment_rows(
 
 
 def plain_segment_rows(rows: Sequence[SegmentRow]) -> list[dict[str, str]]:
-    """Return rows for reading, the question where there are several."""
+    """Format rows for reading; the question is shown if there are several."""
     several = len({row.name for row in rows}) > 1
     return [_plain(row, several=several) for row in rows]
 
 
 def segment_footnote(rows: Sequence[SegmentRow], confidence: float) -> str:
-    """Return what the columns of `plain_segment_rows` mean."""
+    """Write the footnote on the columns of `plain_segment_rows`."""
     at_once = f"Intervals of all segments hold at once with {100 * confidence:g} %; that of all stands alone."
     slack = ["*: the others take more than this one needs."] if any(row.is_slack for row in rows) else []
     return " ".join([at_once, FOUR_IN_FIVE, *slack])
 
 
 def _plain(row: SegmentRow, *, several: bool) -> dict[str, str]:
-    asked = "" if row.goal is None else f"{row.goal:g}{' *' if row.is_slack else ''}"
+    """Format one row for reading."""
+    goal = "" if row.goal is None else f"{row.goal:g}{' *' if row.is_slack else ''}"
     return {
         "segment": "all" if row.segment is None else row.segment,
         **({"question": row.name} if several else {}),
-        "asked": asked,
+        "asked": goal,
         "half-width": f"{row.half_width:.3g}",
         "four in five": spanned(row.low, row.high),
         "queries": f"{row.queries:,.0f} of {row.n_queries:,}",

@@ -1,4 +1,4 @@
-"""Plans by segment: the least budget that brings the interval of every segment to a half-width of its own."""
+"""Plans by segment: the smallest budget that brings the interval of every segment to its own half-width."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from activeeval.sampling.segment_messages import plain_segment_rows, segment_foo
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class SegmentPlan(PrintableResult):
-    """What one sample takes for half-widths by segment, and what is to be expected of each; `plan` makes it.
+    """Budget of one sample for half-widths by segment, and its predicted precision; `plan` returns it.
 
     Examples
     --------
@@ -39,11 +39,11 @@ class SegmentPlan(PrintableResult):
     planned : SegmentBudget
     pool : QueryPool
     price : Price or None
-        Of a judgment: rows then have hours.
+        Price of a judgment: rows then have hours.
     of_pool : tuple of Note or Caution
-        What to know of the pool.
+        Notes on the pool.
     frame_kind : str
-        The library whose frames came in, "" where none did.
+        Library of the input frames, "" if there were none.
     """
 
     planned: SegmentBudget
@@ -54,32 +54,32 @@ class SegmentPlan(PrintableResult):
 
     @property
     def others(self) -> list[Note | Caution]:
-        """What to know of segments, beside their rows."""
+        """Notes on segments that the rows do not show."""
         return [note for note in self.planned.notes if note.code != "planned segment"]
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What else to know, in sentences."""
+        """Notes as sentences."""
         return tuple(dict.fromkeys(text_of(note, in_python) for note in (*self.of_pool, *self.others)))
 
     @property
     def headline(self) -> Note:
-        """What to take."""
+        """Note with the recommended budget."""
         return self.planned.headline(self.pool.cost_unit, None if self.price is None else self.price.seconds)
 
     @property
     def footnote(self) -> str:
-        """What the columns mean."""
+        """Definition of the columns."""
         return segment_footnote(self.planned.rows, self.planned.goals.confidence)
 
     @property
     def budget(self) -> float:
-        """The budget to take, in mean items."""
+        """Recommended budget, in mean items."""
         return self.planned.budget.amount
 
     @property
     def half_widths(self) -> dict[str, float]:
-        """The half-width to expect of each named segment, the widest of several questions."""
+        """Predicted half-width of each segment with a goal, the largest of several questions."""
         widest: dict[str, float] = {}
         for row in self.planned.rows:
             if row.segment is not None:
@@ -88,20 +88,20 @@ class SegmentPlan(PrintableResult):
 
     @property
     def sentences(self) -> list[str]:
-        """What to take."""
+        """One sentence on the recommended budget."""
         return [text_of(self.headline, in_python)]
 
     @property
     def table(self) -> list[dict[str, str]]:
-        """Segments with what is asked for and what is to be expected."""
+        """Segments with goals and predictions."""
         return plain_segment_rows(self.planned.rows)
 
     @property
     def footnotes(self) -> list[str]:
-        """What the columns mean, and what else to know."""
+        """Definition of the columns, and notes."""
         return [self.footnote, *(f"{note}." for note in self.notes)]
 
     def rows(self) -> list[dict[str, Cell]]:
-        """Return a row for each question in each segment, as the command line has it."""
+        """List a row for each question in each segment, as in the command's JSON and CSV output."""
         seconds = None if self.price is None else self.price.seconds
         return marked(segment_rows(self.planned.rows, self.planned.bounded, self.budget, seconds), self.of_pool)

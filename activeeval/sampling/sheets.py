@@ -1,4 +1,4 @@
-"""Sheets for people: one for all who judge, or one for each of several, all of them or none."""
+"""Write sheets for judges: one for all, or one for each of several, either all files or none."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ _NO_FILE_NAME = re.compile(r"[^\w.@+-]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SheetPlan:
-    """Where a sheet goes, and who judges it.
+    """Path, judges and grade guide of a sheet.
 
     Attributes
     ----------
     path : str
-        Of the sheet; of several judges each has one of his own beside it, named after both.
+        Path of the sheet; several judges have one each in the same folder, named after it and the judge.
     judges : tuple of str
-        Their names; without any nobody's name stands on the sheet.
+        Names of the judges; () for a sheet without a name.
     overlap : int
-        How many items stand on everybody's sheet, so that it is known how far judges agree.
-    guide : Guide
+        Number of items on every judge's sheet, to measure agreement.
+    guide : GradeGuide
     """
 
     path: str
@@ -53,7 +53,7 @@ class SheetPlan:
         if "" in names or len(set(names)) < len(names):
             raise InputError("`judge` must be a name, each once", field="judge")
         if self.overlap and len(names) < 2:
-            problem = "`overlap` is of several judges: name at least two of them with `judge`"
+            problem = "`overlap` needs several judges: name at least two of them with `judge`"
             raise InputError(problem, field="overlap")
         twice = [path for path in self.paths if self.paths.count(path) > 1]
         if twice:
@@ -61,7 +61,7 @@ class SheetPlan:
 
     @property
     def paths(self) -> list[str]:
-        """The file of each judge, or the one of all."""
+        """File of each judge, or the one file for all."""
         if len(self.judges) < 2:
             return [self.path]
         place = Path(self.path)
@@ -72,17 +72,17 @@ class SheetPlan:
         return [str(place.with_name(f"{stem}-{_NO_FILE_NAME.sub('_', judge)}{ending}")) for judge in self.judges]
 
     def checked(self, *, grades: bool = True) -> SheetPlan:
-        """Return the plan; raises InputError where what it asks for cannot stand in such a file.
+        """Return the plan; raise InputError if the file format does not support it.
 
         Parameters
         ----------
         grades : bool
-            Whether grades are asked for, and not the order of documents.
+            True if documents are graded, False if they are ordered.
         """
         if bare_suffix(self.path) not in SHEETS:
             raise InputError(f"{self.path}: expected a name that ends in {', '.join(SHEETS)}")
         if (self.guide.names or self.guide.guidelines) and bare_suffix(self.path) != ".xlsx":
-            raise InputError(f"{self.path}: names of grades and guidelines stand in .xlsx alone")
+            raise InputError(f"{self.path}: names of grades and guidelines need a sheet .xlsx")
         for path in self.paths:
             check_table(path)
         if not grades and len(self.judges) > 1:
@@ -90,36 +90,36 @@ class SheetPlan:
         return self
 
     def guided(self, max_grade: int | None) -> SheetPlan:
-        """Return the plan with the scale that the grades are of."""
+        """Set the largest grade of the scale in the guide."""
         return replace(self, guide=replace(self.guide, max_grade=max_grade))
 
     def rows(self, draws: Draws) -> list[Ints]:
-        """Return which rows of a sheet, in the order in which they are read, each file has."""
+        """Assign the rows of a sheet, in reading order, to the files."""
         order = draws.by_query
         if len(self.judges) < 2:
             return [order]
         shared = set(_spread(draws)[: self.overlap])
         queries, blocks = draws.query_id.tolist(), draws.block.tolist()
-        everybody = len(self.judges)
-        items = [Item(blocks[row], queries[row], everybody if row in shared else 1) for row in order.tolist()]
+        n_judges = len(self.judges)
+        items = [Item(blocks[row], queries[row], n_judges if row in shared else 1) for row in order.tolist()]
         chosen = shared_out(items, self.judges)
         return [order[[judge in names for names in chosen]] for judge in self.judges]
 
 
 class SheetOptions(TypedDict, total=False):
-    """For whom a sheet is.
+    """Options of a sheet: its judges and their guide.
 
     Attributes
     ----------
     judges : str or list of str
-        Who judges: the name stands on the sheet. Of several each has a sheet, and items are shared out, block by block,
-        by query.
+        Name of the judge, printed on the sheet. Several judges have a sheet each; items are divided among them, stage
+        by stage, by query.
     overlap : int
-        Of several judges: how many items are graded by all of them.
+        With several judges: number of items that all of them grade.
     grade_names : mapping of int to str
-        What grades are called on a sheet .xlsx.
+        Names of the grades on an .xlsx sheet.
     guidelines : path
-        How to judge, plain text: the second page of a sheet .xlsx.
+        Plain text on how to judge: the second page of an .xlsx sheet.
     """
 
     judges: str | Sequence[str]
@@ -129,7 +129,7 @@ class SheetOptions(TypedDict, total=False):
 
 
 def sheet_plan(path: Any, **people: Unpack[SheetOptions]) -> SheetPlan:
-    """Return the plan of a sheet that is written to a path; what it asks for can stand in such a file."""
+    """Build and check the plan of a sheet at a path."""
     check_names(people, SheetOptions)
     guidelines, judges = people.get("guidelines"), people.get("judges", ())
     text = "" if guidelines is None else open_text(guidelines)
@@ -139,14 +139,14 @@ def sheet_plan(path: Any, **people: Unpack[SheetOptions]) -> SheetPlan:
 
 
 def check_free(paths: Sequence[str], *, force: bool) -> None:
-    """Raise InputError where a file is there that nobody said may go."""
-    there = [] if force else [path for path in paths if os.path.exists(path)]
-    if there:
-        raise InputError(f"{there[0]} is there already: give another name, or `force`", field="force")
+    """Raise InputError if a file exists and not `force`."""
+    existing = [] if force else [path for path in paths if os.path.exists(path)]
+    if existing:
+        raise InputError(f"{existing[0]} is there already: give another name, or `force`", field="force")
 
 
 def _spread(draws: Draws) -> list[int]:
-    """Return all rows in an order that follows from their ids alone: a sample's id may differ between machines."""
+    """Order all rows by a hash of their ids; a sample's id may differ between machines and is not used."""
     pairs = zip(draws.query_id.tolist(), draws.doc_id.tolist(), strict=True)
     keys = [hashlib.sha256(f"{query}\0{doc}".encode()).digest() for query, doc in pairs]
     return sorted(range(draws.n_rows), key=lambda row: keys[row])
@@ -155,12 +155,12 @@ def _spread(draws: Draws) -> list[int]:
 def write_sheets(
     draws: Draws, plan: SheetPlan, files: AtomicFiles, texts: Mapping[str, Sequence[str]] | None = None
 ) -> None:
-    """Write what is to be judged as a plan says, the same bytes whenever it is written.
+    """Write the sheets of a plan; repeated calls write the same bytes.
 
     Parameters
     ----------
     texts : mapping of str to sequence of str, optional
-        What the judges are to read, a text for each row.
+        Texts for the judges, one for each row.
     """
     judges: Sequence[str] = plan.judges or ("",)
     for judge, path, rows in zip(judges, plan.paths, plan.rows(draws), strict=True):
@@ -175,10 +175,11 @@ def write_rows(
     texts: Mapping[str, Sequence[str]] | None = None,
     guide: GradeGuide | None = None,
 ) -> None:
-    """Write a sheet of one judge, whose name stands in every row; of nobody where the name is empty."""
+    """Write the sheet of one judge, whose name is in every row; "" leaves the column empty."""
     named = replace(draws, judge=Texts.from_list([judge] * draws.n_rows)) if judge else draws
     write_draws(named, path, files, texts, guide)
 
 
 def _texts_at(texts: Mapping[str, Sequence[str]] | None, rows: Ints) -> dict[str, list[str]]:
+    """Select the texts of some rows."""
     return {name: np.array(words, dtype=object)[rows].tolist() for name, words in (texts or {}).items()}

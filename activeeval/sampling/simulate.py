@@ -1,4 +1,4 @@
-"""Simulating on judgments that there are: what each method would have saved."""
+"""Verb `simulate`: replay sampling on a pool with known labels, and compare methods."""
 
 from __future__ import annotations
 
@@ -23,39 +23,39 @@ from activeeval.sampling.trials import MeasureTrials, Trial, methods_of, trial_o
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Simulation(CaseResult):
-    """What methods would have saved on labels that there are: `simulate` returns it.
+    """Simulated errors and savings of methods on known labels; `simulate` returns it.
 
     Attributes
     ----------
-    panels : tuple of Panel
-        By measure.
+    panels : tuple of MeasureTrials
+        One for each measure.
     """
 
     panels: tuple[MeasureTrials, ...]
 
     @property
     def unit(self) -> str:
-        """Of budgets."""
+        """Unit of budgets."""
         return self.case.inputs.pool.cost_unit
 
     @property
     def sentences(self) -> list[str]:
-        """What the best method comes to, by measure."""
+        """One sentence for each measure on the best method."""
         return [panel.sentence(self.unit) for panel in self.panels if panel.at_once or panel.summaries]
 
     @property
     def table(self) -> Sequence[Mapping[str, Cell]]:
-        """A row for each method and budget."""
+        """One row for each method and budget."""
         return [{"measure": panel.measure} | row for panel in self.panels for row in panel.table()]
 
     @property
     def footnotes(self) -> list[str]:
-        """What the columns and measures are, and what to know of the pool."""
+        """Definitions of columns and measures, and notes on the pool."""
         defined = definitions((panel.measure, panel.definition) for panel in self.panels)
         return [LEGEND, *defined, *super(Simulation, self).footnotes]
 
     def rows(self) -> list[dict[str, Cell]]:
-        """Return a row for each method and budget, as the command line has it."""
+        """List a row for each method and budget, as in the command's JSON and CSV output."""
         return [row for panel in self.panels for row in panel.rows()]
 
 
@@ -66,21 +66,21 @@ def simulate_for(
     say: Say = unsaid,
     begin: Callable[[Trial], object] = unsaid,
     progress: Progress = unsaid,
-    steps: Callable[[int, str], AbstractContextManager[Progress]] = lambda total, what: nullcontext(unsaid),
+    steps: Callable[[int, str], AbstractContextManager[Progress]] = lambda total, title: nullcontext(unsaid),
 ) -> Simulation:
-    """Replay sampling on a pool whose labels are known, and compare the methods.
+    """Replay sampling on a pool with known labels, and compare methods.
 
     Parameters
     ----------
     begin : callable
-        Called with the methods of each measure before they are replayed.
+        Called with each measure's `Trial` before its methods are replayed.
     steps : callable
-        Called with the number of steps; shows how many are done.
+        Called with the total number of steps and a title; returns a context manager of a progress function.
 
     Raises
     ------
     InputError
-        Where a label is missing that a measure needs, or no budget pays for all methods.
+        If a label that a measure needs is missing, or no budget is sufficient for all methods.
     """
     find_interval(request.interval)
     one_of(request.weights, WEIGHTS, "`weights`")
@@ -104,20 +104,20 @@ def simulate_for(
 
 
 class SimulateOptions(LabelledOptions, total=False):
-    """What else `simulate` may be told.
+    """Further options of `simulate`.
 
     Attributes
     ----------
     methods : str or list of str
-        By default passive and the best for the measure; ``all``: all that fit.
+        By default passive and the best for the measure; ``all`` means all that fit.
     interval : {"t", "group-sequential"}
-        By default t; of group-sequential the budgets are the looks.
+        By default t; for group-sequential the budgets are the interim analyses.
     expected : bool
         Draws with replacement meet budgets in expectation.
     weights : {"equal", "sum", "minimax"}
-        How several differences share a sample.
+        Balance between several differences.
     adaptive_depth : {"each", "3", "1", "off"}
-        As of `sample`.
+        See `sample`.
     """
 
     methods: Any
@@ -140,19 +140,19 @@ def simulate(
     seed: int = 0,
     **options: Unpack[SimulateOptions],
 ) -> Simulation:
-    """Replay sampling thousands of times on judgments that there are: what each method would have saved.
+    """Replay sampling thousands of times on known labels, and compare the errors of methods.
 
     Parameters
     ----------
     runs, names, max_grade
-        As of `sample`.
+        See `sample`.
     qrels : path, dict of dicts, data frame or Judgments
-        Every item that a measure needs must be judged, or ``unjudged="irrelevant"`` say that the others are of grade 0.
+        Labels of every item that a measure needs; with ``unjudged="irrelevant"`` the others have grade 0.
     measure : str or measure, or a list of them
     budget : int, float or str, or a list of them
         200, "10%".
     repetitions : int
-        Of each method.
+        Number of replays of each method.
     options
         `SimulateOptions`: methods, interval, adaptive_depth, unjudged, train, grade_probs, graders, ….
 
@@ -164,11 +164,11 @@ def simulate(
     >>> [(row["method"], row["budget"]) for row in replayed.rows()]
     [('passive', 30.0), ('items', 30.0)]
     """
-    asked, of_pool = asked_of(options, SimulateOptions)
-    labelled = {name: asked.pop(name) for name in LabelledOptions.__annotations__ if name in asked}
+    arguments, of_pool = asked_of(options, SimulateOptions)
+    labelled = {name: arguments.pop(name) for name in LabelledOptions.__annotations__ if name in arguments}
     choices = choices_of(runs, names, None, max_grade, seed, {**of_pool, **labelled, "qrels": judgments_in(qrels)})
     budgets = [
-        held for each in (budget if isinstance(budget, (list, tuple)) else [budget]) if (held := budget_of(each))
+        parsed for entry in (budget if isinstance(budget, (list, tuple)) else [budget]) if (parsed := budget_of(entry))
     ]
-    request = SimulateFields(measures=measures_of(measure)[0], budgets=budgets, repetitions=repetitions, **asked)
+    request = SimulateFields(measures=measures_of(measure)[0], budgets=budgets, repetitions=repetitions, **arguments)
     return replace(simulate_for(choices, request), frame_kind=frame_kind_of(runs, qrels, options))

@@ -1,4 +1,4 @@
-"""Simulations in words and as rows: which method errs by how much, and what that saves."""
+"""Format simulations as sentences and rows: errors of methods, coverage and savings."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from activeeval.core.simulation import SimultaneousResults, Summary
 
 PASSIVE = "passive"
-"""The method that all others are held against."""
+"""Reference method of efficiencies."""
 _RANDOM = "random queries judged whole"
 _LEAST = ("items", "limit", "wrong winner", "labels saved", "queries", "width")
-"""What a table that is too wide goes without, the first of them first."""
+"""Columns to leave out of a table that is too wide, in this order."""
 LEGEND = (
     f"passive: {_RANDOM}. error: root mean squared. coverage: how often a 95 % interval holds the truth; width: its "
     "mean. efficiency: how many times the judgments passive needs for the same error; limit: with the best "
@@ -25,31 +25,31 @@ LEGEND = (
 
 
 def simulation_sentence(measure: str, of: str, summaries: Sequence[Summary], unit: str) -> str:
-    """Return what the best method comes to at the largest budget, beside passive.
+    """Write one sentence on the best method at the largest budget, compared with passive.
 
     Parameters
     ----------
     measure, of : str
-        As shown: what is measured, of which systems.
+        Display names of the measure and of the systems.
     unit : str
-        Of budgets.
+        Unit of budgets.
     """
     largest = max(summary.budget for summary in summaries)
     at_largest = [summary for summary in summaries if summary.budget == largest]
     others = [summary for summary in at_largest if summary.method != PASSIVE]
     best = min(others or at_largest, key=lambda summary: summary.rmse.value)
-    errs = f"{best.method} errs by ± {best.rmse.value:.2g}"
+    errs = f"{best.method} has RMSE {best.rmse.value:.2g}"
     passive = next((summary for summary in at_largest if summary.method == PASSIVE), best)
     if best is not passive:
-        errs += f", {best.efficiency.value:.3g} times as efficient as {_RANDOM} (± {passive.rmse.value:.2g})"
+        errs += f", {best.efficiency.value:.3g} times as efficient as {_RANDOM} (RMSE {passive.rmse.value:.2g})"
     held = f"its 95 % intervals held the truth in {100 * best.coverage.value:.1f} % of {best.repetitions:,} repetitions"
     return f"{measure}, {of}, {amount(largest)} {unit}: {errs}; {held}."
 
 
 def at_once_sentence(measure: str, together: Sequence[SimultaneousResults], unit: str) -> str:
-    """Return what one sample for all differences comes to at the largest budget."""
-    largest = max(each.budget for each in together)
-    best = max((each for each in together if each.budget == largest), key=lambda each: each.efficiency.value)
+    """Write one sentence on the best joint sample for all differences at the largest budget."""
+    largest = max(result.budget for result in together)
+    best = max((result for result in together if result.budget == largest), key=lambda result: result.efficiency.value)
     held = f"the intervals of all held at once in {100 * best.coverage.value:.1f} % of {best.repetitions:,} repetitions"
     return (
         f"{measure}, {best.contrasts} differences by one sample of {amount(largest)} {unit}: {best.method} is on "
@@ -58,7 +58,7 @@ def at_once_sentence(measure: str, together: Sequence[SimultaneousResults], unit
 
 
 def brief_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
-    """Return rows for reading; columns that are empty are left out, and a mark stands where samples show no spread."""
+    """Format the main figures as rows of text, without empty columns; ``*`` marks samples without a spread."""
     rows = []
     for summary in summaries:
         limit, wrong = summary.limit, summary.selection_error
@@ -78,12 +78,12 @@ def brief_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
                 "wrong winner": "" if wrong is None else f"{wrong.value:.1%}",
             }
         )
-    kept = [name for name in rows[0] if any(row[name] for row in rows)]
-    return [{name: row[name] for name in kept} for row in rows]
+    columns = [name for name in rows[0] if any(row[name] for row in rows)]
+    return [{name: row[name] for name in columns} for row in rows]
 
 
 def fitted(rows: Sequence[dict[str, str]], width: int) -> tuple[list[dict[str, str]], list[str]]:
-    """Return rows that fit a width, and what they go without."""
+    """Leave out columns until rows fit a width; return the rows and the names of those columns."""
     fitting, left_out = list(rows), list[str]()
     for name in _LEAST:
         if _width(fitting) <= width:
@@ -95,38 +95,40 @@ def fitted(rows: Sequence[dict[str, str]], width: int) -> tuple[list[dict[str, s
 
 
 def no_spread(summaries: Sequence[Summary]) -> str:
-    """Return which methods' samples show no spread, and how often; nothing where none does."""
+    """Write the footnote on methods with samples without an estimable spread; "" if there are none."""
     parts = [
         f"{summary.undetermined.value:.1%} of {summary.method} at {amount(summary.budget)}"
         for summary in summaries
         if summary.undetermined.value > 0
     ]
-    return f"* samples that show no spread, whose intervals say nothing: {', '.join(parts)}." if parts else ""
+    return f"* samples without a spread, whose intervals mean nothing: {', '.join(parts)}." if parts else ""
 
 
 def _width(rows: Sequence[dict[str, str]]) -> int:
+    """Compute the width of a table, in characters."""
     return sum(2 + max(len(name), *(len(row[name]) for row in rows)) for name in rows[0]) - 2
 
 
 def _is_looked_at(summary: Summary) -> bool:
+    """Check whether intervals are computed at interim analyses."""
     return summary.interval == "group-sequential"
 
 
 def at_once_rows(together: Sequence[SimultaneousResults]) -> list[dict[str, str]]:
-    """Return rows for reading of what holds of several differences at once."""
+    """Format simultaneous results of several differences as rows of text."""
     return [
         {
-            "method": each.method,
-            "budget": amount(each.budget),
-            "all hold at once": _with_error(each.coverage, 3),
-            "mean efficiency": _with_error(each.efficiency, 2),
+            "method": result.method,
+            "budget": amount(result.budget),
+            "all hold at once": _with_error(result.coverage, 3),
+            "mean efficiency": _with_error(result.efficiency, 2),
         }
-        for each in together
+        for result in together
     ]
 
 
 def plain_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
-    """Return rows with every figure, its Monte-Carlo standard error in brackets; `brief_rows` for a narrow page."""
+    """Format every figure with its Monte-Carlo standard error in brackets; see `brief_rows` for narrow tables."""
     named = (
         ("rmse", 4),
         ("bias", 4),
@@ -156,10 +158,12 @@ def plain_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
 
 
 def _saved(summary: Summary) -> str:
+    """Format the share of labels saved, or its lower bound; "" if unknown."""
     if summary.labels_saved is not None:
         return f"{summary.labels_saved.value:.0%}"
     return "" if summary.labels_saved_above is None else f"> {summary.labels_saved_above:.0%}"
 
 
 def _with_error(figure: Figure, places: int) -> str:
+    """Format a figure with its standard error in brackets."""
     return f"{number(figure.value, places)} ({number(figure.se, places)})"

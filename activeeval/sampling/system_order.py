@@ -1,4 +1,4 @@
-"""The part of the order of several systems that a sample makes certain."""
+"""Partial order of several systems that a sample establishes with certainty."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from activeeval.sampling.answers import SampleAnswer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a system stands among all, by one measure.
+    """Possible ranks of a system among all, by one measure.
 
     Attributes
     ----------
@@ -22,11 +22,11 @@ class Place:
     scope : str
     system : str
     ranks : tuple of int and int
-        From and to: all such ranges hold at once with the confidence of the simultaneous intervals.
+        First and last possible rank; the ranges of all systems hold simultaneously at the intervals' confidence.
     better_than : tuple of str
-        The systems that are certainly worse, whatever the items that could not be judged are worth.
+        Systems that are certainly worse, whatever the grades of items that could not be judged.
     answer : SampleAnswer or None
-        Of the system alone, where that was asked.
+        Estimate of the system alone, if requested.
     """
 
     measure: str
@@ -39,13 +39,13 @@ class Place:
 
 
 def places(systems: Sequence[str], answers: Sequence[SampleAnswer]) -> list[Place]:
-    """Return where each of several systems stands, by measure and segment, the best first.
+    """Compute the possible ranks of several systems, by measure and segment, the best first.
 
     Parameters
     ----------
     systems : sequence of str
     answers : sequence of SampleAnswer
-        As `activeeval.sampling.answers.answers` returns them; without differences nothing is ordered.
+        Result of `activeeval.sampling.answers.answers`; only differences order systems.
     """
     differences = [answer for answer in answers if answer.shared is not None]
     families = dict.fromkeys((str(answer.target.measure), answer.segment) for answer in differences)
@@ -57,6 +57,7 @@ def places(systems: Sequence[str], answers: Sequence[SampleAnswer]) -> list[Plac
 
 
 def _places(systems: list[str], answers: Sequence[SampleAnswer]) -> list[Place]:
+    """Compute the possible ranks of systems from the simultaneous intervals of one measure and segment."""
     differences = [answer for answer in answers if answer.shared is not None]
     ends = [answer.estimate.bounds(answer.shared.interval) for answer in differences if answer.shared is not None]
     pairs = [(systems.index(answer.system), systems.index(answer.versus)) for answer in differences]
@@ -79,7 +80,7 @@ def _places(systems: list[str], answers: Sequence[SampleAnswer]) -> list[Place]:
 
 
 def _values(n: int, pairs: Sequence[tuple[int, int]], differences: Sequence[float]) -> list[float]:
-    """Return values whose differences are nearest to those that were estimated; the first system's may be anything."""
+    """Fit values of systems to the estimated differences by least squares, up to a constant."""
     signs = np.zeros((len(pairs), n))
     for row, (i, j) in enumerate(pairs):
         signs[row, i], signs[row, j] = 1.0, -1.0

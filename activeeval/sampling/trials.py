@@ -1,4 +1,4 @@
-"""The methods that are simulated for a case whose labels are known, the budgets that pay for all, and the replays."""
+"""Methods simulated on a case with known labels, the budgets sufficient for all of them, and their replays."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from activeeval.sampling.contests import Contest
 from activeeval.sampling.simulation_tables import at_once_sentence, brief_rows, simulation_sentence
 
 _SHORT = 16
-"""Two names of systems leave room for the numbers of a table."""
+"""Largest length of a system's name, so that two names and the numbers fit in a table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MeasureTrials:
-    """What the methods came to by one measure.
+    """Simulated results of methods by one measure.
 
     Attributes
     ----------
     measure, definition : str
-        As it is shown, and in full.
+        Display name, and full definition.
     system, versus : str
-        Which system the one question is of, and the one that is taken off.
+        System of the one question, and the one subtracted, "" if none.
     summaries : tuple of Summary
-        Of one question.
-    contrasts : tuple of (Asked, list of Summary)
-        Of more than two systems: each of their differences.
-    at_once : tuple of AtOnce
-        What holds of all differences together.
+        Results of one question.
+    contrasts : tuple of (QuestionTarget, list of Summary)
+        For more than two systems: results of each difference.
+    at_once : tuple of SimultaneousResults
+        Simultaneous results of all differences.
     """
 
     measure: str
@@ -51,17 +51,17 @@ class MeasureTrials:
     at_once: tuple[SimultaneousResults, ...] = ()
 
     def rows(self) -> list[dict[str, Cell]]:
-        """Return a row for each method and budget, of each contrast, and of all at once."""
+        """Build a row for each method and budget, of each difference, and of all differences together."""
         named: dict[str, Cell] = {"measure": self.measure}
         of_one: dict[str, Cell] = {"definition": self.definition, "system": self.system}
         of_one |= {"versus": self.versus} if self.versus else {}
         rows = [named | summary.row() | of_one for summary in self.summaries]
-        for asked, summaries in self.contrasts:
+        for question, summaries in self.contrasts:
             of = named | {
                 "definition": self.definition,
-                "question": asked.question,
-                "system": asked.system,
-                "versus": asked.versus,
+                "question": question.question,
+                "system": question.system,
+                "versus": question.versus,
             }
             rows += [of | summary.row() for summary in summaries]
         return rows + [{**named, "question": "at once", **together.row()} for together in self.at_once]
@@ -73,30 +73,30 @@ class MeasureTrials:
         return simulation_sentence(self.measure, direction(self.system, self.versus), self.summaries, unit)
 
     def table(self, rows_of: Callable[[Sequence[Summary]], list[dict[str, str]]] = brief_rows) -> list[dict[str, str]]:
-        """Return rows for reading, of several systems each difference by its name."""
+        """Format rows for reading; with several systems each row names its difference."""
         rows = rows_of(self.summaries) if self.summaries else []
-        for asked, summaries in self.contrasts:
-            names = " − ".join(short_name(name, _SHORT) for name in (asked.system, asked.versus) if name)
+        for question, summaries in self.contrasts:
+            names = " − ".join(short_name(name, _SHORT) for name in (question.system, question.versus) if name)
             rows += [{"difference": names, **row} for row in rows_of(summaries)]
         return rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Trial:
-    """The methods of one measure, ready to be replayed.
+    """Methods for one measure, ready to be replayed.
 
     Attributes
     ----------
     targets : tuple of Target
-        Of several systems a difference each.
+        For several systems, one for each difference.
     designs : dict of str to Design
-        All that a budget has to pay for, by their names.
+        All designs that a budget must allow, by name.
     budgets : tuple of float
-        Ascending: those that pay for all.
+        Budgets sufficient for all designs, ascending.
     left_out : tuple of (str, BudgetError)
-        By which method, and why, other budgets do not.
+        For each other budget, the design that it is too small for, and the error.
     contest : Contest or None
-        Of more than two systems.
+        For more than two systems.
     """
 
     case: PreparedCase
@@ -109,11 +109,11 @@ class Trial:
 
     @property
     def measure(self) -> str:
-        """Its name."""
+        """Display name of the measure."""
         return self.targets[0].name
 
     def check_paid(self) -> None:
-        """Raise InputError where no budget pays for all."""
+        """Raise InputError if no budget is sufficient for all designs."""
         if not self.budgets:
             name, refusal = self.left_out[-1]
             raise InputError(f"{self.measure}, {name}: {refusal}", field="budget")
@@ -123,7 +123,7 @@ class Trial:
         return {name: _paid(design, self.budgets[0], self.expected) for name, design in self.designs.items()}
 
     def run(self, advance: Callable[[str], object], *, repetitions: int, interval: str) -> MeasureTrials:
-        """Replay all methods; ``advance`` is told of each that is done."""
+        """Replay all methods; ``advance`` is called with a text after each."""
         how: dict[str, Any] = {"rng": self.case.seed, "expected": self.expected}
         definition = str(self.targets[0].measure)
         if self.contest is not None:
@@ -143,17 +143,17 @@ class Trial:
 
 
 def methods_of(case: PreparedCase, measure: str, methods: Sequence[str] = ()) -> list[str]:
-    """Return the names of the methods to replay for a measure, passive first; of several systems those that share.
+    """List the methods to replay for a measure, passive first; for several systems those that can share a sample.
 
     Parameters
     ----------
     methods : sequence of str
-        ``all`` is every method that fits; none: the best one that a bad grade model cannot spoil.
+        ``all`` is every method that fits; by default the best one that stays unbiased under a bad grade model.
 
     Raises
     ------
     InputError
-        Where none of them draws one sample for several questions.
+        If none of them draws one sample for several questions.
     """
     measured = case.target(measure).measure
     chosen = fitting_methods(measured) if "all" in methods else methods or (default_method(measured).name,)
@@ -177,18 +177,18 @@ def trial_of(
     weights: str = "equal",
     adaptive_depth: str | None = None,
 ) -> Trial:
-    """Return the methods of a measure with the budgets that pay for every one of them.
+    """Design the methods for a measure, and select the budgets that are sufficient for all of them.
 
     Parameters
     ----------
     adaptive_depth : {"each", "3", "1", "off"}, optional
-        When the labels of a query decide how deep it is judged, of methods that judge to depths; as sheets have it
-        where they are not said.
+        When the labels of a query decide how deep it is judged, for methods that judge to a depth; by default that of
+        sheets.
 
     Raises
     ------
     InputError
-        Where no label can change a target.
+        If no label can change a target.
     """
     adaptive_depth = adaptive_depth_in(case, METHODS["depth"], [case.target(measure)], adaptive_depth)
     contest = (
@@ -208,7 +208,7 @@ def trial_of(
     by_amount = {budget.of(*targets, known=case.known): budget for budget in budgets}
     for amount in sorted(by_amount):
         try:
-            for name, design in designs.items():  # noqa: B007  # of the one that refuses
+            for name, design in designs.items():  # noqa: B007  # the name is that of the design that raises
                 _paid(design, amount, expected)
             paid.append(amount)
         except BudgetError as problem:
@@ -225,4 +225,5 @@ def trial_of(
 
 
 def _paid(design: Design, amount: float, expected: bool) -> Design:
+    """Fit a design to a budget; ``expected`` applies to draws with replacement."""
     return design.with_budget(amount, expected=expected and not design.scheme.can_be_topped_up)

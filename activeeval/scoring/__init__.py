@@ -1,1 +1,1 @@
-"""Runs scored against judgments, two runs compared (the gate), judges compared with each other, unjudged documents."""
+"""Scoring: runs scored against judgments, two runs compared (the gate), agreement of judges, unjudged documents."""

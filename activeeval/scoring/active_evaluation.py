@@ -1,4 +1,4 @@
-"""The short way in: one run evaluated, or two compared, with as few judgments as the budget allows."""
+"""Evaluate one run, or compare two, with as few judgments as a budget allows."""
 
 from __future__ import annotations
 
@@ -32,42 +32,43 @@ from activeeval.scoring.evaluation import Evaluation
 
 DEFENSIVE_SHARE = 0.1
 ASKED_FOR = "asked for"
-"""Items that an answer needs, in messages."""
+"""Describes, in messages, the items whose labels an estimate needs."""
 Judge = Callable[[str, list[str]], Sequence[int]]
 
 
 class Options(TypedDict, total=False):
-    """What `evaluate` and `compare` may be told beside runs, judgments and measure.
+    """Options of `evaluate` and `compare` besides runs, judgments and measure.
 
     Attributes
     ----------
     budget : float or Budget, optional
-        How much may be judged, in mean items of the pool: without an overhead a number of judgments.
+        Judging budget in mean items of the pool: without an overhead the number of judgments.
     share : float, optional
-        The same as a share of what judging everything costs. Without either everything is judged, and the answer for
-        these queries is exact.
+        The budget as a share of the cost of judging everything. Without budget and share everything is judged, and
+        the value for these queries is exact.
     method : str, optional
-        A key of `activeeval.METHODS`. By default the best for the measure that a bad model cannot spoil.
+        A key of `activeeval.METHODS`. By default the best one for the measure among those that stay unbiased under a
+        bad grade model.
     grade_probs : array of shape (n_items, n_grades), or callable of the pool, optional
-        The grade model, taken as it is; without one all grades are taken as equally likely, and those of a query as
-        alike (`activeeval.inputs.modelling.UNTRAINED_FACTOR`).
+        The grade model, used as given. By default all grades are equally likely and correlated within a query
+        (`activeeval.inputs.modelling.UNTRAINED_FACTOR`).
     max_grade : int, optional
-        Largest grade of the scale; taken from the judgments where there are some. A judge function does not tell it.
+        Largest grade of the scale; by default that of the judgments. Needed with a judge function.
     overhead : float
-        Cost of turning to a query, in items. Default: 0.
+        Cost of opening a query, in items. Default: 0.
     unjudged : {"error", "irrelevant"}
-        What an item is that is asked for and has no judgment: an error, which is the default, or of grade 0.
+        Treatment of a sampled item without a judgment: an error (the default), or grade 0.
     ties : {"id", "rank", "input"}
-        Order of equal scores: document id descending, which is the default, the rank column, or input order.
+        Order of equal scores: document id descending (the default), the rank column, or input order.
     rng : Generator, SeedSequence, int or None
-        One seed, one answer; None takes the operating system's randomness. Default: 0.
+        Seed of the sample; None takes the operating system's randomness. Default: 0.
     names : sequence of str
-        What the runs are called, in the order of the arguments. Default: their files.
+        Names of the runs, in the order of the arguments. Default: those of their files.
     queries : path or DrawnQueries
-        Queries that were drawn from a log of searches, which the interval for all queries is then about.
+        Queries drawn from a search log; the interval for all queries is then about that log.
     no_relevant : {"zero", "skip"}
-        What a query without any relevant document is, where all judgments are at hand and no budget is set: of value 0,
-        which is the default, or left out.
+        Value of a query without any relevant document, if all judgments are given and no budget is set: 0 (the
+        default), or left out.
     """
 
     budget: float | Budget | None
@@ -91,11 +92,11 @@ def evaluate(run: Any, *, judgments: Any, measure: str | Measure = "DCG@10", **o
     ----------
     run : path, dict of dicts or frame
     judgments : path, Judgments, dict of dicts, frame, or callable
-        Looked up as they are asked for; or ``judge(query_id, item_ids) -> grades`` that is called for every drawn
-        query; its −1 is an item without a judgment.
+        Judgments to look up, or a function ``judge(query_id, item_ids) -> grades`` that is called for every sampled
+        query and returns −1 for an item without a judgment.
     measure : str or Measure
-        As `activeeval.parse_measure` reads it, or ``@FILE``: learned gains and discounts. nDCG, R and AP compare with
-        the best order of the items at hand: with a judge function those of the runs alone.
+        A text for `activeeval.parse_measure`, or ``@FILE``: learned gains and discounts. nDCG, R and AP compare with
+        the best order of the pool's items: with a judge function, those of the runs alone.
     options
         `Options`: budget, share, method, grade_probs, max_grade, overhead, unjudged, ties and rng.
 
@@ -107,10 +108,10 @@ def evaluate(run: Any, *, judgments: Any, measure: str | Measure = "DCG@10", **o
     Raises
     ------
     BudgetError
-        Where the budget does not pay for the dearest that may have to be judged at once; names the smallest that works.
+        If the budget is below the cost of the largest unit that must be judged at once; the message names the
+        smallest budget that works.
     InputError
-        Where an argument is wrong, the budget so small that nothing was drawn, or an item that was
-        asked for is not judged.
+        If an argument is wrong, the budget is so small that nothing was sampled, or a sampled item is not judged.
 
     Examples
     --------
@@ -125,9 +126,9 @@ def evaluate(run: Any, *, judgments: Any, measure: str | Measure = "DCG@10", **o
 def compare(
     old: Any, new: Any, *, judgments: Any, measure: str | Measure = "DCG@10", **options: Unpack[Options]
 ) -> Evaluation:
-    """Estimate by how much the run ``new`` performs better than the run ``old``; everything else as in `evaluate`.
+    """Estimate the difference in performance of two runs, new − old; options are those of `evaluate`.
 
-    The value is new − old, as on the command line. Of two equal rankings it is 0, and nothing is judged.
+    For two equal rankings the difference is 0, and nothing is judged.
 
     Examples
     --------
@@ -144,6 +145,10 @@ def compare(
 
 
 def _evaluation(runs: Mapping[str, Any], judgments: Any, measure: str | Measure, options: Options) -> Evaluation:
+    """Estimate a measure of one run, or the difference of two, for both scopes.
+
+    Without a budget and with all judgments the value is computed exactly; otherwise a sample is designed and judged.
+    """
     check_names(options, Options)
     one_of(options.get("unjudged", "error"), UNJUDGED, "unjudged")
     budget = Budget.of_either(options.get("budget"), options.get("share"))
@@ -158,7 +163,7 @@ def _evaluation(runs: Mapping[str, Any], judgments: Any, measure: str | Measure,
         return _scored(target, inputs, chosen.name, max_grade, options)
     check_open(target)
     is_scored = budget is None and not callable(judgments)
-    if not is_scored or method is not None or probs is not None:  # a method and a model that do not work are refused
+    if not is_scored or method is not None or probs is not None:  # raises for a method or model that does not fit
         design = chosen.design(target, **beliefs, max_grade=max_grade, defensive_share=DEFENSIVE_SHARE)
         design = _with_budget(design, target, budget)
     if is_scored:
@@ -179,14 +184,14 @@ def _evaluation(runs: Mapping[str, Any], judgments: Any, measure: str | Measure,
 
 
 def _unjudged(missing: Sequence[tuple[str, str]], n_items: int, options: Options) -> list[Note]:
-    """Return the note on items without a judgment, which count as grade 0; raise InputError where they are an error."""
+    """Note the number of items without a judgment, which count as grade 0; raise InputError if they are an error."""
     if options.get("unjudged", "error") == "error":
         check_judged(missing, n_items, ASKED_FOR)
     return unjudged_notes(len(missing), n_items, ASKED_FOR)
 
 
 def _rule(options: Options, is_all_judged: bool) -> str | None:
-    """Return what queries without any relevant document are; None where it is not known which these are."""
+    """Return the rule for queries without any relevant document; None if not all judgments are known."""
     rule = options.get("no_relevant", "zero")
     if is_all_judged:
         return rule
@@ -199,7 +204,7 @@ def _rule(options: Options, is_all_judged: bool) -> str | None:
 def _inputs(
     runs: Mapping[str, Any], judgments: Any, options: Options, no_relevant: str | None
 ) -> tuple[Inputs, int | None]:
-    """Return the pool of runs and judgments, and the largest grade as far as it is known."""
+    """Combine runs and judgments into inputs; also return the largest grade, None if unknown."""
     qrels = None if callable(judgments) else labels_of(judgments)
     inputs = from_tables(
         qrels,
@@ -216,11 +221,13 @@ def _inputs(
 
 
 def _both(target: Target, names: Sequence[str], pool: Estimate, population: Estimate) -> Evaluation:
+    """Combine the estimates of both scopes into an Evaluation."""
     versus = "" if target.versus is None else names[1]
     return Evaluation(target=target, system=names[0], versus=versus, pool=pool, population=population)
 
 
 def _with_budget(design: Design, target: Target, budget: Budget | None) -> Design:
+    """Fit a design to a budget; without one, to the cost of judging everything."""
     try:
         return design.with_budget(design.cost if budget is None else budget.of(target))
     except BudgetError as problem:
@@ -228,7 +235,10 @@ def _with_budget(design: Design, target: Target, budget: Budget | None) -> Desig
 
 
 def _scored(target: Target, inputs: Inputs, method: str, max_grade: int | None, options: Options) -> Evaluation:
-    """Return what all judgments say: chance has a part only in which queries of the population these are."""
+    """Compute the value from all judgments.
+
+    The value for these queries is exact; that for the population has the sampling error of the queries.
+    """
     matters, is_ranked = target.matters, _are_ranked(target)
     missing = inputs.pool.pairs_of(np.flatnonzero(matters & (inputs.grades < 0)))
     notes = (*inputs.notes, *_unjudged(missing, int(np.count_nonzero(matters)), options))
@@ -255,7 +265,7 @@ def _scored(target: Target, inputs: Inputs, method: str, max_grade: int | None, 
     queries = None if target.versus is None else values_by_judgments(target, np.maximum(inputs.grades, 0))
     if not matters.any():
         return replace(_both(target, inputs.names, pool, replace(pool, scope="population")), queries=queries)
-    # values that are all the same, but not 0, tell of no spread where the measure has no limits
+    # equal non-zero values give no estimate of spread if the measure has no upper limit
     is_known = summary.std_error > 0 or summary.mean == 0 or drawn is not None or math.isfinite(limits[1])
     wide = replace(
         pool,
@@ -270,7 +280,7 @@ def _scored(target: Target, inputs: Inputs, method: str, max_grade: int | None, 
 
 
 def _are_ranked(target: Target) -> NDArray[np.bool_]:
-    """Return which items stand in the rankings as deep as the measure looks, shape (n_items,)."""
+    """Mark the items in the first ``target.depth`` ranks of the rankings, shape (n_items,)."""
     ranked = np.zeros(target.pool.n_items, dtype=np.bool_)
     for ranking in (target.ranking, target.other):
         ranked[ranking.cut_at(target.depth).items] = True
@@ -278,13 +288,14 @@ def _are_ranked(target: Target) -> NDArray[np.bool_]:
 
 
 def _default(target: Target, probs: ArrayLike | None, max_grade: int | None) -> Method:
+    """Choose the default method of a measure; raise InputError if the grade scale is unknown."""
     if probs is None and max_grade is None and target.measure.max_grade is None:
         raise InputError(f"a judge function does not tell the grade scale of {target.name}: give max_grade")
     return default_method(target.measure)
 
 
 def _uniform(target: Target, max_grade: int | None, method: Method) -> MethodModel:
-    """Return what a method takes where nothing was trained."""
+    """Build the uniform grade model in the form a method takes; raise InputError if the grade scale is unknown."""
     top = max_grade if target.measure.max_grade is None else target.measure.max_grade
     if top is None:
         raise InputError(f"without a grade model max_grade is needed to sample for {target.measure}")
@@ -292,6 +303,7 @@ def _uniform(target: Target, max_grade: int | None, method: Method) -> MethodMod
 
 
 def _bound(measure: str | Measure, max_grade: int | None) -> SampledMeasure:
+    """Parse a measure and bind it to the grade scale; raise InputError if it needs an unknown scale."""
     parsed = sampled_measure(measure)
     if max_grade is not None:
         return parsed.bound_to(max_grade)
@@ -302,9 +314,9 @@ def _bound(measure: str | Measure, max_grade: int | None) -> SampledMeasure:
 
 @dataclass(slots=True, eq=False)
 class _RememberingJudge:
-    """A judge whose −1, an item without a judgment, is remembered and handed on as grade 0.
+    """Wrapper of a judge function that records items graded −1 (no judgment) and passes them on as grade 0.
 
-    So the campaign goes on to its end and all that is missing is counted before an estimate is given.
+    The campaign so runs to its end, and all missing items are counted before an estimate is reported.
     """
 
     judge: Judge
@@ -312,9 +324,10 @@ class _RememberingJudge:
     missing: list[tuple[str, str]] = field(default_factory=list)
 
     def __call__(self, query_id: str, item_ids: list[str]) -> Sequence[int]:
+        """Ask the judge for grades; record the items graded −1 and replace their grade by 0."""
         grades = self.judge(query_id, item_ids)
         if not isinstance(grades, Sequence | np.ndarray):
-            return grades  # the campaign says what is wrong with it
+            return grades  # the campaign raises the error
         is_missing = [isinstance(grade, Real) and grade == -1 for grade in grades]
         self.n_asked += len(item_ids)
         self.missing += [(query_id, item) for item, lacks in zip(item_ids, is_missing, strict=False) if lacks]
@@ -322,6 +335,7 @@ class _RememberingJudge:
 
 
 def _lookup(inputs: Inputs) -> Judge:
+    """Build a judge function that looks up the judgments of the inputs, −1 for unjudged items."""
     pool, places = inputs.pool, inputs.pool.item_positions()
     index = {name: q for q, name in enumerate(pool.query_texts)}
 

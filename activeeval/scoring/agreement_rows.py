@@ -1,4 +1,4 @@
-"""How far judges agree, as rows: coefficients, and tables of the preferences that they gave or imply."""
+"""Tabulate the agreement of judges: coefficients, and tables of explicit or implied preferences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Rows = list[dict[str, Cell]]
 
 
 def tables_of(agreements: Agreements) -> dict[str, PreferenceAgreement]:
-    """Return the tables of preferences, by what they are of."""
+    """Map the name of each table of preferences to the table; kinds without judgments are left out."""
     grades = agreements.grades
     tables = {
         "preferences implied by grades": None if grades is None else grades.preferences,
@@ -23,7 +23,7 @@ def tables_of(agreements: Agreements) -> dict[str, PreferenceAgreement]:
 
 
 def coefficient_rows(agreements: Agreements) -> Rows:
-    """Return a row for each coefficient, and for how the judges of two methods differ in how often they agree."""
+    """List a row for each coefficient, and for the test whether grades and preferences agree equally often."""
     rows = [] if agreements.grades is None else list(_of_grades(agreements.grades))
     tables = tables_of(agreements)
     for name, table in tables.items():
@@ -37,12 +37,12 @@ def coefficient_rows(agreements: Agreements) -> Rows:
 
 
 def cell_rows(agreements: Agreements) -> Rows:
-    """Return a row for each cell of the tables of preferences."""
+    """List a row for each cell of the tables of preferences."""
     return [cell for name, table in tables_of(agreements).items() for cell in _cells(name, table)]
 
 
 def square_rows(title: str, square: list[list[float]]) -> Rows:
-    """Return a table of three relations by three as rows for reading."""
+    """Format a table of three relations by three as rows of text."""
     return [
         {title: relation} | dict(zip(RELATIONS, map(_or_none, values), strict=True))
         for relation, values in zip(RELATIONS, square, strict=True)
@@ -50,6 +50,7 @@ def square_rows(title: str, square: list[list[float]]) -> Rows:
 
 
 def _of_grades(agreement: GradeAgreement) -> Iterator[dict[str, Cell]]:
+    """Yield a row for each coefficient of agreement on grades."""
     for metric, alpha in agreement.alphas.items():
         yield _row("grades", f"Krippendorff's alpha, {metric}", "all", alpha, agreement.confidence)
     for weights, ac in agreement.acs.items():
@@ -64,6 +65,7 @@ def _of_grades(agreement: GradeAgreement) -> Iterator[dict[str, Cell]]:
 
 
 def _row(of: str, what: str, judges: str, coefficient: Coefficient, confidence: float) -> dict[str, Cell]:
+    """Build the row of a coefficient."""
     ends = {"value": coefficient.value, "low": coefficient.low, "high": coefficient.high}
     beside = {"raw_agreement": coefficient.raw_agreement, "base_rate": coefficient.base_rate}
     row = {"of": of, "what": what, "judges": judges, **ends, "confidence": confidence, "n": coefficient.n, **beside}
@@ -71,6 +73,7 @@ def _row(of: str, what: str, judges: str, coefficient: Coefficient, confidence: 
 
 
 def _cells(name: str, table: PreferenceAgreement) -> Iterator[dict[str, Cell]]:
+    """Yield a row for each pair of relations of a table of preferences."""
     by_row, by_column = table.by_row.tolist(), table.by_column.tolist()
     for j, first in enumerate(RELATIONS):
         for k, second in enumerate(RELATIONS):
@@ -79,4 +82,5 @@ def _cells(name: str, table: PreferenceAgreement) -> Iterator[dict[str, Cell]]:
 
 
 def _or_none(value: float) -> float | None:
+    """Convert NaN to None."""
     return None if math.isnan(value) else value

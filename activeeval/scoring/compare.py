@@ -1,4 +1,4 @@
-"""One run evaluated, or two compared, with as few judgments as the budget allows."""
+"""Verbs `evaluate` and `compare`: one run, or the difference of two, with as few judgments as a budget allows."""
 
 from __future__ import annotations
 
@@ -27,29 +27,28 @@ def evaluate(
     confidence: float = 0.95,
     **options: Unpack[task.Options],
 ) -> Any:
-    """Estimate the performance of a run; all judged, or what a budget pays for.
+    """Estimate the performance of a run, from all judgments or from a sample within a budget.
 
     Parameters
     ----------
     run : path, dict of dicts, data frame or Run
     judgments : path, Judgments, dict of dicts, data frame, or callable
-        Looked up as they are asked for; or ``judge(query_id, item_ids) -> grades`` that is called for every drawn
-        query; its −1 is an item without a judgment.
+        Judgments to look up, or a function ``judge(query_id, item_ids) -> grades`` that is called for every sampled
+        query and returns −1 for an item without a judgment.
     measure : str or measure, or a list of them
-        As `activeeval.parse_measure` reads it, or ``@FILE``: learned gains and discounts. Objects of ir_measures are
-        read too.
+        A text for `activeeval.parse_measure`, ``@FILE`` (learned gains and discounts), or an object of ir_measures.
     scope : {"pool", "population"}
-        What `std_error`, `low` and `high` are about: these queries, or all that they are a sample of.
+        Scope of `std_error`, `low` and `high`: these queries, or all queries that they are a sample of.
     confidence : float
-        Of the intervals.
+        Confidence of the intervals.
     options
         `activeeval.scoring.active_evaluation.Options`: budget (200, "10%"), share, method, grade_probs, max_grade,
         overhead, unjudged, ties, names, rng and queries.
 
     Returns
     -------
-    Result, or Results where measures came as a list
-        A caution of level warning or severe warning is warned of, as a `CautionWarning`.
+    Result, or Results for a list of measures
+        Warnings and severe warnings are also emitted as a `CautionWarning`.
 
     Examples
     --------
@@ -64,8 +63,8 @@ def evaluate(
     <BLANKLINE>
     DCG@2 is DCG(dcg='exp-log2')@2. 95 % intervals; all queries: those that these are a sample of.
     """
-    made, kind, is_several = _evaluations(task.evaluate, (run,), judgments, measure, scope, options)
-    return _warned([each.result(scope, confidence, None, kind) for each in made], is_several)
+    evaluations, kind, is_several = _evaluations(task.evaluate, (run,), judgments, measure, scope, options)
+    return _warned([evaluation.result(scope, confidence, None, kind) for evaluation in evaluations], is_several)
 
 
 @checked
@@ -79,10 +78,10 @@ def compare(
     confidence: float = 0.95,
     **options: Unpack[task.Options],
 ) -> Any:
-    """Estimate by how much the run ``new`` performs better than the run ``old``; everything else as in `evaluate`.
+    """Estimate the difference in performance of two runs, new − old; other arguments are those of `evaluate`.
 
-    The value is new − old, as on the command line. Of two equal rankings it is 0, and nothing is judged. Of several
-    measures each interval has the confidence that Holm's method gives it, as there.
+    For two equal rankings the difference is 0, and nothing is judged. With several measures each interval has the
+    confidence that Holm's method assigns to it.
 
     Examples
     --------
@@ -94,17 +93,18 @@ def compare(
     new and old cannot be told apart: DCG@2 +0.83 (−0.77 to 2.70)
     >>> low, high = answer.interval
     """
-    made, kind, is_several = _evaluations(task.compare, (old, new), judgments, measure, scope, options)
-    p_values = [answer.of(scope).p_value for answer in made]
-    together = zip(made, holm_confidences(p_values, confidence), holm(p_values), strict=True)
+    evaluations, kind, is_several = _evaluations(task.compare, (old, new), judgments, measure, scope, options)
+    p_values = [evaluation.of(scope).p_value for evaluation in evaluations]
+    adjusted = zip(evaluations, holm_confidences(p_values, confidence), holm(p_values), strict=True)
     results = [
-        answer.result(scope, float(each), float(p) if is_several else None, kind) for answer, each, p in together
+        evaluation.result(scope, float(level), float(p) if is_several else None, kind)
+        for evaluation, level, p in adjusted
     ]
     return _warned(results, is_several)
 
 
 def _warned(results: list[Result], is_several: bool) -> Result | Results:
-    """Emit the warnings of results; return one result, or all as a list."""
+    """Emit the warnings of results; return one result, or all as Results."""
     warn_of([(result.measure, result.cautions) for result in results])
     return Results(results) if is_several else results[0]
 
@@ -117,16 +117,19 @@ def _evaluations(
     scope: str,
     options: task.Options,
 ) -> tuple[list[Evaluation], str, bool]:
-    """Evaluate by each measure; also the kind of the frames that came in, and whether several measures were asked."""
+    """Evaluate each measure; also return the kind of the input frames, and whether several measures were given."""
     check_scope(scope)
     measures, is_several = measures_of(measure)
     sources = [os.fspath(run) if isinstance(run, os.PathLike) else run for run in runs]
     kind = kind_of_frame(*sources, *([] if callable(judgments) else [judgments]))
     labels = judgments if callable(judgments) else judgments_in(judgments)
-    asked: dict[str, Any] = {**options}
-    if asked.get("queries") is not None:
-        asked["queries"] = drawn_of(asked["queries"])
-    if "budget" in asked or "share" in asked:
-        asked["budget"] = budget_of(asked.pop("budget", None), asked.pop("share", None))
-    answers = [evaluated(*sources, judgments=labels, measure=sampled_measure(each), **asked) for each in measures]
+    arguments: dict[str, Any] = {**options}
+    if arguments.get("queries") is not None:
+        arguments["queries"] = drawn_of(arguments["queries"])
+    if "budget" in arguments or "share" in arguments:
+        arguments["budget"] = budget_of(arguments.pop("budget", None), arguments.pop("share", None))
+    answers = [
+        evaluated(*sources, judgments=labels, measure=sampled_measure(each_measure), **arguments)
+        for each_measure in measures
+    ]
     return answers, kind, is_several

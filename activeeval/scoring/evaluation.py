@@ -1,4 +1,4 @@
-"""What judgments say of one run, or of a new run less the old one, for both scopes."""
+"""Estimates of one run, or of the difference of two, for both scopes."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _ABOUT = {"pool": "these queries", "population": "all queries"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """A question to judgments with its estimates.
+    """Estimates of a measure, for these queries and for the population of queries.
 
     Attributes
     ----------
     target : Target
     system, versus : str
-        What the run is called, and of a difference the one that is taken off; else empty.
+        Name of the run, and for a difference of the run subtracted; else "".
     pool : Estimate
-        About these queries: what judging all of them would give.
+        For these queries: estimates the value after judging all of them.
     population : Estimate
-        About all the queries that these are a sample of: the same value, with a wider interval.
+        For all queries that these are a sample of: the same value with a wider interval.
     queries : QueryValues or None
-        Of a difference the values of both runs query by query.
+        For a difference, the values of both runs query by query.
     """
 
     target: Target
@@ -45,12 +45,12 @@ class Evaluation:
 
     @property
     def same_lists(self) -> bool:
-        """Whether both lists of a difference are the same in all queries, as far as the measure reads them."""
+        """True if no label can change the difference, as both lists agree down to the measure's depth."""
         return bool(self.versus) and not self.target.matters.any()
 
     @property
     def question(self) -> str:
-        """Whether it is about a run or a difference."""
+        """ "run", or "difference" for two runs."""
         return "difference" if self.versus else "run"
 
     def of(self, scope: str) -> Estimate:
@@ -59,10 +59,10 @@ class Evaluation:
         return estimate
 
     def result(self, scope: str, confidence: float, p_holm: float | None = None, frame_kind: str = "") -> Result:
-        """Make the result for a scope, whose interval has a confidence and a p value by Holm's method beside it."""
+        """Build the printable result for a scope, with intervals of a confidence and optionally Holm's p value."""
         scopes = scope, other_scope(scope)
-        answers = {each: self._answer(each, confidence, p_holm if each == scope else None) for each in scopes}
-        findings = {each: answers[each].with_other(answers[other_scope(each)]) for each in scopes}
+        answers = {name: self._answer(name, confidence, p_holm if name == scope else None) for name in scopes}
+        findings = {name: answers[name].with_other(answers[other_scope(name)]) for name in scopes}
         return Result(
             answer=findings[scope],
             question=self.question,
@@ -73,16 +73,17 @@ class Evaluation:
             table=_table(findings),
             footnotes=self._footnotes(confidence),
             records=[
-                self._row(each, findings[each], confidence, p_holm if each == scope else None) for each in findings
+                self._row(name, findings[name], confidence, p_holm if name == scope else None) for name in findings
             ],
             queries=self.queries,
             frame_kind=frame_kind,
         )
 
     def _answer(self, scope: str, confidence: float, p_holm: float | None) -> Answer:
+        """Build the Answer of a scope, with the number of queries that would decide a difference."""
         estimate = self.of(scope)
         interval, needed = estimate.interval(confidence), None
-        if self.versus and self.pool.std_error == 0:  # all of these queries are judged: others should decide
+        if self.versus and self.pool.std_error == 0:  # all of these queries are judged: only more queries can decide
             needed = needed_of_queries(estimate, interval)
         return Answer.of(
             estimate,
@@ -96,6 +97,7 @@ class Evaluation:
         )
 
     def _footnotes(self, confidence: float) -> list[str]:
+        """List the footnotes: definition of the measure, intervals and counts."""
         name, definition = self.target.name, str(self.target.measure)
         defined = [] if name == definition else [f"{name} is {definition}."]
         wide = f"all the traffic of {self.pool.log}" if self.pool.log else "those that these are a sample of"
@@ -103,22 +105,23 @@ class Evaluation:
         return [*defined, intervals, *counting_lines(self.pool.notes)]
 
     def _row(self, scope: str, finding: Answer, confidence: float, p_holm: float | None) -> dict[str, Cell]:
-        """Tabulate what a scope says, as the command line does; of several measures with Holm's p value."""
-        asked = asked_row(self.target.measure, self.question, self.system, self.versus)
+        """Build the row of a scope for JSON and CSV output."""
+        """Build the row of a scope for JSON and CSV output, with Holm's p value if there are several measures."""
+        question = asked_row(self.target.measure, self.question, self.system, self.versus)
         estimate = self.of(scope)
         more: dict[str, Cell] = {"p_value": estimate.p_value if self.versus else None}
         more |= {} if p_holm is None else {"p_holm": p_holm}
-        row = estimate_row(asked, estimate, estimate.interval(confidence), **more)
+        row = estimate_row(question, estimate, estimate.interval(confidence), **more)
         row |= missing_fields(self.pool.notes, self.system, self.versus)
         row |= no_relevant_fields(self.pool.notes)
         return row | {"sentence": sentence(finding)}
 
 
 def _table(findings: dict[str, Answer]) -> list[dict[str, str]]:
-    """Tabulate the interval about these queries, and that about all of them."""
+    """Tabulate the interval for these queries and that for all queries."""
     rows = table_of([findings["pool"], findings["population"]])
-    kept = ("value", "interval", "p")
+    columns = ("value", "interval", "p")
     return [
-        {"about": _ABOUT[scope]} | {name: row[name] for name in kept if name in row} | {"value": rows[0]["value"]}
+        {"about": _ABOUT[scope]} | {name: row[name] for name in columns if name in row} | {"value": rows[0]["value"]}
         for scope, row in zip(("pool", "population"), rows, strict=True)
     ]

@@ -1,4 +1,4 @@
-"""A gate for scripts: is the new run worse than the old one, by judgments that are complete or by a judged sample?"""
+"""Gate for scripts: decide whether a new run is worse than the old one, by complete judgments or a judged sample."""
 
 from __future__ import annotations
 
@@ -30,33 +30,34 @@ from activeeval.scoring.active_evaluation import Options, compare
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What one measure says of the new run, less the old one.
+    """Decision on the difference new − old by one measure.
 
     Attributes
     ----------
     measure : Measure
     system, versus : str
-        What the new run and the old one are called.
+        Names of the new and the old run.
     estimate : Estimate
-        Of new − old.
+        Estimate of new − old.
     interval : Interval
-        Of several measures each at the confidence that Holm's method gives it; see `significance.holm_confidences`.
+        With several measures, at the confidence that Holm's method assigns; see `significance.holm_confidences`.
     p_value, p_holm : float
-        Of the t test that the difference is 0, alone and adjusted for the number of measures.
+        p value of the t test for a difference of 0, and the same adjusted for the number of measures.
     margin : float
-        The largest difference that does not matter, in the unit of the measure.
+        Largest difference that is irrelevant, in the unit of the measure.
     other : Estimate or None
-        The same for the scope that does not decide.
+        Estimate for the scope that does not decide.
     same_lists : bool
-        Whether no label can change the difference.
-    needed, other_needed : Needed or None
-        Where undecided: what should decide it, if the difference stays as it is; None where that is not known.
+        True if no label can change the difference.
+    needed, other_needed : MoreNeeded or None
+        If undecided: the budget or number of queries that should decide it if the difference stays the same; None if
+        unknown.
     other_interval : Interval or None
-        Of ``other``, where it is not its own at the same confidence: all readings of a sample share one.
+        Interval of ``other`` if it differs from its own at the same confidence, as for repeated readings of a sample.
     readings : int
-        Of the sample, by each of which a top-up followed but the last.
+        Number of readings of the sample (interim analyses); after each but the last more items were sampled.
     queries : QueryValues or None
-        The values of both runs query by query; None where no list differs.
+        Values of both runs query by query; None if no list differs.
     """
 
     measure: Measure
@@ -77,12 +78,12 @@ class Decision:
 
     @property
     def name(self) -> str:
-        """How the measure is shown."""
+        """Display name of the measure."""
         return shown_name(self.measure)
 
     @property
     def finding(self) -> Answer:
-        """What is told of it."""
+        """The decision as an Answer, with that of the other scope beside it."""
         answer = Answer.of(self.estimate, self.interval, p_value=self.p_holm, needed=self.needed, **self._names)
         if self.other is None:
             return answer
@@ -92,6 +93,7 @@ class Decision:
 
     @property
     def _names(self) -> dict[str, Any]:
+        """Keyword arguments shared by the answers of both scopes."""
         return {
             "system": self.system,
             "versus": self.versus,
@@ -103,19 +105,19 @@ class Decision:
 
     @property
     def verdict(self) -> str:
-        """By `activeeval.core.answers.verdict_of`."""
+        """Verdict: equal, worse, equivalent, better, not worse or undecided; see `verdict_of`."""
         return self.finding.verdict
 
     @property
     def is_open_by_cannot(self) -> bool:
-        """Whether it is the items that could not be judged that leave it undecided."""
+        """True if only the items that could not be judged leave the difference undecided."""
         estimate, ends = self.estimate, self.interval
         alone = verdict_of(estimate.value, ends.low, ends.high, self.margin, scope=estimate.scope)
         return self.verdict == "undecided" and alone != "undecided"
 
     @property
     def obstacle(self) -> Note:
-        """Why nothing is named that would decide it."""
+        """Note on why no budget or number of queries is known that would decide it."""
         if self.is_open_by_cannot:
             return Note("open by cannot")
         if not self.finding.is_bounded:
@@ -126,19 +128,19 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateRequest:
-    """What the gate is asked.
+    """Parameters of the gate.
 
     Attributes
     ----------
     measures : sequence of str
-        Of a sample any that it reaches, without one those that it was made for.
+        For a sample any that it supports; () means those of its design.
     margin : float
-        The largest difference that does not matter, in the unit of the measure; not negative.
+        Largest difference that is irrelevant, in the unit of the measure; not negative.
     confidence : float
     scope : {"pool", "population"}
-        The one that decides.
+        Scope that decides.
     names : sequence of str
-        What the new run and the old one are called; by default their files, or as when the sample was drawn.
+        Names of the new and the old run; by default those of their files, or those in the sample.
     ties : {"id", "rank", "input"}
         Order of equal scores.
     """
@@ -152,12 +154,12 @@ class GateRequest:
 
 
 def rows_of(decisions: Sequence[Decision], notes: Sequence[Note | Caution] = ()) -> list[dict[str, Cell]]:
-    """Return each decision as a row; of several measures with the p value by Holm's method.
+    """Build one row for each decision, with Holm's p value if there are several measures.
 
     Parameters
     ----------
     notes : sequence
-        Of the lists of a sample; those of judgments are with each estimate.
+        Notes on the lists of a sample; for judgments they are part of each estimate.
     """
     rows = []
     for decision in decisions:
@@ -166,11 +168,11 @@ def rows_of(decisions: Sequence[Decision], notes: Sequence[Note | Caution] = ())
         more |= decision.finding.fields()
         budget, queries = (None, None) if (needed := decision.needed) is None else (needed.budget, needed.queries)
         more |= {"margin": decision.margin, "more_budget": budget, "more_queries": queries}
-        asked = asked_row(decision.measure, "difference", decision.system, decision.versus)
-        row = estimate_row(asked, decision.estimate, decision.interval, **more)
-        known = (*notes, *decision.estimate.notes)
-        row |= missing_fields(known, decision.system, decision.versus)
-        row |= no_relevant_fields(known)
+        question = asked_row(decision.measure, "difference", decision.system, decision.versus)
+        row = estimate_row(question, decision.estimate, decision.interval, **more)
+        all_notes = (*notes, *decision.estimate.notes)
+        row |= missing_fields(all_notes, decision.system, decision.versus)
+        row |= no_relevant_fields(all_notes)
         rows.append({"measure": decision.name, **row, "sentence": sentence(decision.finding)})
     return rows
 
@@ -185,26 +187,26 @@ def by_judgments(
     machine_is_truth: bool = False,
     **options: Unpack[Options],
 ) -> list[Decision]:
-    """Return the decision of each measure by judgments: by all of them, or by what a budget would have looked up.
+    """Decide each measure by judgments: by all of them, or by a simulated sample of them within a budget.
 
     Parameters
     ----------
     judgments, old, new : str
         Files.
     say : callable
-        Takes what to know of the judgments.
+        Called with each note on the judgments.
     machine_is_truth : bool
-        Take what machines say for labels.
+        Accept graders' grades as labels.
     options
-        As `activeeval.compare` takes them.
+        See `activeeval.compare`.
     """
     labels = labels_of(judgments, machine_is_truth=machine_is_truth)
     after, before = load_run(new), load_run(old)
     for note in labels.notes:
-        if not isinstance(note, Caution):  # of which each decision says it
+        if not isinstance(note, Caution):  # cautions are part of each decision
             say(note)
-    called = request.names or system_names([after.name, before.name], [after.source, before.source])
-    options |= {"names": called[::-1], "ties": request.ties}
+    system_pair = request.names or system_names([after.name, before.name], [after.source, before.source])
+    options |= {"names": system_pair[::-1], "ties": request.ties}
     estimates: list[_ScopeEstimates] = []
     queries = []
     for text in request.measures:
@@ -214,45 +216,50 @@ def by_judgments(
         except BudgetError as problem:
             raise InputError(f"{text}: {problem}", field="budget") from None
         estimate, other = answer.of(request.scope), answer.of(other_scope(request.scope))
-        read = _ScopeEstimates(measure, called[0], called[1], estimate, other, answer.same_lists, estimate.p_value)
+        read = _ScopeEstimates(
+            measure, system_pair[0], system_pair[1], estimate, other, answer.same_lists, estimate.p_value
+        )
         estimates.append(read)
         queries.append(answer.queries)
     decisions = _decided(estimates, request)
-    decisions = [replace(decision, queries=each) for decision, each in zip(decisions, queries, strict=True)]
+    decisions = [replace(decision, queries=values) for decision, values in zip(decisions, queries, strict=True)]
     return [_with_queries(decision) for decision in decisions] if options.get("budget") is None else decisions
 
 
 def by_sample(sample: DrawnSample, old: str, new: str, request: GateRequest) -> tuple[list[Decision], list[Note]]:
-    """Return the decision of each measure by a judged sample, and what to know of its lists.
+    """Decide each measure by a judged sample; also return notes on missing and cut lists.
 
     Parameters
     ----------
     sample : DrawnSample
-        As `activeeval.sampling.judged_samples.judged` returns it.
+        As returned by `activeeval.sampling.judged_samples.judged`.
 
     Raises
     ------
     InputError
-        Where the runs are not those that it was drawn for.
+        If the sample was not drawn for these runs.
     """
     ties, named = request.ties, request.names
-    asked = sample.asked(request.measures, ["difference"], "all" if sample.is_contest else None)
+    questions = sample.asked(request.measures, ["difference"], "all" if sample.is_contest else None)
     if sample.is_contest:
-        asked = _between(asked, {path: _ranking(path, sample.depth, ties) for path in (new, old)})
-    if _is_turned(asked[0].target, old, new, sample.depth, ties):
-        asked = [each.turned for each in asked]
-    asked = [each._replace(system=named[0], versus=named[1]) for each in asked] if named else asked
-    estimates = [_read(sample, each, request.scope) for each in asked]
-    decisions = _decided(estimates, request)
-    grown = [
-        replace(_after_looks(decision, sample, each.target), queries=values_of_sample(sample.campaign, each.target))
-        for decision, each in zip(decisions, asked, strict=True)
+        questions = _between(questions, {path: _ranking(path, sample.depth, ties) for path in (new, old)})
+    if _is_turned(questions[0].target, old, new, sample.depth, ties):
+        questions = [question.turned for question in questions]
+    if named:
+        questions = [question._replace(system=named[0], versus=named[1]) for question in questions]
+    estimates = [_read(sample, question, request.scope) for question in questions]
+    decisions = [
+        replace(
+            _with_repeated_readings(decision, sample, question.target),
+            queries=values_of_sample(sample.campaign, question.target),
+        )
+        for decision, question in zip(_decided(estimates, request), questions, strict=True)
     ]
-    return grown, missing_lists_of(sample, asked) + cut_notes(sample, asked)
+    return decisions, missing_lists_of(sample, questions) + cut_notes(sample, questions)
 
 
 class _ScopeEstimates(NamedTuple):
-    """The estimates of a difference: of the scope that decides, and of the other one."""
+    """Estimates of a difference for the scope that decides and for the other one."""
 
     measure: Measure
     system: str
@@ -263,36 +270,37 @@ class _ScopeEstimates(NamedTuple):
     p_value: float
 
 
-def _read(sample: DrawnSample, asked: QuestionTarget, scope: str) -> _ScopeEstimates:
-    """Read a difference from a judged sample, for both scopes."""
-    target = asked.target
+def _read(sample: DrawnSample, question: QuestionTarget, scope: str) -> _ScopeEstimates:
+    """Estimate a difference from a judged sample, for both scopes."""
+    target = question.target
     estimate, other = (sample.estimate(target, about) for about in (scope, other_scope(scope)))
     p_value = sample.campaign.p_value_now(estimate.p_value, target, scope=scope)
     return _ScopeEstimates(
-        target.measure, asked.system, asked.versus, estimate, other, not target.matters.any(), p_value
+        target.measure, question.system, question.versus, estimate, other, not target.matters.any(), p_value
     )
 
 
 def _decided(estimates: Sequence[_ScopeEstimates], request: GateRequest) -> list[Decision]:
+    """Turn estimates into decisions, with Holm's correction for several measures."""
     names = [str(read.measure) for read in estimates]
     if len(set(names)) < len(names):
         twice = next(name for k, name in enumerate(names) if name in names[:k])
         raise InputError(f"the measure {twice} is given twice, expected each once: Holm's method counts them")
     p_values = [read.p_value for read in estimates]
-    together = zip(estimates, holm(p_values), holm_confidences(p_values, request.confidence), strict=True)
+    adjusted = zip(estimates, holm(p_values), holm_confidences(p_values, request.confidence), strict=True)
     return [
         Decision(
             **read._asdict(),
             interval=read.estimate.interval(float(shared)),
-            p_holm=float(adjusted),
+            p_holm=float(p_holm),
             margin=request.margin,
         )
-        for read, adjusted, shared in together
+        for read, p_holm, shared in adjusted
     ]
 
 
 def _with_queries(decision: Decision) -> Decision:
-    """Return a decision by all judgments with what would decide it: more queries alone."""
+    """Add to a decision by all judgments the number of queries that would decide it."""
     parts: dict[str, Any] = {"needed": needed_of_queries(decision.estimate, decision.interval, decision.margin)}
     if decision.other is not None:
         beside = decision.other.interval(decision.interval.confidence)
@@ -300,21 +308,21 @@ def _with_queries(decision: Decision) -> Decision:
     return replace(decision, **parts)
 
 
-def _after_looks(decision: Decision, sample: DrawnSample, target: Target) -> Decision:
-    """Return a decision by a sample with the intervals that all its readings share, and what would decide it."""
+def _with_repeated_readings(decision: Decision, sample: DrawnSample, target: Target) -> Decision:
+    """Adjust a decision's intervals for repeated readings of the sample, and add the budget that would decide it."""
     confidence = decision.interval.confidence
     parts: dict[str, Any] = {"readings": len(sample.campaign.readings)}
     for name, estimate in (("", decision.estimate), ("other_", decision.other)):
         if estimate is not None:
-            each = sample.campaign.confidence_now(confidence, target, scope=estimate.scope)
-            interval = replace(estimate.interval(each), confidence=confidence)
+            adjusted = sample.campaign.confidence_now(confidence, target, scope=estimate.scope)
+            interval = replace(estimate.interval(adjusted), confidence=confidence)
             needed = needed_of_sample(sample.campaign, target, estimate, interval, decision.margin)
             parts |= {f"{name}interval": interval, f"{name}needed": needed}
     return replace(decision, **parts)
 
 
 def _is_turned(target: Target, old: str, new: str, depth: int | None, ties: str) -> bool:
-    """Return whether a sample's difference is old − new; raise InputError where it is of other runs."""
+    """Check whether a sample's difference is old − new; raise InputError if it is of other runs."""
     lists = {"first": target.ranking, "second": target.other}
     runs = {path: _ranking(path, depth, ties) for path in (new, old)}
     differs = {(path, which): _where_unlike(run, lists[which]) for path, run in runs.items() for which in lists}
@@ -327,39 +335,42 @@ def _is_turned(target: Target, old: str, new: str, depth: int | None, ties: str)
     raise InputError(f"{old} and {new} are one and the same run of the two that the sample was drawn for")
 
 
-def _between(asked: Sequence[QuestionTarget], runs: Mapping[str, Rankings]) -> list[QuestionTarget]:
-    """Return the differences of two runs among those of many systems."""
-    lists = {each.system: each.target.ranking for each in asked} | {each.versus: each.target.other for each in asked}
+def _between(questions: Sequence[QuestionTarget], runs: Mapping[str, Rankings]) -> list[QuestionTarget]:
+    """Select the differences of two runs among those of many systems; raise InputError if there are none."""
+    lists = {question.system: question.target.ranking for question in questions}
+    lists |= {question.versus: question.target.other for question in questions}
     names = {}
     for path, run in runs.items():
         names[path] = next((name for name, ranking in lists.items() if not _where_unlike(run, ranking)), "")
         if not names[path]:
             raise InputError(f"{path} is no run that the sample was drawn for: {', '.join(lists)}")
-    between = [each for each in asked if {each.system, each.versus} == set(names.values())]
+    between = [question for question in questions if {question.system, question.versus} == set(names.values())]
     if not between:
         raise InputError(f"{' and '.join(runs)}: one and the same run of those that the sample was drawn for")
     return between
 
 
 def _ranking(path: str, depth: int | None, ties: str) -> Rankings:
+    """Load a run as a ranking of its own pool, cut at `depth`."""
     ranking = pool_from_tables(None, [load_run(path)], evaluated=1, ties=ties).rankings[0]
     return ranking if depth is None else ranking.cut_at(depth)
 
 
 def _where_unlike(run: Rankings, expected_run: Rankings) -> str:
-    """Return where a run's list is not that of a ranking; queries that the ranking's pool lacks do not count."""
+    """Describe the first place where a run's list differs from a ranking, "" if none; other queries do not count."""
     places = {name: q for q, name in enumerate(run.pool.query_texts)}
     for q, name in enumerate(expected_run.pool.query_texts):
-        expected, seen = _ids_of(expected_run, q), _ids_of(run, places[name]) if name in places else []
-        if expected != seen:
-            rank = next((k for k, pair in enumerate(zip(expected, seen, strict=False)) if len(set(pair)) > 1), None)
+        expected, actual = _ids_of(expected_run, q), _ids_of(run, places[name]) if name in places else []
+        if expected != actual:
+            rank = next((k for k, pair in enumerate(zip(expected, actual, strict=False)) if len(set(pair)) > 1), None)
             if rank is None:
-                return f"its list of query {name!r} has {counted(len(seen), 'document')}, expected {len(expected)}"
-            return f"at rank {rank + 1} of query {name!r} it has {seen[rank]!r}, expected {expected[rank]!r}"
+                return f"its list of query {name!r} has {counted(len(actual), 'document')}, expected {len(expected)}"
+            return f"at rank {rank + 1} of query {name!r} it has {actual[rank]!r}, expected {expected[rank]!r}"
     return ""
 
 
 def _ids_of(ranking: Rankings, query: int) -> list[str]:
+    """List the document ids of a query's ranking, in order."""
     items = ranking.items[ranking.offsets[query] : ranking.offsets[query + 1]]
     ids: list[str] = ranking.pool.item_texts[items].tolist()
     return ids

@@ -1,4 +1,4 @@
-"""How far judges agree, on grades and on which of two documents is better."""
+"""Verb `agreement`: measure how far judges agree on grades and on which of two documents is better."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from activeeval.report.rendering import Cell
 from activeeval.scoring.agreement_rows import coefficient_rows
 
 _WIDE = ("of", "what", "confidence", "why_undefined")
-"""Columns that a page of a hundred columns has no room for."""
+"""Columns left out of tables, which are at most 100 characters wide."""
 _BRIEF = {"raw_agreement": "raw", "base_rate": "base"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class JudgesAgree(PrintableResult):
-    """How far judges agree: `agreement` returns it.
+    """Agreement of judges; `agreement` returns it.
 
     Attributes
     ----------
     agreements : activeeval.core.judgments.Agreements
-        By grades and by preferences, with the tables of preferences.
+        Agreement on grades and on preferences, with the tables of preferences.
     frame_kind : str
-        The library whose frames came in, "" where none did.
+        Library of the input frames, "" if there were none.
     """
 
     agreements: Agreements
@@ -40,42 +40,42 @@ class JudgesAgree(PrintableResult):
 
     @property
     def sentences(self) -> list[str]:
-        """How far judges agree, what coefficients leave out, and who is stricter than whom."""
+        """Sentences on agreement, on what the coefficients do not show, and on which judge is stricter."""
         return list(_sentences(self.agreements, self.rows()))
 
     @property
     def table(self) -> Sequence[Mapping[str, Cell]]:
-        """A row for each coefficient, for a page of a hundred columns."""
+        """One row for each coefficient, for a width of 100 characters."""
         return list(map(_brief, self.rows()))
 
     @property
     def footnotes(self) -> list[str]:
-        """Why there is no answer of a kind of which there are judgments."""
+        """Reasons why a kind of judgments has no coefficient."""
         return [f"{problem}." for problem in self.agreements.problems]
 
     def rows(self) -> list[dict[str, Cell]]:
-        """Return a row for each coefficient, as the command line has it."""
+        """List one row for each coefficient, as in the command's JSON and CSV output."""
         return coefficient_rows(self.agreements)
 
 
 @checked
 def agreement(judged: Any, *, confidence: float = 0.95, resamples: int = 1000, seed: int = 0) -> JudgesAgree:
-    """Compare what judges say: Krippendorff's alpha, Gwet's AC1 and AC2, Cohen's kappa, tables of preferences.
+    """Measure the agreement of judges: Krippendorff's alpha, Gwet's AC1 and AC2, Cohen's kappa, preferences.
 
     Parameters
     ----------
     judged : path, dict of dicts, data frame or Judgments, a list of them, or a dict of judges' names to them
-        Judged sheets, judgments, logs of campaigns, preferences or top-k truths. A judge is a name in the column
-        ``judge``, or else whose name stands for the source.
+        Judged sheets, judgments, logs of campaigns, preferences or top-k truths. The column ``judge`` names the
+        judge, else the name of the source does.
     confidence : float
-        Of the intervals.
+        Confidence of the intervals.
     resamples : int
-        Bootstrap resamples of the queries, for the intervals.
+        Number of bootstrap resamples of the queries, for the intervals.
 
     Raises
     ------
     InputError
-        Where there are no two judges who can be compared.
+        If no two judges can be compared.
 
     Examples
     --------
@@ -86,12 +86,12 @@ def agreement(judged: Any, *, confidence: float = 0.95, resamples: int = 1000, s
     >>> row["n"], 0.5 < row["value"] < 1
     (40, True)
     """
-    made = read_all(by_judge(judged)).agreement(confidence, resamples, seed)
-    return JudgesAgree(agreements=made, frame_kind=kind_of_frame(*listed(judged)))
+    agreements = read_all(by_judge(judged)).agreement(confidence, resamples, seed)
+    return JudgesAgree(agreements=agreements, frame_kind=kind_of_frame(*listed(judged)))
 
 
 def _sentences(agreements: Agreements, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Say how far judges agree, what coefficients leave out, and who is stricter than whom."""
+    """Yield sentences on agreement, on what the coefficients do not show, and on which judge is stricter."""
     grades = agreements.grades
     if grades is None:
         yield _sentence(rows)
@@ -107,18 +107,18 @@ def _sentences(agreements: Agreements, rows: Sequence[Mapping[str, Any]]) -> Ite
 
 
 def _sentence(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Say how far judges agree: by grades Krippendorff's ordinal alpha, else the preferences that are the same."""
+    """Write the main sentence: Krippendorff's ordinal alpha of grades, else the share of equal preferences."""
     ordinal = [row for row in rows if row["of"] == "grades" and row["what"].endswith("ordinal")]
     row = (ordinal or rows)[0]
     ends = "" if row.get("low") is None else f" ({number(row['low'], 2)} to {number(row['high'], 2)})"
     if not ordinal:
-        return f"Judges say the same of {number(row['value'], 2)}{ends} of {counted(row['n'], 'pair')} of documents."
+        return f"Judges agree on {number(row['value'], 2)}{ends} of {counted(row['n'], 'pair')} of documents."
     scale = "1 is full agreement, 0 what chance would give"
     return f"Judges agree to {number(row['value'], 2)}{ends} by {row['what']}, on {counted(row['n'], 'item')}; {scale}."
 
 
 def _brief(row: Mapping[str, Any]) -> dict[str, Cell]:
-    """Return a row for a page of a hundred columns; a coefficient has its whole name, a share is less than 100 %."""
+    """Format a row for a width of 100 characters; shares are rounded down, so that 100 % means all."""
     of = row["of"].replace("preferences implied by", "order of")
     cells: dict[str, Cell] = {"what": row["what"] if of == "grades" else f"{of}, {row['what']}"}
     for name, cell in row.items():

@@ -1,4 +1,4 @@
-"""How long judging takes by method, from the times that judgments keep: grades beside comparisons."""
+"""Verb `times`: compute how long judging takes by method (grades, comparisons), from the times in judgments."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ METHODS = {"grade": "grades", "preference": "comparisons"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgingTime:
-    """What judging by one method takes, as Table 1 of Niu et al. (2012) has it.
+    """Judging times of one method, as in Table 1 of Niu et al. (2012).
 
     Attributes
     ----------
     method : {"grades", "comparisons"}
     judges, queries : int
-        Of whom some judgment has a time, and on which.
+        Number of judges and of queries with a timed judgment.
     judgments : int
-        Those with a time that stand: answers that were changed later are left out.
+        Number of timed judgments; answers changed later are left out.
     untimed : int
-        Judgments of the method without a time, which nothing else counts.
+        Number of judgments without a time, which no other field counts.
     seconds, median : float
-        A judgment, in the mean and in the middle.
+        Mean and median time of a judgment, in seconds.
     a_query : float
-        Judgments of one judge on one query, in the mean.
+        Mean number of judgments of one judge on one query.
     minutes : float
-        Of one judge on one query, in the mean.
+        Mean time of one judge on one query, in minutes.
     """
 
     method: str
@@ -55,13 +55,13 @@ class JudgingTime:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class JudgingTimes(PrintableResult):
-    """How long judging takes, by method: `times` returns it.
+    """Judging times by method; `times` returns it.
 
     Attributes
     ----------
     methods : tuple of JudgingTime
     frame_kind : str
-        The library whose frames came in, "" where none did.
+        Library of the input frames, "" if there were none.
     """
 
     methods: tuple[JudgingTime, ...]
@@ -69,7 +69,7 @@ class JudgingTimes(PrintableResult):
 
     @property
     def sentences(self) -> list[str]:
-        """What a judgment takes by each method."""
+        """One sentence for each method on the time of a judgment and of a query."""
         return [
             f"{row.method.capitalize()}: {row.seconds:.1f} s each, {row.minutes:.1f} minutes a query of "
             f"{row.a_query:.0f}."
@@ -78,33 +78,33 @@ class JudgingTimes(PrintableResult):
 
     @property
     def table(self) -> Sequence[Mapping[str, Cell]]:
-        """A row for each method."""
+        """One row for each method."""
         return self.rows()
 
     @property
     def footnotes(self) -> list[str]:
-        """What has no time."""
+        """Number of judgments without a time, for each method that has some."""
         left_out = (row for row in self.methods if row.untimed)
         return [f"{row.untimed:,} {row.method} have no time and are not counted" for row in left_out]
 
     def rows(self) -> list[dict[str, Cell]]:
-        """Return a row for each method, as the command line has it."""
+        """List one row for each method, as in the command's JSON and CSV output."""
         return list(map(asdict, self.methods))
 
 
 @checked
 def times(judged: Any) -> JudgingTimes:
-    """Read how long judging takes, by grades and by comparisons of two documents.
+    """Compute how long judging takes, by grades and by comparisons of two documents.
 
     Parameters
     ----------
     judged : path, data frame or Judgments, or a list of them
-        Judgments with times, as logs of campaigns have them.
+        Judgments with times, such as logs of campaigns.
 
     Raises
     ------
     InputError
-        Where no judgment has a time.
+        If no judgment has a time.
 
     Examples
     --------
@@ -124,6 +124,7 @@ def times(judged: Any) -> JudgingTimes:
 
 
 def _by_method(judgments: Judgments) -> Iterator[JudgingTime]:
+    """Yield the judging times of each method with timed judgments."""
     n = len(judgments)
     seconds = np.full(n, np.nan) if judgments.seconds is None else judgments.seconds
     kinds = np.zeros(n, dtype=np.uint8) if judgments.kinds is None else judgments.kinds
@@ -136,17 +137,18 @@ def _by_method(judgments: Judgments) -> Iterator[JudgingTime]:
 
 
 def _row(method: str, seconds: Floats, queries: Ints, judges: Ints, timed: Bools, untimed: int) -> JudgingTime:
-    taken, who, what = seconds[timed], judges[timed], queries[timed]
-    _, shifts = np.unique(np.stack((who, what)), axis=1, return_inverse=True)
-    by_shift = np.bincount(shifts, taken)
+    """Summarize the timed judgments of one method; a shift is one judge on one query."""
+    times, timed_judges, timed_queries = seconds[timed], judges[timed], queries[timed]
+    _, shifts = np.unique(np.stack((timed_judges, timed_queries)), axis=1, return_inverse=True)
+    by_shift = np.bincount(shifts, times)
     return JudgingTime(
         method=method,
-        judges=np.unique(who).size,
-        queries=np.unique(what).size,
-        judgments=taken.size,
+        judges=np.unique(timed_judges).size,
+        queries=np.unique(timed_queries).size,
+        judgments=times.size,
         untimed=untimed,
-        seconds=float(taken.mean()),
-        median=float(np.median(taken)),
-        a_query=taken.size / by_shift.size,
+        seconds=float(times.mean()),
+        median=float(np.median(times)),
+        a_query=times.size / by_shift.size,
         minutes=float(by_shift.mean()) / 60,
     )

@@ -1,4 +1,4 @@
-"""Runs scored against judgments: per query, in the mean with its interval, and two runs compared."""
+"""Score runs against judgments: values by query, means with intervals, and differences of two runs."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ from activeeval.report.cautions import NO_RELEVANT
 from activeeval.report.rendering import Cell
 
 NO_DIFFERENCE = (0.0, 0.0)
-"""Limits of a difference between runs where no label makes one."""
+"""Limits of a difference that no label can change from 0."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunScores:
-    """One run by one measure.
+    """Values of one run by one measure.
 
     Attributes
     ----------
     measure, definition : str
-        As it is shown, and written with all its parameters.
+        Display name, and text with all parameters.
     values : ndarray, shape (n_queries,)
     limits : (float, float)
-        Lowest and highest of what a value can be.
+        Lowest and highest possible value.
     ranking : Rankings
-        The lists as deep as the measure counts.
+        The lists down to the measure's cutoff.
     by : Measure
     summary : MeanSummary
     judged : float
-        Mean share of judged items among those that count.
+        Mean share of judged items down to the cutoff, over queries with a list.
     n_unjudged, n_counted : int
-        Ranked items down to the cutoff that nobody judged, which earn nothing, and all of them.
+        Number of ranked items down to the cutoff that are unjudged (they earn nothing), and of all of them.
     n_missing, n_ignored, n_tied : int
-        Judged queries missing from the run (they score 0), queries of the run without judgments,
-        queries whose cutoff falls between equal scores.
+        Number of judged queries missing from the run (they score 0), of queries of the run without judgments (they
+        are ignored), and of queries with equal scores on both sides of the cutoff.
     """
 
     measure: str
@@ -66,7 +66,7 @@ class RunScores:
     n_tied: int
 
     def row(self, confidence: float) -> dict[str, Cell]:
-        """Return the run as a row; its interval is of a confidence."""
+        """Convert to a row; `confidence` is that of its interval."""
         return {
             "measure": self.measure,
             "definition": self.definition,
@@ -91,12 +91,12 @@ def read_tables(
     machine_is_truth: bool = False,
     no_relevant: str = "zero",
 ) -> TablePool:
-    """Return judgments, or truths of the top k where measures are of these, and runs as one pool.
+    """Read judgments (or top-k truths, for measures of those) and runs into one pool.
 
     Parameters
     ----------
     no_relevant : {"zero", "skip"}
-        What a query without any relevant document is; see `TablePool.with_rule`.
+        Rule for queries without any relevant document; see `TablePool.with_rule`.
     """
     judging = judging_of(measures)
     source = judgments_of(qrels, machine_is_truth=True) if machine_is_truth else qrels
@@ -104,18 +104,18 @@ def read_tables(
     tables = pool_from_tables(judgments, read, evaluated=len(read), ties=ties)
     judging.check_labels(tables.pool, tables.grades, getattr(qrels, "source", qrels))
     if no_relevant == "zero" and all(isinstance(measure, Judged) for measure in measures):
-        return tables  # shares of judged items ask nothing of relevance
+        return tables  # shares of judged items do not depend on relevance
     return tables.with_rule(no_relevant)
 
 
 def score_run(tables: TablePool, run: int, measure: Measure, confidence: float = 0.95) -> RunScores:
-    """Score the ``run``-th run of a table pool."""
+    """Score the ``run``-th run of a table pool by one measure, with an interval for its mean."""
     ranking = tables.rankings[run]
     values = measure.score(tables.pool, tables.grades, ranking)
     judged = Judged(measure.cutoff).score(tables.pool, tables.grades, ranking)
-    held, drawn = ranking.lengths > 0, all_values(tables.pool, values)
+    has_list, drawn = ranking.lengths > 0, all_values(tables.pool, values)
     lists = ranking if measure.cutoff is None else ranking.cut_at(measure.cutoff)
-    longest = max(int(each.lengths.max(initial=0)) for each in tables.rankings)
+    longest = max(int(lists.lengths.max(initial=0)) for lists in tables.rankings)
     limits = measure.limits(max(int(tables.grades.max(initial=0)), 1), measure.cutoff or longest)
     return RunScores(
         measure=shown_name(measure),
@@ -125,7 +125,7 @@ def score_run(tables: TablePool, run: int, measure: Measure, confidence: float =
         ranking=lists,
         by=measure,
         summary=mean_interval(values, confidence, limits) if drawn is None else drawn.interval(confidence, limits),
-        judged=float(judged[held].mean()) if held.any() else 0.0,
+        judged=float(judged[has_list].mean()) if has_list.any() else 0.0,
         n_unjudged=int(np.count_nonzero(tables.grades[lists.items] < 0)),
         n_counted=lists.items.size,
         n_missing=tables.n_missing[run],
@@ -141,9 +141,9 @@ def compare_runs(
     confidence: float = 0.95,
     rng: np.random.Generator | int | None = None,
 ) -> PairedComparison:
-    """Compare two runs query by query: for the log, where the pool was drawn from one.
+    """Compare two runs query by query; queries drawn from a log are weighted to represent the log.
 
-    Of the same lists no label makes a difference, here or in other queries.
+    For equal lists no label can change the difference, so that its limits are 0.
     """
     low, high = first.limits
     limits = (low - high, high - low) if _can_differ(first, second) else NO_DIFFERENCE
@@ -154,20 +154,20 @@ def compare_runs(
 
 
 def _can_differ(first: RunScores, second: RunScores) -> bool:
-    """Whether a label can make a difference between two runs, by a measure that tells it; else whether lists differ."""
+    """Check whether a label can change the difference of two runs; for other measures, whether their lists differ."""
     if isinstance(first.by, SampledMeasure):
         return bool(Target(first.by, first.ranking, second.ranking).matters.any())
-    mine, other = first.ranking, second.ranking
-    return not (np.array_equal(mine.offsets, other.offsets) and np.array_equal(mine.items, other.items))
+    a, b = first.ranking, second.ranking
+    return not (np.array_equal(a.offsets, b.offsets) and np.array_equal(a.items, b.items))
 
 
 def input_notes(tables: TablePool, names: Sequence[str]) -> list[Note | Caution]:
-    """Return what to know of judgments and runs, queries that are ignored too; tables of scores say the rest.
+    """Collect notes on judgments and runs, ignored queries included; tables of scores report the rest.
 
     Parameters
     ----------
     names : sequence of str
-        Of the runs.
+        Names of the runs.
     """
     ignored: dict[int, list[str]] = {}
     for name, n_ignored in zip(names, tables.n_ignored, strict=True):
@@ -178,7 +178,7 @@ def input_notes(tables: TablePool, names: Sequence[str]) -> list[Note | Caution]
 
 
 def for_log(tables: TablePool, queries: Any) -> TablePool:
-    """Return a table pool whose queries stand for the log that they were drawn from; its notes say what was left out.
+    """Weight the queries of a table pool as a sample of the log they were drawn from; notes name those left out.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def for_log(tables: TablePool, queries: Any) -> TablePool:
 
 
 def n_tied_at_cutoff(pool: QueryPool, scores: Floats, ranking: Rankings, cutoff: int | None) -> int:
-    """Return the number of queries whose items at ranks ``cutoff`` and ``cutoff + 1`` score the same."""
+    """Count the queries whose items at ranks ``cutoff`` and ``cutoff + 1`` have equal scores."""
     if cutoff is None:
         return 0
     cut = np.flatnonzero(ranking.lengths > cutoff)

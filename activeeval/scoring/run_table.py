@@ -1,4 +1,4 @@
-"""Runs by measures as a table: means with their intervals, differences from a baseline, rows by query."""
+"""Tabulate runs by measures: means with intervals, differences from a baseline, rows by query."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ _OF_RUN = ("value", "judged", "missing", "ignored", "tied_at_cutoff")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RunRow:
-    """One run by one measure, beside the baseline.
+    """Scores of one run by one measure, and its difference from the baseline.
 
     Attributes
     ----------
     run : str
-        Its name.
+        Name of the run.
     scores : RunScores
     comparison : PairedComparison or None
         Run − baseline; None for the baseline itself.
     same_lists : bool
-        Whether the lists are those of the baseline in all queries, as far as the measure reads them.
+        True if no label can change the difference from the baseline.
     p_value : float or None
-        Of the test that was asked for, corrected for all comparisons of all measures.
+        p value of the chosen test, corrected for all comparisons of all measures; None for the baseline.
     confidence : float
-        Of the intervals.
+        Confidence of the intervals.
     """
 
     run: str
@@ -59,15 +59,15 @@ class RunRow:
 
     @property
     def mean(self) -> Answer:
-        """What is told of the run alone."""
+        """Answer for the run's own mean."""
         summary = self.scores.summary
         names: dict[str, Any] = {"system": self.run, "measure": self.scores.measure, "n_items": None}
-        names["is_constant"] = True  # an interval without a width is one of values that are all the same
+        names["is_constant"] = True  # an interval of width 0 comes from equal values
         names |= {"scope": "population", "is_supported": math.isfinite(summary.std_error)}
         return Answer(value=summary.mean, low=summary.low, high=summary.high, n_queries=summary.n, **names)
 
     def finding(self, baseline: str) -> Answer:
-        """Return what is told of it: of its difference to the baseline, else of its mean."""
+        """Build the answer for the difference from the baseline; for the baseline itself that for its mean."""
         pair = self.comparison
         if pair is None:
             return self.mean
@@ -82,20 +82,20 @@ class RunRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RunTable:
-    """Several runs side by side by some measures.
+    """Several runs by several measures.
 
     Attributes
     ----------
     pool : QueryPool
     by_measure : tuple of tuple of RunRow
-        In the order of the measures, and of the runs.
+        Ordered by measure, then by run.
     baseline : int
-        The run that the others are compared with.
+        Position of the run that the others are compared with.
     confidence : float
     test, correction : str
-        What the p values are of.
+        Test and multiple-comparison correction of the p values.
     notes : tuple of Note
-        What is to be known of the judgments and the runs.
+        Notes on the judgments and the runs.
     """
 
     pool: QueryPool
@@ -108,13 +108,13 @@ class RunTable:
 
     @property
     def missing(self) -> list[str]:
-        """The sentences on runs without lists for some queries, which stand before all others."""
+        """Sentences on runs without lists for some queries, shown first."""
         counts = {run.run: run.scores.n_missing for run in self.by_measure[0]}
         return [missing_lists_sentence(n, self.pool.n_queries, name) for name, n in counts.items() if n]
 
     @property
     def unjudged(self) -> list[str]:
-        """The sentences on ranked items without a judgment; measures of one cutoff say the same, once."""
+        """Sentences on ranked items without a judgment; measures with equal cutoffs share one."""
         lines = []
         for run in (run for runs in self.by_measure for run in runs if run.scores.n_unjudged):
             n, of, cutoff = run.scores.n_unjudged, run.scores.n_counted, run.scores.by.cutoff
@@ -125,16 +125,18 @@ class RunTable:
 
     @property
     def findings(self) -> list[list[Answer]]:
-        """What is told of each run by each measure, measure by measure."""
+        """Answers for each run, measure by measure."""
         return [[run.finding(runs[self.baseline].run) for run in runs] for runs in self.by_measure]
 
     def rows(self, *, by_query: bool, in_all: bool, versus: bool) -> list[dict[str, Cell]]:
-        """Return rows measure by measure: of queries, where these are wanted, and of all together.
+        """List rows measure by measure: of single queries, of all queries together, or both.
 
         Parameters
         ----------
+        by_query, in_all : bool
+            Include rows of single queries; include rows of all queries together.
         versus : bool
-            Of two runs: a row has the figures of both.
+            For two runs: put the figures of both in one row.
         """
         rows = []
         for runs in self.by_measure:
@@ -143,7 +145,7 @@ class RunTable:
         return rows
 
     def _query_rows(self, runs: Sequence[RunRow], versus: bool) -> list[dict[str, Cell]]:
-        """Return a row for each query and run of one measure; of ``versus`` both runs share it."""
+        """Build a row for each query and run of one measure; with ``versus`` both runs share it."""
         baseline, rows = runs[self.baseline].scores.values.tolist(), []
         values = [(run, run.scores.values.tolist()) for run in (runs[:1] if versus else runs)]
         for q, query in enumerate(self.pool.query_ids.tolist()):
@@ -155,7 +157,7 @@ class RunTable:
         return rows
 
     def _summary_rows(self, runs: Sequence[RunRow], versus: bool) -> list[dict[str, Cell]]:
-        """Return a row for each run of one measure, or of ``versus`` one for the first with the other's figures."""
+        """Build a row for each run of one measure; with ``versus`` one row with the figures of both runs."""
         rows = []
         for run in runs[:1] if versus else runs:
             row = {"query_id": "all"} | _named(run, runs, versus) | run.scores.row(self.confidence)
@@ -171,7 +173,7 @@ class RunTable:
         return rows
 
     def _difference(self, run: RunRow) -> dict[str, Cell]:
-        """Return how a run differs from the baseline; nothing of the baseline."""
+        """Build the fields of a run's difference from the baseline; {} for the baseline."""
         pair = run.comparison
         if pair is None:
             return {}
@@ -193,7 +195,7 @@ class RunTable:
 
 
 def _named(run: RunRow, runs: Sequence[RunRow], versus: bool) -> dict[str, Cell]:
-    """Return the name of a run, and of the one that it is compared with in the same row."""
+    """Build the fields with the name of a run, and with ``versus`` of the run compared with it."""
     names: dict[str, Cell] = {"run": run.run}
     return names | ({"versus": runs[-1].run} if versus else {})
 
@@ -209,26 +211,26 @@ def run_table(
     correction: str = "holm",
     seed: int = 0,
 ) -> RunTable:
-    """Score all runs by some measures, each against a baseline.
+    """Score all runs by several measures, each compared with a baseline.
 
     Parameters
     ----------
     names : sequence of str
-        Of the table pool's runs.
+        Names of the table pool's runs.
     baseline : int
-        The run that the others are compared with.
+        Position of the run that the others are compared with.
     confidence : float
         Confidence of all intervals.
     test : {"t", "wilcoxon", "randomization"}
     correction : {"holm", "bonferroni", "none"}
-        Of the p values, for runs × measures.
+        Correction of the p values for runs × measures.
     seed : int
-        Of every randomization test.
+        Seed of each randomization test.
     """
     one_of(correction, CORRECTIONS, "`correction`")
     whole_number(seed, "seed", 0, LARGEST_SEED)
     if one_of(test, TESTS, "`test`") != "t" and tables.pool.draw is not None:
-        raise ChoiceError(f"`test` {test} takes queries for alike, drawn `queries` are not: expected t", field="test")
+        raise ChoiceError(f"`test` {test} weighs queries alike, drawn `queries` differ: expected t", field="test")
     scored = [[score_run(tables, run, measure, confidence) for run in range(len(names))] for measure in measures]
     pairs = [
         [
@@ -237,18 +239,22 @@ def run_table(
         ]
         for runs in scored
     ]
-    made = [pair for row in pairs for pair in row if pair is not None]
-    adjusted = iter(corrected([pair.p_value(test) for pair in made], correction).tolist() if made else [])
-    shared = iter(corrected_confidences([pair.p_t for pair in made], correction, confidence).tolist() if made else [])
+    comparisons = [pair for row in pairs for pair in row if pair is not None]
+    adjusted = iter(corrected([pair.p_value(test) for pair in comparisons], correction).tolist() if comparisons else [])
+    shared = iter(
+        corrected_confidences([pair.p_t for pair in comparisons], correction, confidence).tolist()
+        if comparisons
+        else []
+    )
     by_measure = tuple(
         tuple(
             RunRow(
                 run=name,
                 scores=scores,
-                comparison=None if pair is None else pair.at(each := next(shared)),
+                comparison=None if pair is None else pair.at(level := next(shared)),
                 same_lists=pair is not None and pair.basis.limits == NO_DIFFERENCE,
                 p_value=None if pair is None else next(adjusted),
-                confidence=confidence if pair is None else each,
+                confidence=confidence if pair is None else level,
             )
             for name, scores, pair in zip(names, runs, row, strict=True)
         )

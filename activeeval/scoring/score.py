@@ -1,4 +1,4 @@
-"""Runs scored against judgments."""
+"""Verb `score`: score runs against judgments."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from activeeval.traffic.queries import drawn_of
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Score(NamedInterval):
-    """One run by one measure.
+    """Score of one run by one measure, and its difference from the baseline.
 
     Attributes
     ----------
     row : RunRow
     baseline : str
-        What the run is called that it is compared with.
+        Name of the run that it is compared with; "" if there is only one run.
     confidence : float
 
     Examples
@@ -55,63 +55,63 @@ class Score(NamedInterval):
 
     @property
     def run(self) -> str:
-        """What the run is called."""
+        """Name of the run."""
         return self.row.run
 
     @property
     def measure(self) -> str:
-        """The measure, as it is shown."""
+        """Display name of the measure."""
         return self.row.scores.measure
 
     @property
     def value(self) -> float:
-        """The mean over all queries."""
+        """Mean over all queries."""
         return self.row.scores.summary.mean
 
     @property
     def std_error(self) -> float:
-        """The standard error of the mean."""
+        """Standard error of the mean."""
         return self.row.scores.summary.std_error
 
     @property
     def interval(self) -> Interval:
-        """The t interval of the mean."""
+        """t interval of the mean."""
         summary = self.row.scores.summary
         return Interval(summary.low, summary.high, self.confidence)
 
     @property
     def by_query(self) -> Floats:
-        """The value of each query, shape (n_queries,), in the order of `Scores.query_ids`."""
+        """Value of each query, shape (n_queries,), in the order of `Scores.query_ids`."""
         return self.row.scores.values
 
     @property
     def difference(self) -> float | None:
-        """By how much the mean is above the baseline's; None of the baseline itself."""
+        """Mean minus that of the baseline; None for the baseline itself."""
         return None if self.row.comparison is None else self.row.comparison.difference
 
     @property
     def difference_interval(self) -> Interval | None:
-        """The interval of the difference."""
+        """Interval of the difference; None for the baseline itself."""
         pair = self.row.comparison
         return None if pair is None else Interval(pair.low, pair.high, self.confidence)
 
     @property
     def p_value(self) -> float | None:
-        """Of the test that the difference is 0, corrected for all differences of all measures."""
+        """p value for a difference of 0, corrected for all differences of all measures; None for the baseline."""
         return self.row.p_value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Scores(PrintableResult):
-    """Runs by measures; iterates over each `Score`, and is indexed by the names of a run and a measure.
+    """Scores of runs by measures: iterate over each `Score`, or index by the names of a run and a measure.
 
     Attributes
     ----------
     made : RunTable
     notes : tuple of str
-        What to know of judgments and runs, in sentences.
+        Sentences on judgments and runs.
     frame_kind : str
-        The library whose frames came in, "" where none did.
+        Library of the input frames, "" if there were none.
 
     Examples
     --------
@@ -137,7 +137,7 @@ class Scores(PrintableResult):
         return sum(map(len, self.made.by_measure))
 
     def __getitem__(self, key: str | tuple[str, str]) -> Score:
-        """Return the score of a run, and a measure where there are several."""
+        """Return the score of a run, or of a run and a measure if there are several."""
         run, measure = key if isinstance(key, tuple) else (key, None)
         for score in self:
             if score.run == run and measure in (None, score.measure):
@@ -147,105 +147,108 @@ class Scores(PrintableResult):
 
     @property
     def query_ids(self) -> list[str]:
-        """The queries that are judged."""
+        """Ids of the judged queries."""
         ids: list[str] = self.made.pool.query_texts.tolist()
         return ids
 
     @property
     def _alone(self) -> Score:
+        """The only score; raise InputError if there are several."""
         if len(self) > 1:
             raise InputError(f"there are {len(self)} scores: index them by run and measure")
         return next(iter(self))
 
     @property
     def value(self) -> float:
-        """Of one run by one measure: the mean."""
+        """Mean, if there is one run and one measure."""
         return self._alone.value
 
     @property
     def std_error(self) -> float:
-        """Of one run by one measure: its standard error."""
+        """Standard error of the mean, if there is one run and one measure."""
         return self._alone.std_error
 
     @property
     def interval(self) -> Interval:
-        """Of one run by one measure: its interval."""
+        """Interval of the mean, if there is one run and one measure."""
         return self._alone.interval
 
     @property
     def low(self) -> float:
-        """Of one run by one measure: the lower end of the interval."""
+        """Lower end of the interval, if there is one run and one measure."""
         return self._alone.low
 
     @property
     def high(self) -> float:
-        """Of one run by one measure: the upper end of the interval."""
+        """Upper end of the interval, if there is one run and one measure."""
         return self._alone.high
 
     @property
     def _means(self) -> list[Answer]:
+        """Answers for each run's mean, measure by measure."""
         return [score.row.mean for score in self]
 
     @property
     def _differences(self) -> list[Answer]:
+        """Answers for each run's difference from the baseline."""
         return [score.row.finding(score.baseline) for score in self if score.row.comparison is not None]
 
     @property
     def sentences(self) -> list[str]:
-        """Which lists are missing; the differences to the baseline, or the values of one run, at most three."""
+        """Sentences on missing lists, and on up to three differences from the baseline or the values of one run."""
         return self.made.missing + headline(self._differences or self._means)
 
     @property
     def table(self) -> Sequence[Mapping[str, Cell]]:
-        """A row for each run and measure, then one for each difference."""
+        """One row for each run and measure, then one for each difference."""
         return table_of(self._means + self._differences)
 
     @property
     def footnotes(self) -> list[str]:
-        """What measures and intervals are."""
+        """Definitions of measures and intervals, and notes."""
         notes = definitions((score.measure, score.row.scores.definition) for score in self)
         unjudged = [f"{line}." for line in self.made.unjudged]
         intervals = f"{100 * self.made.confidence:g} % intervals."
         return [*notes, intervals, *self.notes, *unjudged, *counting_lines(self.made.notes)]
 
     def rows(self, *, by_query: bool = False) -> list[dict[str, Cell]]:
-        """Return a row for each run and measure, as the command line has it, or for each query of them."""
+        """List a row for each run and measure, or for each query of them, as in the command's JSON and CSV output."""
         return self.made.rows(by_query=by_query, in_all=not by_query, versus=False)
 
     def to_frame(self, kind: str = "", *, by_query: bool = False) -> Any:
-        """Return the rows as a data frame.
+        """Convert the rows to a data frame.
 
         Parameters
         ----------
         kind : {"", "pandas", "polars", "pyarrow"}
-            By default that of the frames that came in; else pandas where it is installed, else polars.
+            By default that of the input frames, else pandas if installed, else polars.
         by_query : bool
-            A row for each query of each run and measure.
+            One row for each query of each run and measure.
         """
         return frame_of(self.rows(by_query=by_query), kind or self.frame_kind)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw each value with its interval; return the axes."""
+        """Plot each value with its interval; return the axes."""
         return draw_findings(self._means, self.made.confidence, ax)
 
 
 class ScoreOptions(TypedDict, total=False):
-    """What else `score` may be told.
+    """Further options of `score`.
 
     Attributes
     ----------
     ties : {"id", "rank", "input"}
         Order of equal scores; by default by document id, descending.
     test : {"t", "wilcoxon", "randomization"}
-        Of the differences; by default t.
+        Test of the differences; by default t.
     correction : {"holm", "bonferroni", "none"}
-        Of the p values, for all differences of all measures; by default holm.
+        Correction of the p values for all differences of all measures; by default holm.
     seed : int
-        Of the randomization test; by default 0.
-    queries : path, or what `activeeval.draw_queries` returns
-        Queries that were drawn from a log of searches: means and intervals are then about all its traffic.
+        Seed of the randomization test; by default 0.
+    queries : path, or the result of `activeeval.draw_queries`
+        Queries drawn from a search log: means and intervals are then about all its traffic.
     no_relevant : {"zero", "skip"}
-        What a query without any relevant document is: of value 0, as in trec_eval, which is the default, or left out.
+        Value of a query without any relevant document: 0 as in trec_eval (the default), or left out.
     """
 
     ties: str
@@ -267,22 +270,22 @@ def score(
     confidence: float = 0.95,
     **options: Unpack[ScoreOptions],
 ) -> Scores:
-    """Score runs against judgments, with intervals, and each against a baseline.
+    """Score runs against judgments, with intervals, and compare each with a baseline.
 
-    A judged query that a run lacks scores 0; a query without judgments is ignored; an item nobody judged earns nothing
-    and keeps its rank.
+    A judged query that a run lacks scores 0. A query without judgments is ignored. An unjudged item earns nothing and
+    keeps its rank.
 
     Parameters
     ----------
     judgments : path, Judgments, dict of dicts or data frame
-        In any form that `activeeval.formats.judgments.from_files.read` knows.
+        In any form that `activeeval.formats.judgments.from_files.read` reads.
     runs : path, dict of dicts or data frame, a list of them, or a mapping of names to them
-        A dict of dicts is a run where it is in a list, or the only one that is given.
+        A dict of dicts is one run, in a list or alone.
     measures : str or measure, or a list of them
     baseline : str or int, optional
-        The run that the others are compared with, by its name or its place; by default the first.
+        The run that the others are compared with, by name or position; by default the first.
     names : sequence of str
-        What the runs are called; by default their files.
+        Names of the runs; by default those of their files.
     confidence : float
     options
         `ScoreOptions`: ties, test, correction, seed, queries and no_relevant.
@@ -299,15 +302,15 @@ def score(
     4
     """
     check_names(options, ScoreOptions)
-    held = listed(runs)
-    kind = kind_of_frame(judgments, *held)
-    asked, called = runs_of(runs, names)
+    run_list = listed(runs)
+    kind = kind_of_frame(judgments, *run_list)
+    sources, stated_names = runs_of(runs, names)
     labels = judgments_in(judgments)
     chosen, _ = measures_of(measures)
-    parsed = [asked_measure(each) if isinstance(each, str) else each for each in chosen]
-    loaded = [load_run(run) for run in asked]
+    parsed = [asked_measure(measure) if isinstance(measure, str) else measure for measure in chosen]
+    loaded = [load_run(run) for run in sources]
     of_files = system_names([run.name for run in loaded], [run.source for run in loaded])
-    systems = checked_names(called, len(loaded)) or of_files
+    systems = checked_names(stated_names, len(loaded)) or of_files
     tables = read_tables(
         labels, loaded, parsed, options.get("ties", "id"), no_relevant=options.get("no_relevant", "zero")
     )
@@ -316,18 +319,18 @@ def score(
     warn_of([("", [note for note in tables.notes if isinstance(note, Caution)])])
     bound = [measure.bound_to(max(1, int(tables.grades.max()))) for measure in parsed]
     how = {
-        "baseline": _place(baseline, held, systems),
+        "baseline": _place(baseline, run_list, systems),
         "confidence": confidence,
         "test": options.get("test", "t"),
         "correction": options.get("correction", "holm"),
     }
-    made = run_table(tables, systems, bound, seed=options.get("seed", 0), **how)  # type: ignore[arg-type]
+    table = run_table(tables, systems, bound, seed=options.get("seed", 0), **how)  # type: ignore[arg-type]
     notes = tuple(f"{text_of(note, in_python)}." for note in input_notes(tables, systems))
-    return Scores(made=made, notes=notes, frame_kind=kind)
+    return Scores(made=table, notes=notes, frame_kind=kind)
 
 
 def _place(baseline: Any, runs: Sequence[Any], systems: Sequence[str]) -> int:
-    """Return which run the others are compared with: by its place, its name, its file, or as the object it is."""
+    """Find the position of the baseline: given as position, name, file or the run object itself."""
     if baseline is None:
         return 0
     if isinstance(baseline, int) and 0 <= baseline < len(systems):

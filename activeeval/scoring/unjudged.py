@@ -1,7 +1,7 @@
-"""Holes: what a run's unjudged items may be worth, before anybody judges one of them.
+"""Bound the value of runs with unjudged documents before further judging.
 
-A value is told three times: if all holes are irrelevant, as the grade model expects, and at best; and how precisely a
-sample of some more labels would know it, what is judged being known.
+Three values are computed: with all unjudged documents irrelevant, as the grade model expects, and the best possible;
+and the precision to expect from a sample of some more labels, given those known.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ from activeeval.inputs.prepared_case import PreparedCase, prepare
 from activeeval.sampling.plan_case import plan_sample
 
 SHARES = (0.1, 0.25, 0.5)
-"""Of the holes that count: how many more labels are looked at where nobody says."""
+"""Default numbers of further labels, as shares of the unjudged documents that affect the measure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnjudgedBounds:
-    """What a run is worth by a measure, as far as that is known.
+    """Possible values of a run by a measure, given its unjudged documents.
 
     Attributes
     ----------
     run, measure, definition : str
     n_queries : int
-        Those that have judgments.
+        Number of queries with judgments.
     n_holes, n_counted : int
-        Ranked items that count and have no grade, and all of them.
+        Number of unjudged documents among the ranked ones that affect the measure, and number of all of these.
     irrelevant, expected : float
-        The mean over the judged queries if no hole has a gain, and as the grade model expects; for the log, where the
-        queries were drawn from one.
+        Mean over the judged queries if no unjudged document has a gain, and as the grade model expects; for queries
+        drawn from a log, the weighted mean that represents the log.
     at_best : float or None
-        The largest that it can be; None where no bound is known.
+        Largest possible value; None if no bound is known.
     more : tuple of (int, float)
-        With so many more labels the half-width of its 95 % interval; none where nothing can be planned.
+        Number of further labels, and the expected half-width of the 95 % interval; () if no plan is possible.
     """
 
     run: str
@@ -64,7 +64,7 @@ class UnjudgedBounds:
     more: tuple[tuple[int, float], ...] = ()
 
     def row(self) -> dict[str, Any]:
-        """Return it as a row."""
+        """Convert to a row for JSON and CSV output."""
         named = {name: getattr(self, name) for name in self.__slots__ if name != "more"}
         return named | {f"half_width_with_{n}": half for n, half in self.more}
 
@@ -78,46 +78,46 @@ def holes_of(
     *,
     max_grade: int | None = None,
     budgets: Sequence[int] = (),
-    progress: Callable[[str], object] = lambda what: None,
+    progress: Callable[[str], object] = lambda step: None,
 ) -> list[UnjudgedBounds]:
-    """Return what the holes of a run may be worth by each measure.
+    """Bound a run's value by each measure, given its unjudged documents.
 
     Parameters
     ----------
     tables : TablePool
-        As `activeeval.scoring.run_scores.read_tables` returns it.
+        As returned by `activeeval.scoring.run_scores.read_tables`.
     run : int
-        Which of its runs.
-    source : str or as of `activeeval.formats.loading.load_run`
+        Position of the run.
+    source : str or any source of `activeeval.formats.loading.load_run`
         That run.
     max_grade : int, optional
-        The largest grade of the scale; by default the largest judgment.
+        Largest grade of the scale; by default the largest judgment.
     budgets : sequence of int
-        How many more labels; by default `SHARES` of the holes.
+        Numbers of further labels; by default `SHARES` of the unjudged documents.
 
     Raises
     ------
     InputError
-        Where the scale ends below a judgment, or no model says how a measure is distributed.
+        If a judgment is above the scale, or no model gives the distribution of a measure.
     """
     top = max(1, int(tables.grades.max())) if max_grade is None else max_grade
     if top < tables.grades.max():
         problem = f"a judgment is {int(tables.grades.max())}, above the largest grade of the scale, {top}"
         raise InputError(problem, field="max_grade")
-    asked = [check_sampled(measure.bound_to(top)) for measure in measures]
-    case = _case(tables, run, source, [str(measure) for measure in asked], top, progress)
+    bound = [check_sampled(measure.bound_to(top)) for measure in measures]
+    case = _case(tables, run, source, [str(measure) for measure in bound], top, progress)
     probs = None if case is None else _as_believed(tables, case)
-    return [_holes(tables, run, name, measure, top, case, probs, budgets) for measure in asked]
+    return [_holes(tables, run, name, measure, top, case, probs, budgets) for measure in bound]
 
 
 def best_value(tables: TablePool, run: int, measure: SampledMeasure, max_grade: int) -> float | None:
-    """Return the largest mean that a run can have, whatever grades its holes have; None where no bound is known."""
+    """Compute the largest possible mean of a run over all grades of its unjudged items; None if no bound is known."""
     filled = best_grades(measure, tables.pool, tables.grades, tables.rankings[run], max_grade)
     return None if filled is None else _mean(tables.pool, measure.score(tables.pool, filled, tables.rankings[run]))
 
 
 def _mean(pool: QueryPool, values: Floats) -> float:
-    """Return the mean of the queries' values: for their log, where they were drawn from one."""
+    """Average the queries' values; queries drawn from a log are weighted."""
     return float(values.mean() if pool.draw is None else values @ pool.query_probs)
 
 
@@ -131,6 +131,7 @@ def _holes(
     probs: tuple[Floats, Floats] | None,
     budgets: Sequence[int],
 ) -> UnjudgedBounds:
+    """Bound a run's value by one measure; see `UnjudgedBounds`."""
     pool, ranking = tables.pool, tables.rankings[run]
     counted = ranking.items if measure.cutoff is None else ranking.cut_at(measure.cutoff).items
     n_holes = int(np.count_nonzero(tables.grades[counted] < 0))
@@ -139,9 +140,9 @@ def _holes(
     more: tuple[tuple[int, float], ...] = ()
     if case is not None and probs is not None and n_holes:
         expected = _mean(pool, measure.moments(pool, probs[0], ranking, node_weights=probs[1]).mean)
-        share = case.inputs.pool.n_queries / pool.n_queries  # of a query without a list the value is known: 0
-        asked = budgets or sorted({max(round(s * n_holes), 1) for s in SHARES})
-        more = _planned(case, measure, asked, share) if pool.draw is None else ()
+        share = case.inputs.pool.n_queries / pool.n_queries  # a query without a list is known to score 0
+        n_labels = budgets or sorted({max(round(s * n_holes), 1) for s in SHARES})
+        more = _planned(case, measure, n_labels, share) if pool.draw is None else ()
     return UnjudgedBounds(
         run=name,
         measure=shown_name(measure),
@@ -159,7 +160,7 @@ def _holes(
 def _case(
     tables: TablePool, run: int, source: Any, measures: list[str], top: int, progress: Callable[[str], object]
 ) -> PreparedCase | None:
-    """Return the lists of a run with what is judged of them, judged queries alone; None where it has none of these."""
+    """Prepare a run's lists with their known grades, on judged queries only; None if the run has no such list."""
     pool, graded = tables.pool, np.flatnonzero(tables.grades >= 0)
     queries, docs = pool.query_texts[pool.item_queries].tolist(), pool.item_texts.tolist()
     rows = [(queries[z], docs[z], int(tables.grades[z]), "") for z in graded.tolist()]
@@ -179,22 +180,26 @@ def _case(
 
 
 def _of_queries(run: Run, queries: set[str]) -> Run:
-    """Return the lists of some queries."""
-    kept = np.array([query in queries for query in run.query_ids.tolist()], dtype=np.bool_)
-    columns = {"query_ids": run.query_ids[kept], "doc_ids": run.doc_ids[kept]}
-    return replace(run, scores=run.scores[kept], ranks=run.ranks[kept], **columns)
+    """Select the lists of some queries."""
+    is_selected = np.array([query in queries for query in run.query_ids.tolist()], dtype=np.bool_)
+    columns = {"query_ids": run.query_ids[is_selected], "doc_ids": run.doc_ids[is_selected]}
+    return replace(run, scores=run.scores[is_selected], ranks=run.ranks[is_selected], **columns)
 
 
 def _as_believed(tables: TablePool, case: PreparedCase) -> tuple[Floats, Floats]:
-    """Return node probabilities of every item of a table pool, and each query's weights of the nodes.
+    """Compute node probabilities of a table pool's items, and each query's node weights, under a case's model.
 
-    What no list of the run has and nobody has judged is another run's: it counts as irrelevant, as in a score.
+    An unjudged item that no list of the run contains belongs to another run and counts as irrelevant, as in scores.
+
+    Returns
+    -------
+    ndarray of shape (n_nodes, n_items, n_grades), ndarray of shape (n_queries, n_nodes)
     """
     n_grades = case.max_grade + 1
     method = default_method()
-    taken = case.beliefs.for_method(method, n_grades)
+    arguments = case.beliefs.for_method(method, n_grades)
     believed = GradeProbs.of(
-        case.inputs.pool, taken["grade_probs"], factor=taken["factor"], known=case.known, extra_probs=()
+        case.inputs.pool, arguments["grade_probs"], factor=arguments["factor"], known=case.known, extra_probs=()
     )
     nodes = np.zeros((len(believed.nodes), tables.pool.n_items, n_grades))
     nodes[:, :, 0] = 1.0
@@ -211,7 +216,7 @@ def _as_believed(tables: TablePool, case: PreparedCase) -> tuple[Floats, Floats]
 
 
 def _places(tables: TablePool, case: PreparedCase) -> Ints:
-    """Return where each item of a case stands in the table pool."""
+    """Find the position of each item of a case in the table pool."""
     pools = (tables.pool, case.inputs.pool)
     pairs = [zip(p.query_texts[p.item_queries].tolist(), p.item_texts.tolist(), strict=True) for p in pools]
     place_of = {pair: z for z, pair in enumerate(pairs[0])}
@@ -221,14 +226,14 @@ def _places(tables: TablePool, case: PreparedCase) -> Ints:
 def _planned(
     case: PreparedCase, measure: SampledMeasure, budgets: Sequence[int], share: float
 ) -> tuple[tuple[int, float], ...]:
-    """Return the half-width to expect with so many more labels, where a sample of them can be planned for."""
-    if measure.needs_all_items:  # its ideal holds judged documents that no list of the run has
+    """Predict the half-width with each number of further labels; () if no sample can be planned."""
+    if measure.needs_all_items:  # its ideal ranking contains judged documents outside the run's lists
         return ()
     more = []
     for n in budgets:
         try:
             plan = plan_sample(case, [str(measure)], budgets=[Budget(float(n))])
-        except BudgetError:  # too few to draw, or more than there are
+        except BudgetError:  # too few labels for a sample, or more than unjudged items
             continue
         except ActiveEvalError:
             return ()

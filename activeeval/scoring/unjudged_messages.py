@@ -1,4 +1,4 @@
-"""Unjudged items in words and as a table."""
+"""Format bounds of runs with unjudged documents as sentences and tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from activeeval.report.numbers import agreeing, counted, number, places_of
 
 
 class UnjudgedFigures(Protocol):
-    """What the holes of a run may be worth."""
+    """Possible values of a run with unjudged documents, see `activeeval.scoring.unjudged.UnjudgedBounds`."""
 
     @property
     def run(self) -> str: ...
@@ -35,7 +35,7 @@ class UnjudgedFigures(Protocol):
 
 
 def holes_sentence(holes: UnjudgedFigures) -> str:
-    """Return what a run is worth, as far as that is known."""
+    """Write one sentence on the possible values of a run with unjudged documents."""
     value = f"{holes.run}: {holes.measure} is {holes.irrelevant:.4g}"
     items = counted(holes.n_counted, "item")
     if not holes.n_holes:
@@ -48,21 +48,21 @@ def holes_sentence(holes: UnjudgedFigures) -> str:
 
 
 def holes_table(holes: Sequence[UnjudgedFigures]) -> list[dict[str, str]]:
-    """Return a row for each run and measure."""
+    """Format a row of text for each run and measure."""
     rows = []
-    for each in holes:
-        row = {"measure": each.measure, "run": short_name(each.run, 28), "holes": f"{each.n_holes:,}"}
-        row |= {"irrelevant": number(each.irrelevant, 4), "expected": number(each.expected, 4)}
-        row["at best"] = "" if each.at_best is None else number(each.at_best, 4)
-        rows.append(row | {f"± with {n:,}": number(half, places_of(half, half)) for n, half in each.more})
+    for bounds in holes:
+        row = {"measure": bounds.measure, "run": short_name(bounds.run, 28), "holes": f"{bounds.n_holes:,}"}
+        row |= {"irrelevant": number(bounds.irrelevant, 4), "expected": number(bounds.expected, 4)}
+        row["at best"] = "" if bounds.at_best is None else number(bounds.at_best, 4)
+        rows.append(row | {f"± with {n:,}": number(half, places_of(half, half)) for n, half in bounds.more})
     names = dict.fromkeys(name for row in rows for name in row)
     return [{name: row.get(name, "") for name in names} for row in rows]
 
 
 def holes_meaning(holes: Sequence[UnjudgedFigures]) -> str:
-    """Return what the measures and numbers of a table are."""
-    parts = [*definitions((each.measure, each.definition) for each in holes)]
+    """Write the footnote that defines the measures and numbers of a table."""
+    parts = [*definitions((bounds.measure, bounds.definition) for bounds in holes)]
     parts.append(f"Means over {counted(holes[0].n_queries, 'judged query')}.")
-    if any(each.more for each in holes):
-        parts.append("± is of the 95 % interval to expect.")
+    if any(bounds.more for bounds in holes):
+        parts.append("± is the half-width of the 95 % interval to expect.")
     return " ".join(parts)

@@ -160,7 +160,7 @@ def test_no_query_judged_in_full_has_no_mean(call, folder):
     assert figures["queries judged in full"] == 0
     assert figures["mean of L, observed"] is None
     text = call("--quiet", "calibration", "--qrels", "x.qrels", "--run", "a.run", "--measure", "AP").out
-    assert text.startswith("Of AP nothing can be held against labels: 2 items are judged, no query in full.\n\n")
+    assert text.startswith("AP cannot be compared with labels: 2 items are judged, no query in full.\n\n")
     answer = call("calibration", "--qrels", "x.qrels", "--run", "a.run", "--measure", "AP")
     assert answer.err.splitlines()[-1] == (
         "activeeval: no query is judged in full for AP: its mean and variance are not known (nan)"

@@ -54,7 +54,7 @@ def test_a_terminal_is_told_and_stdout_stays_the_same(folder, call):
     there = call(*arguments)
     assert (code, out) == (there.code, there.out), shown
     assert out
-    assert "holding the model against labels" in shown
+    assert "comparing the model with labels" in shown
     assert "holding" not in there.err
     assert at_a_terminal("--quiet", *arguments) == (0, out, "")
 

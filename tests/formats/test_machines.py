@@ -381,7 +381,7 @@ def test_a_machine_is_not_held_against_a_machine(call, folder):
     for arguments in (("campaign", "audit", "w", "--grader", "umbrela.jsonl"), report):
         code, _, err = call(*arguments)
         assert code == 1
-        assert "kinds.csv: 10 of the labels are a machine's that was taken for a person" in err
+        assert "kinds.csv: 10 of the labels are a grader's" in err
     assert not (folder / "r.html").exists()
 
 

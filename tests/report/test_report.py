@@ -117,7 +117,7 @@ def test_brief_rows_fit_a_page_and_say_what_they_leave_out():
     assert left_out[:2] == ["items", "limit"]
     assert fitted(rows[1:], 200) == (rows[1:], [])
     assert no_spread([wide]) == (
-        "* samples that show no spread, whose intervals say nothing: 12.5% of items_population at 20."
+        "* samples without a spread, whose intervals mean nothing: 12.5% of items_population at 20."
     )
     assert no_spread([summary(undetermined=Figure(0.0, 0.0))]) == ""
 
@@ -125,10 +125,10 @@ def test_brief_rows_fit_a_page_and_say_what_they_leave_out():
 def test_a_simulation_is_told_in_a_sentence():
     passive = summary(method="passive", rmse=Figure(0.25, 0.01))
     assert simulation_sentence("DCG@10", "a − b", [passive, summary()], "judgments") == (
-        "DCG@10, a − b, 20 judgments: items errs by ± 0.12, 4.57 times as efficient as random queries judged whole "
-        "(± 0.25); its 95 % intervals held the truth in 95.1 % of 100 repetitions."
+        "DCG@10, a − b, 20 judgments: items has RMSE 0.12, 4.57 times as efficient as random queries judged whole "
+        "(RMSE 0.25); its 95 % intervals held the truth in 95.1 % of 100 repetitions."
     )
-    assert "passive errs by ± 0.25; its" in simulation_sentence("DCG", "a", [passive], "judgments")
+    assert "passive has RMSE 0.25; its" in simulation_sentence("DCG", "a", [passive], "judgments")
 
 
 def test_what_is_saved_at_least_stands_where_passive_never_reaches_the_precision():

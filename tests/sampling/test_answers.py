@@ -107,7 +107,7 @@ def test_an_early_reading_says_what_the_interval_should_be_at_the_end(call, fold
     told = call("estimate", *both("d.csv")).out.replace("\n", " ")
     assert f"This is early: {waiting} of {len(rows)} items wait for a grade; " in told
     assert re.search(r"once all are judged it should be about ± \d\.\d+ \(now ± \d\.\d+\)", told), told
-    assert "Next: judge what waits." in told
+    assert "Next: judge the items that wait." in told
     judge_file("d.csv")
     last = call("estimate", *both("d.csv"), "-o", "jsonl").rows[0]
     best = (2**3 - 1) * sum(1 / np.log2(rank + 1) for rank in range(1, 6))

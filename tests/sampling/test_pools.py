@@ -123,7 +123,7 @@ def test_a_campaign_is_made_of_a_pool_in_files(call, folder):
     [
         (
             ("--judged", "q.qrels"),
-            "--pool-parquet says what is known of its pool: --judged is for `activeeval pool write`",
+            "--judged is not for --pool-parquet: give it to `activeeval pool write`",
         ),
         (("--run", "c"), "--versus-run is the second of two systems"),
         (("--engine", "proceses:2"), "unknown engine 'proceses:2'; did you mean processes?"),

@@ -879,7 +879,7 @@ def test_no_query_left_to_evaluate(call, folder):
     write_lines(folder / "all.run", lines_of(folder / "a.run", judged_queries(folder)))
     answer = call("sample", "--run", "all.run", "--train", "q.qrels", "--budget", "27%", *files("d.csv"))
     assert answer.code == 1
-    assert "every query of the pool is among those to train on: there is none to evaluate" in answer.err
+    assert "every query of the pool is among those to train on: none is left to evaluate" in answer.err
     assert not (folder / "d.csv").exists()
 
 

@@ -534,7 +534,7 @@ def test_where_no_bound_is_known_a_line_says_so(call):
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (("--holes", "--versus", "b.run"), "--holes is of runs, each alone: leave out --versus, -q and --per-query"),
+        (("--holes", "--versus", "b.run"), "--holes takes each run alone: leave out --versus, -q and --per-query"),
         (("--more", "5"), "--more goes with --holes"),
         (("--max-grade", "5"), "--max-grade goes with --holes"),
     ],

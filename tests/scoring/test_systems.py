@@ -343,4 +343,4 @@ def test_what_a_sample_of_many_does_not_reach(call):
     call("sample", "--run", "a.run", "--run", "b.run", "--max-grade", 3, "--budget", 60, *files("t.csv"))
     judge_file("t.csv")
     done = call("estimate", *both("t.csv"), "--contrasts", "all")
-    refused(done, "--contrasts is of several systems: the sample was made for one, or for two")
+    refused(done, "--contrasts needs more than two systems: the sample was made for one, or for two")

@@ -1,4 +1,4 @@
-"""``activeeval audit``: what a machine's grades are worth, by people's labels of a sample."""
+"""``activeeval audit``: assess graders with the human labels of a sample."""
 
 from __future__ import annotations
 
@@ -21,15 +21,14 @@ if TYPE_CHECKING:
 
 
 def grader_option(*, required: bool) -> Callable[[Any], Any]:
-    """Return the option that names machines' grades."""
+    """Build the option that names graders' files."""
     return click.option(
         "--grader",
         "graders",
         multiple=True,
         required=required,
         metavar="FILE[:OPTIONS]",
-        help="What a machine says of items: grades, scores, probabilities; repeatable. "
-        "[:scale=0-3][:name=NAME][:made=RUN]",
+        help="A grader's values: grades, scores, probabilities; repeatable. [:scale=0-3][:name=NAME][:made=RUN]",
     )
 
 
@@ -49,7 +48,7 @@ _OPTIONS = (
 
 
 def audit_options(command_of_it: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that all audits have."""
+    """Add the options that all audits share."""
     return input_options.with_options(command_of_it, _OPTIONS)
 
 
@@ -58,15 +57,15 @@ def audit_options(command_of_it: Callable[..., Any]) -> Callable[..., Any]:
 @click.argument("sheets", metavar="SHEET...", nargs=-1)
 @audit_options
 @input_options.policy_option
-def audit(path: str, sheets: tuple[str, ...], form: str, **asked: Any) -> None:
-    """Hold a machine's grades against what people say of a sample: its bias with an interval, system by system.
+def audit(path: str, sheets: tuple[str, ...], form: str, **options: Any) -> None:
+    """Compare a grader with people's labels of a sample: its bias with an interval, system by system.
 
-    The machine alone: the measure by its grades of all items, on people's scale. Corrected: what `activeeval estimate`
-    says of the same sample. Bias: the first less the second, with the interval of the second. Then whether it orders
-    systems as people do, what people's grades are at each of its values, how lenient it is, and whether it favours a
-    run that it has made (:made=RUN).
+    The grader alone: the measure by its grades of all items, on people's scale. Corrected: the estimate of
+    `activeeval estimate` for the same sample. Bias: the first less the second, with the interval of the second. Then
+    whether it orders systems as people do, people's grades at each of its values, how lenient it is, and whether it
+    favours a run that it has made (:made=RUN).
 
-    The sample may have been drawn with its grades (--grader) or without; of one that was it says what the grades saved.
+    The sample may be drawn with its grades (--grader) or without; if with them, it also prints the labels saved.
 
     \b
     activeeval audit week1.sample week1.csv --grader llm.qrels
@@ -77,12 +76,12 @@ def audit(path: str, sheets: tuple[str, ...], form: str, **asked: Any) -> None:
 
     tell("reading the sample, its sheets and the grades")
     with input_options.worded():
-        made = audit_judged(judged_rounds(by_round((path, *sheets)), asked["policy"]), **asked)
-    show_audit(made, form)
+        audited = audit_judged(judged_rounds(by_round((path, *sheets)), options["policy"]), **options)
+    show_audit(audited, form)
 
 
 def show_audit(audited: Audit, form: str) -> None:
-    """Print an audit, and then say what to be wary of."""
+    """Print an audit, then warnings and notes."""
     if form == "text" and not output.is_asked("wide"):
         _show(audited)
     elif form == "jsonl":
@@ -95,19 +94,19 @@ def show_audit(audited: Audit, form: str) -> None:
 
 
 def _whole_row(row: AuditRow, grader: GraderAudit) -> dict[str, Any]:
-    """Return a row with its sentence, and with all that is known of its machine."""
+    """Build a row with its sentence and all figures of its grader."""
     from activeeval.graders.audit_report import audit_sentence
     from activeeval.report.message_lookup import worded
 
     about = asdict(grader)
     beside = {name: about[name] for name in about if name not in ("rows", "cautions", "notes", "grader")}
-    wary: list[Caution | Note] = [*grader.cautions, *grader.notes]
-    beside["cautions"] = [asdict(worded(caution, option_here)) for caution in wary]
+    concerns: list[Caution | Note] = [*grader.cautions, *grader.notes]
+    beside["cautions"] = [asdict(worded(caution, option_here)) for caution in concerns]
     return asdict(row) | {"sentence": audit_sentence(row), "about": beside}
 
 
 def _show(audited: Audit) -> None:
-    """Print for a reader: sentences, the table of biases, then each machine's values beside people's grades."""
+    """Print for a reader: sentences, the table of biases, then for each grader human grades by its value."""
     from activeeval.graders.audit_report import (
         audit_footnotes,
         audit_headline,
@@ -129,7 +128,7 @@ def _show(audited: Audit) -> None:
 
 
 def _say_cautions(graders: list[GraderAudit]) -> None:
-    """Say of each machine what to be wary of: what asks for something, and the rest where it is asked for."""
+    """Print the warnings on each grader; with --explain the notes too."""
     from activeeval.report.cautions import caution_lines
 
     least = "note" if output.is_asked("explain") else "warning"

@@ -1,4 +1,4 @@
-"""``activeeval grader``: asking machines for grades."""
+"""``activeeval grader``: ask graders (LLMs or other models) for grades."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from activeeval.sampling.commands import sampling_options
 
 @group()
 def grader() -> None:
-    """Grades of machines, as of a language model: they say where people's judgments are worth most, and are no labels.
+    """Ask graders, as a language model, for grades: they show where people should judge, and are never labels.
 
     \b
     activeeval grader ask week1.sample --model gpt-4o-mini --top 10 \\
@@ -37,12 +37,12 @@ def grader() -> None:
 @output.out_option(required=True, help="Batch to write, as batch.jsonl.")
 @output.force_option
 @output.output_option
-def ask(force: bool, form: str, **asked: Any) -> None:
+def ask(force: bool, form: str, **options: Any) -> None:
     """Write a batch of questions for a language model: one about each pair of the pool of a SAMPLE, or of runs.
 
     Nothing is called. The batch (JSON lines, as OpenAI's batch service and vLLM's offline runner take it) goes to the
-    model; beside it, in batch.pairs.jsonl, stands which pair each question is about. Keep that beside the answers:
-    they are joined by it.
+    model. A second file, batch.pairs.jsonl, has the pair of each question. Keep it beside the answers: they are joined
+    by it.
 
     \b
     activeeval grader ask week1.sample --model gpt-4o-mini --top 10 \\
@@ -52,7 +52,7 @@ def ask(force: bool, form: str, **asked: Any) -> None:
     from activeeval.graders.ask import AskingPlan, ask_graders
 
     with input_options.worded():
-        written = ask_graders(AskingPlan(**asked), force=force)
+        written = ask_graders(AskingPlan(**options), force=force)
     output.say_notes(written.notes)
     for line in written.sentences:
         output.say(line)

@@ -1,4 +1,4 @@
-"""What a sample answers: a sentence, a small table and what to do next for readers; rows for machines."""
+"""Print estimates of a sample: a sentence, a small table and the next step for readers, or rows for programs."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from activeeval.cli.output import (
 from activeeval.report.numbers import agreeing, counted
 
 FEWEST_AT_ONCE = 100
-"""Between the 50 topics of Robust 2003, where 84 to 97 % held at once, and the 150 queries and more of MQ2008, where 97
-to 98 % did (benchmarks/many_systems.py)."""
+"""Fewest judged queries without a warning on simultaneous intervals: between the 50 topics of Robust 2003, where all
+intervals covered in 84 to 97 % of samples, and the 150 and more of MQ2008, 97 to 98 % (benchmarks/many_systems.py)."""
 
 if TYPE_CHECKING:
     from activeeval.report.rendering import Cell
@@ -37,20 +37,20 @@ if TYPE_CHECKING:
 
 
 class NextSteps(NamedTuple):
-    """What to do next, for readers.
+    """Texts on what to do next, for readers.
 
     Attributes
     ----------
     grow : str
-        The command that adds to the sample, with ``{budget}`` in the place of how much.
+        Command that adds a budget to the sample, with a placeholder ``{budget}``.
     judge : str
-        What is said where items wait.
+        Text if items wait.
     onward : str
-        The command that draws what follows from the labels so far, where they say how deep to judge.
+        Command that draws the next batch of a sample with adaptive depth.
     """
 
     grow: str = ""
-    judge: str = "judge what waits."
+    judge: str = "judge the items that wait."
     onward: str = ""
 
 
@@ -62,17 +62,17 @@ def show_estimates(
     steps: NextSteps | None = None,
     files: Sequence[str] = (),
 ) -> None:
-    """Print what a sample answers, and then say what to know of it.
+    """Print the estimates of a sample, then warnings and notes.
 
     Parameters
     ----------
     where : str
-        As of when that is, for readers.
+        Date of the estimates, for readers.
     beside : mapping, optional
-        The same as fields, for machines.
-    steps : Steps
+        The same as fields, for programs.
+    steps : NextSteps
     files : sequence of path
-        What it was read from.
+        Input files, logged with the estimates.
     """
     from activeeval.report.cautions import missing_lists
 
@@ -97,14 +97,14 @@ def show_estimates(
 
 
 def _log(rows: list[dict[str, Any]], files: Sequence[str]) -> None:
-    """Log rows to MLflow, with the files that they come from."""
+    """Log rows and their input files to MLflow."""
     from activeeval.formats.mlflow import log
 
     say(f"logged to run {log(rows, artifacts=files)} of MLflow")
 
 
 def _rows(estimates: Estimates, form: str, beside: Mapping[str, Cell] | None) -> list[dict[str, Any]]:
-    """Return rows for machines; as JSON each with its cautions."""
+    """Build rows for programs; for JSON each with its cautions."""
     from activeeval.report.cautions import marked
     from activeeval.report.message_lookup import worded
 
@@ -117,7 +117,7 @@ def _rows(estimates: Estimates, form: str, beside: Mapping[str, Cell] | None) ->
 
 
 def _show(estimates: Estimates, where: str, grow: str, judge: str, onward: str) -> None:
-    """Print for a reader: sentences, a table, what the words in it mean, and what to do next."""
+    """Print for a reader: sentences, a table, definitions of its terms, and the next step."""
     for line in estimates.headline:
         show_text(line)
     if estimates.progress.waiting:
@@ -126,13 +126,13 @@ def _show(estimates: Estimates, where: str, grow: str, judge: str, onward: str) 
     show_findings(estimates, "text")
     click.echo()
     show_text(" ".join((*estimates.footnotes, *([f"This is {where}."] if where else []))))
-    goes_on = f"`{onward}` draws what these labels lead to." if onward and estimates.goes_on else ""
+    goes_on = f"`{onward}` draws the next batch." if onward and estimates.goes_on else ""
     if following := judge if estimates.progress.waiting else goes_on or _growing(estimates, grow):
         show_text(f"Next: {following}")
 
 
 def _early(estimates: Estimates) -> str:
-    """Return what is said where items wait: how far that is, and what an interval should come to."""
+    """Write the sentence on items that wait, with the half-width to expect at the end."""
     counts, first = estimates.progress, estimates.answers[0]
     text = (
         f"This is early: {counts.waiting:,} of {counted(sum(counts), 'item')} "
@@ -145,14 +145,14 @@ def _early(estimates: Estimates) -> str:
 
 
 def _growing(estimates: Estimates, grow: str) -> str:
-    """Return which command adds what should decide what is open; nothing where none can."""
+    """Write the command that adds the budget to decide undecided differences; "" if there is none."""
     more = [answer.needed.budget for answer in estimates.answers if answer.needed and answer.needed.can_grow]
     amounts = [amount for amount in more if amount]
     return f"`{grow.format(budget=f'{max(amounts):g}')}` adds what should decide." if grow and amounts else ""
 
 
 def show_findings(estimates: Estimates, form: str) -> None:
-    """Print the table of what is estimated; of more than two systems those of each measure."""
+    """Print the table of estimates; for more than two systems, one set of tables for each measure."""
     from activeeval.report.answer_sentences import table_of
 
     if estimates.places:
@@ -162,7 +162,7 @@ def show_findings(estimates: Estimates, form: str) -> None:
 
 
 def _say_if_few(answers: Sequence[SampleAnswer]) -> None:
-    """Say where simultaneous intervals of many systems rest on too few judged queries."""
+    """Warn if simultaneous intervals of many systems are based on too few judged queries."""
     sizes = [answer.estimate.n_open for answer in answers if answer.shared is not None and answer.estimate.n_open]
     if sizes and min(sizes) < FEWEST_AT_ONCE:
         held = "of 50 topics, 136 pairs, all held in 84 to 97 % of the samples, not in 95"
@@ -173,7 +173,7 @@ def _say_if_few(answers: Sequence[SampleAnswer]) -> None:
 
 
 def _show_systems(estimates: Estimates, form: str) -> None:
-    """Print for each measure, and segment, a table of its systems and one of their differences, and what they mean."""
+    """Print for each measure and segment a table of systems and one of differences, and define their terms."""
     from activeeval.report.answer_sentences import fitting, table_of
     from activeeval.report.rendering import note_text
 
@@ -194,18 +194,20 @@ def _show_systems(estimates: Estimates, form: str) -> None:
         most = max(most, len(pairs))
     sure = f"{100 * estimates.confidence:g} %"
     held = f"max-t intervals of all differences of a measure, at most {most}, which hold at once with {sure}"
-    ranks = "Ranks, and who is better than whom, are what they leave certain"
+    ranks = "Ranks, and which system is better, follow from them"
     note = f"* 0 lies outside the interval: {held}. {ranks}. p by the t test, with Holm's correction for as many."
     show_text(note) if form == "text" else click.echo(note_text(note, form))
 
 
 def _place_rows(title: str, systems: Sequence[Place], longest: int) -> list[dict[str, str]]:
+    """Format the possible ranks of systems as rows."""
     from activeeval.report.answer_sentences import short_name
 
     return [{title: short_name(place.system, longest)} | _place_cells(place, longest) for place in systems]
 
 
 def _place_cells(place: Place, longest: int) -> dict[str, str]:
+    """Format the possible ranks of one system."""
     from activeeval.report.answer_sentences import figures, some_names
 
     first, last = place.ranks
@@ -216,7 +218,7 @@ def _place_cells(place: Place, longest: int) -> dict[str, str]:
 
 
 def _marked(row: dict[str, str], answer: SampleAnswer) -> dict[str, str]:
-    """Return the row of a difference, its value marked where 0 lies outside of the interval."""
+    """Mark the value of a difference with ``*`` if 0 is outside the interval."""
     row.pop("measure")
     is_sure = answer.finding.verdict in ("better", "worse")
     return row | {"value": f"{row['value']}*" if is_sure else row["value"]}

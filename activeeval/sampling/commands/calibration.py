@@ -1,4 +1,4 @@
-"""``activeeval calibration``: how far a grade model can be believed on a pool whose labels are known."""
+"""``activeeval calibration``: compare a grade model's predictions with the labels of a pool."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @measure_option
 @output_option
 def calibration(measure: str, form: str, **options: Any) -> None:
-    """Hold the grade model against labels: what it predicts, grade by grade, and of the measure.
+    """Compare the grade model with labels: what it expects of each grade and of the measure.
 
     Figures are for the model with its query factor and without. The savings follow from the variances: where the
     predicted variance of the measure is far from the observed one, sampling probabilities are far from the best ones.
@@ -34,25 +34,26 @@ def calibration(measure: str, form: str, **options: Any) -> None:
     from activeeval.sampling.model_calibration import calibrated
 
     with worded():
-        made = calibrated(Choices(**options), measure, say=say_note, progress=tell)
-    if not all(report.n_queries for report in made.reports.values()):
-        say(f"no query is judged in full for {made.measure}: its mean and variance are not known (nan)")
+        result = calibrated(Choices(**options), measure, say=say_note, progress=tell)
+    if not all(report.n_queries for report in result.reports.values()):
+        say(f"no query is judged in full for {result.measure}: its mean and variance are not known (nan)")
     if form != "text":
-        emit(made.rows(), form)
+        emit(result.rows(), form)
         return
-    show_text(made.sentences[0])
+    show_text(result.sentences[0])
     click.echo()
-    _show(made)
+    _show(result)
 
 
-def _show(made: ModelCalibration) -> None:
+def _show(result: ModelCalibration) -> None:
+    """Print the tables of figures and of reliability."""
     from activeeval.report.rendering import format_cell
 
-    summary = [{name: format_cell(cell) for name, cell in row.items()} for row in made.table]
-    show_table(summary, f"The model and the labels, L is {made.measure}")
+    summary = [{name: format_cell(cell) for name, cell in row.items()} for row in result.table]
+    show_table(summary, f"The model and the labels, L is {result.measure}")
     bins = [
         {"model": name, **{column: format_cell(value) for column, value in row.items()}}
-        for name, report in made.reports.items()
+        for name, report in result.reports.items()
         for row in report.reliability_rows()
     ]
     show_table(bins, "Reliability: n items of alike p(grade), its mean and the share that has the grade")

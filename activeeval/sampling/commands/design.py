@@ -1,4 +1,4 @@
-"""``activeeval design``: how likely each query of a pool is to be drawn."""
+"""``activeeval design``: compute the sampling probability of each query of a pool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``activeeval estimate``: what judged samples say."""
+"""``activeeval estimate``: estimate measures from judged samples."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ if TYPE_CHECKING:
 @input_options.confidence_option
 @output.explain_option
 @output.tracked_option
-def estimate(path: str, sheets: tuple[str, ...], kind: str, segments: str | None, form: str, **asked: Any) -> None:
-    """Turn a sample and its judged sheets into estimates with their intervals, a row for each measure and question.
+def estimate(path: str, sheets: tuple[str, ...], kind: str, segments: str | None, form: str, **options: Any) -> None:
+    """Estimate measures from a sample and its judged sheets, with intervals: a row for each measure and question.
 
-    Of more than two systems all differences of a measure are told at once too: intervals that all hold together, p
-    values by Holm's method, and the part of the order that is certain.
+    With more than two systems it also prints intervals that hold for all differences of a measure at once, p values by
+    Holm's method, and the part of the order that is certain.
 
-    An empty grade waits, `cannot` is an item that cannot be judged. Reads the highest block of which no item waits; how
-    many do, and what else a reader should know, is said on stderr.
+    An item with an empty grade waits, `cannot` is an item that cannot be judged. Reads the last block of which no item
+    waits; the number of items that wait, warnings and notes go to stderr.
 
-    Rounds of which each was drawn with --judged of those before answer together, each sample followed by its sheets. A
-    round counts by what its budget was planned to add: budgets are set before the first is judged.
+    Rounds, each drawn with --judged of those before, are read together: give each sample with its sheets behind it. A
+    round counts by what its budget was planned to add: set budgets before the first is judged.
 
     \b
     activeeval estimate week1.sample week1.csv
@@ -63,18 +63,18 @@ def estimate(path: str, sheets: tuple[str, ...], kind: str, segments: str | None
         raise click.UsageError("several rounds are read with t intervals and without --by")
     tell("reading the sample and its sheets")
     try:
-        truth = asked.pop("machine_is_truth")
-        request = EstimateRequest(kind=kind, segments=segments, **asked)
+        truth = options.pop("machine_is_truth")
+        request = EstimateRequest(kind=kind, segments=segments, **options)
         estimates = estimate_of(rounds, request, machine_is_truth=truth)
     except UndrawnError as problem:
-        raise UndrawnError(f"{problem}: `{next_command(path, sheets, None, asked['policy'])}`") from None
-    onward = next_command(path, sheets, None, asked["policy"]) if sheets else ""
+        raise UndrawnError(f"{problem}: `{next_command(path, sheets, None, options['policy'])}`") from None
+    onward = next_command(path, sheets, None, options["policy"]) if sheets else ""
     steps = NextSteps(grow=_growing(path), onward=onward)
     show_estimates(estimates, form, steps=steps, files=[path, *sheets])
 
 
 def _growing(path: str) -> str:
-    """Return the command that tops a sample up, into files that are not there yet."""
+    """Write the command that tops a sample up, with names of files that do not exist."""
     place = Path(path)
     names = (place.with_name(f"{place.stem}-{k}") for k in count(2))
     stem = next(

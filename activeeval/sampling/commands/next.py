@@ -1,4 +1,4 @@
-"""``activeeval next``: the next batch of a sample whose depths follow labels."""
+"""``activeeval next``: draw the next batch of a sample with adaptive depth."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def next_(
 ) -> None:
     """Draw the next batch of a sample that was drawn with --adaptive-depth, once its sheets so far are judged.
 
-    How far a query is worth judging follows from its own labels, so that the second sheet depends on the first. The
-    sample is written anew in its place, with what was asked: keep all sheets, and give all of them each time. Where
-    nothing comes next it says so, and `activeeval estimate` reads the sheets.
+    The labels of a query decide how far it is judged, so that the second sheet depends on the first. The file of the
+    sample is written anew: keep all sheets, and give all of them each time. Once the sample is complete a line says so,
+    and `activeeval estimate` reads the sheets.
 
     \b
     activeeval next week1.sample week1.csv --sheet week1b.csv
@@ -64,9 +64,9 @@ def next_(
 
 
 def _say(followed: NextBatch, path: str, sheets: tuple[str, ...], plan: SheetPlan, policy: str) -> None:
-    """Say what was written, and what to do next."""
+    """Report the files written and the next command."""
     if not followed.n_items:
-        output.say(f"nothing more: {followed.spent:,.4g} of a budget of {followed.budget:,.4g} were asked")
+        output.say(f"the sample is complete: {followed.spent:,.4g} of a budget of {followed.budget:,.4g} were asked")
         from activeeval.sampling.estimate import beyond
 
         output.say_notes(beyond(followed.n_unread))
@@ -82,12 +82,12 @@ def _say(followed: NextBatch, path: str, sheets: tuple[str, ...], plan: SheetPla
 def next_command(
     path: str, sheets: Sequence[str], plan: SheetPlan | None = None, policy: str = "refuse", number: int = 2
 ) -> str:
-    """Return the command that draws the batch of a number, onto a sheet that is not there yet.
+    """Write the command that draws a batch, onto a sheet that does not exist.
 
     Parameters
     ----------
     plan : SheetPlan, optional
-        Whose sheets those so far are.
+        Plan of the sheets so far.
     """
     place, ending = Path(path), "".join(Path(sheets[0]).suffixes[-1:]) or ".csv"
     while os.path.exists(name := str(place.with_name(f"{place.stem}-{number}{ending}"))):
@@ -97,8 +97,10 @@ def next_command(
 
 
 def _policy(policy: str) -> list[str]:
+    """List the words of the option --policy, [] for the default."""
     return option_words(policy="" if policy == "refuse" else policy)
 
 
 def _command(*words: str) -> str:
+    """Quote the words of a command for the shell."""
     return shlex.join(["activeeval", *words])

@@ -1,4 +1,4 @@
-"""``activeeval plan``: what a budget should reach, and what a goal should take, before anything is judged."""
+"""``activeeval plan``: predict the precision of a budget, or the budget of a goal, before anything is judged."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from activeeval.sampling.segment_plan import SegmentPlan
 
 _TRAINS = "queries that train"
-"""The note with which the text begins."""
+"""Code of the note that is printed first."""
 
 
 @command()
@@ -38,23 +38,23 @@ _TRAINS = "queries that train"
 @output.explain_option
 @output.output_option
 def plan(plot: str | None, form: str, **options: Any) -> None:
-    """Say what a budget should reach, before anything is judged; or which budget a half-width or a difference takes.
+    """Predict how precise a budget is before anything is judged, or which budget a half-width or a difference needs.
 
-    Takes the pool of `simulate` and looks at no label of it: rankings, a grade model or none, known grades, costs. All
-    measures and questions are planned for together, by the one sample that `activeeval sample` would draw with the same
-    options; a goal is reached where all of them reach it. Half-widths are those of the intervals to expect, the median
-    of samples; four of five should lie in the range beside them, which knows how samples differ and, where labelled
-    queries train the grade model, by how much it was off about those that it had not seen. A power is promised by the
-    low end of its range. `all queries` is for the queries that those of the pool are a sample of, `random queries` what
-    as many judgments of random queries judged whole reach, `limit` the smallest half-width that any choice of items
-    reaches with this model at this cost.
+    Takes the pool of `simulate` but no label of it: rankings, a grade model or none, known grades, costs. All measures
+    and questions are planned together, for the one sample that `activeeval sample` draws with the same options; a goal
+    is reached if all of them reach it. A half-width is that of the interval to expect, the median of samples. Four of
+    five samples should lie in the range beside it, which holds the differences between samples and, if labelled
+    queries train the grade model, its error on queries that it had not seen. For a power the low end of the range
+    counts. `all queries` is for the queries that those of the pool are a sample of, `random queries` for as many
+    judgments of random queries judged whole, `limit` is the smallest half-width that any choice of items reaches with
+    this model at this cost.
 
-    Grades of machines that cost something (--grader FILE:cost=.01) are paid from the budget, and people have the rest;
-    whether they are worth it, and about how many places of each list, stands below. Of one that nobody has asked yet
-    --ask-price says the same.
+    Graders with a price (--grader FILE:cost=.01) are paid from the budget, and people have the rest; a note says
+    whether to ask them, and about how many places of each list. --ask-price says the same of a grader before it is
+    asked.
 
-    With --segments and --half-width the least budget is said with which every segment's interval, all of them
-    at once as `estimate --by` reads them, and that of all with --half-width, come to their own ±.
+    With --segments and --half-width the smallest budget is found with which the interval of every segment, all of them
+    at once as in `estimate --by`, and that of all queries reach their own half-widths.
 
     Without labels to learn from all grades count as equally likely, and the half-widths are guesses: judge a small
     sample, and give it as --pilot with its --sheet.
@@ -72,8 +72,8 @@ def plan(plot: str | None, form: str, **options: Any) -> None:
 
     with input_options.worded():
         options["budget"] = [_paid(budget, options["price"]) for budget in options["budget"]]
-    asked = {each.name: options.pop(each.name) for each in fields(PlanRequest) if each.name in options}
-    request = PlanRequest(beside=[] if plot is None else ["plot"], **asked)
+    request_fields = {each.name: options.pop(each.name) for each in fields(PlanRequest) if each.name in options}
+    request = PlanRequest(beside=[] if plot is None else ["plot"], **request_fields)
     if plot:
         output.check_out(plot, PICTURES)
 
@@ -82,15 +82,15 @@ def plan(plot: str | None, form: str, **options: Any) -> None:
             output.say_notes([note])
 
     with input_options.worded():
-        made = plan_for(Choices(**options), request, say=say, progress=tell)
-    _show(made, form)
-    if plot and isinstance(made, Plan):
-        plot_plans(made.sample.hardest, made.confidence, plot)
+        result = plan_for(Choices(**options), request, say=say, progress=tell)
+    _show(result, form)
+    if plot and isinstance(result, Plan):
+        plot_plans(result.sample.hardest, result.confidence, plot)
         output.say(f"wrote {plot}")
 
 
 def _paid(amount: Budget | Money, price: Price | None) -> Budget:
-    """Return a budget, of an amount of money the one that it pays for."""
+    """Convert an amount of money to the budget it pays for; a budget passes unchanged."""
     from activeeval.sampling.prices import paid_budget
 
     budget = paid_budget(amount, price)
@@ -99,50 +99,53 @@ def _paid(amount: Budget | Money, price: Price | None) -> Budget:
     return budget
 
 
-def _show(made: Plan | SegmentPlan | FilesPlan, form: str) -> None:
+def _show(result: Plan | SegmentPlan | FilesPlan, form: str) -> None:
+    """Print a plan of any kind."""
     from activeeval.sampling.plan_result import Plan
     from activeeval.sampling.segment_plan import SegmentPlan
 
-    if isinstance(made, Plan):
-        _show_plan(made, form)
-    elif isinstance(made, SegmentPlan):
-        _show_segments(made, form)
+    if isinstance(result, Plan):
+        _show_plan(result, form)
+    elif isinstance(result, SegmentPlan):
+        _show_segments(result, form)
     else:
-        output.say_notes(made.of_pool)
+        output.say_notes(result.of_pool)
         if form != "text":
-            output.emit(made.rows(), form)
+            output.emit(result.rows(), form)
             return
-        output.show_table(made.table, made.title)
-        for line in made.footnotes:
+        output.show_table(result.table, result.title)
+        for line in result.footnotes:
             output.show_text(line)
 
 
-def _show_plan(made: Plan, form: str) -> None:
+def _show_plan(result: Plan, form: str) -> None:
+    """Print a plan for a pool in memory."""
     from activeeval.report.rows import plan_footnote
 
     if form != "text":
-        output.emit(made.rows(), form)
-        output.say_notes(made.headlines)
+        output.emit(result.rows(), form)
+        output.say_notes(result.headlines)
     else:
-        output.show_notes([*(note for note in made.of_pool if note.code == _TRAINS), *made.headlines])
-        output.show_table(made.table, made.title)
-        output.show_text(plan_footnote(made.table))
-    for name, note in made.sample.notes(made.confidence):
+        output.show_notes([*(note for note in result.of_pool if note.code == _TRAINS), *result.headlines])
+        output.show_table(result.table, result.title)
+        output.show_text(plan_footnote(result.table))
+    for name, note in result.sample.notes(result.confidence):
         if note.code != "limits" or output.is_asked("explain"):
             output.say_notes([note], before=f"{name}: ")
-    output.say_notes(made.asking)
+    output.say_notes(result.asking)
 
 
-def _show_segments(made: SegmentPlan, form: str) -> None:
+def _show_segments(result: SegmentPlan, form: str) -> None:
+    """Print a plan by segment."""
     from activeeval.sampling.prices import priced
 
     if form != "text":
-        output.emit(made.rows(), form)
-        output.say_notes([made.headline, *made.others])
+        output.emit(result.rows(), form)
+        output.say_notes([result.headline, *result.others])
         return
-    output.show_notes([made.headline])
-    output.show_table(made.table, counted(made.pool.n_queries, "query"))
-    output.show_text(made.footnote)
-    if costs := priced(made.price, math.ceil(made.budget)):
+    output.show_notes([result.headline])
+    output.show_table(result.table, counted(result.pool.n_queries, "query"))
+    output.show_text(result.footnote)
+    if costs := priced(result.price, math.ceil(result.budget)):
         output.show_text(f"{costs}.")
-    output.say_notes(made.others)
+    output.say_notes(result.others)

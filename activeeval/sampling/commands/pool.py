@@ -1,4 +1,4 @@
-"""``activeeval pool``: pools in files, for machines that work together."""
+"""``activeeval pool``: write pools in files, for several processes or machines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from activeeval.inputs.options import FILES, PoolFields
 
 @group()
 def pool() -> None:
-    """Write pools to parquet, in partitions that several processes or machines go over.
+    """Write pools to parquet, in partitions for several processes or machines.
 
     \b
     activeeval pool write --run new.run --versus-run old.run --max-grade 3 --out pool
@@ -29,16 +29,15 @@ pool.add_late("Write", write=("sampling.commands.pool:write", "Write a pool to p
 @command()
 @input_options.options_of(PoolFields, leave_out=(*FILES, "contrasts", "index_update", "defensive_share"))
 @click.option("--partitions", type=click.IntRange(1), default=8, show_default=True, metavar="N",
-              help="Files that it is written to.")  # fmt: skip
+              help="Number of files.")  # fmt: skip
 @output.out_option(required=True, metavar="DIR", help="Folder to write, or its address.")
 @output.force_option
 @output.output_option
 def write(partitions: int, out: str, force: bool, form: str, **options: Any) -> None:
-    """Write the pool of some runs to parquet, with what a grade model says of each document.
+    """Write the pool of some runs to parquet, with the grade probabilities of each document.
 
-    `sample`, `plan`, `top-up` and `campaign create` take it as --pool-parquet 'DIR/*.parquet'; the sample is the one
-    that they draw of the runs themselves. docs/scale.md says which columns the files have, so that other programs can
-    write such.
+    `sample`, `plan`, `top-up` and `campaign create` take it as --pool-parquet 'DIR/*.parquet' and draw the same sample
+    as from the runs. docs/scale.md lists the columns, so that other programs can write such files.
 
     \b
     activeeval pool write --run new.run --versus-run old.run --max-grade 3 --partitions 8 --out pool

@@ -1,4 +1,4 @@
-"""What judgments cost: the option of the commands that tell it in money and hours."""
+"""Option of the price of judgments, for commands that report money and hours."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class _PriceType(click.ParamType):  # type: ignore[type-arg]  # older releases are not generic
-    """What a judgment costs, as 0.40USD, or parts by their names."""
+    """Click type of a price: an amount for each judgment, as 0.40USD, or named parts."""
 
     name = "PRICE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Price | None:
-        """Return the price that a text stands for."""
+        """Parse a price."""
         from activeeval.sampling.prices import price_of
 
         try:
@@ -30,12 +30,12 @@ class _PriceType(click.ParamType):  # type: ignore[type-arg]  # older releases a
 
 
 class _BudgetOrMoney(BudgetType):
-    """A budget, or an amount of money with its currency, as 400EUR."""
+    """Click type of a budget, or of an amount of money with its currency, as 400EUR."""
 
     name = "N|P%|MONEY"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the budget or the amount that a text stands for."""
+        """Parse a budget or an amount of money."""
         from activeeval.sampling.prices import money_of
 
         return money_of(str(value)) or super().convert(value, param, ctx)
@@ -50,7 +50,7 @@ price_option = click.option(
 
 
 def say_costs(price: Price | None, n_judgments: int, what: str = "judgments") -> None:
-    """Print on stderr what some judgments cost, where that is known."""
+    """Print the price of some judgments on stderr, if known."""
     from activeeval.sampling.prices import priced
 
     if costs := priced(price, n_judgments, what):

@@ -1,4 +1,4 @@
-"""``activeeval sample``, ``top-up`` and ``sheet``: what to judge, and sheets for the judges."""
+"""``activeeval sample``, ``top-up`` and ``sheet``: draw samples, extend them, and write their sheets."""
 
 from __future__ import annotations
 
@@ -40,23 +40,23 @@ _sheet_option = input_options.any_sheet_option(required=True, help=f"Sheet for t
 def sample(
     out: str, sheet: str, documents: str | None, queries: str | None, price: Price | None, force: bool, **options: Any
 ) -> None:
-    """Draw what to judge for a budget, or for half-widths to reach; no label of the pool is looked at. Judges fill in
+    """Draw the items to judge for a budget, or for half-widths to reach; no label of the pool is read. Judges fill in
     the sheet that it writes, and `activeeval estimate` reads it with the sample.
 
-    One sample answers every measure and question that is named here; what is not named may be out of its reach later.
+    One sample answers every measure and question that is named here; it may not answer others later.
     Writes two files. The sheet goes to the judges: one row an item, block by block. They fill in the column `grade`, in
-    a spreadsheet if they like, and write `cannot` where an item cannot be judged. The sample stays with you;
-    `activeeval estimate` reads both, also once the first blocks alone are judged.
+    a spreadsheet if they like, and write `cannot` if an item cannot be judged. The sample stays with you;
+    `activeeval estimate` reads both, once the first block is judged.
 
-    With --documents and --queries the sheet holds what the judges are to read. For a spreadsheet such a text is cut
-    behind 32,767 characters, and one that would pass for a formula stands behind an apostrophe.
+    With --documents and --queries the sheet has the texts for the judges. For a spreadsheet a text is cut behind 32,767
+    characters, and a `'` is put before a text that looks like a formula.
 
-    With --segments and --half-width the budget is the least that brings the interval of each of these segments,
-    all at once, to its own ±; `estimate --by` reads them. Queries in none of them are judged rarely, not never.
+    With --segments and --half-width the budget is the smallest that brings the interval of each of these segments, all
+    at once, to its own half-width; `estimate --by` reads them. Queries in none of them are judged rarely, not never.
 
-    With a measure as kNDCG(k=5)@10 whole queries are drawn. Their judge finds the k best of each by
-    comparing two documents at a time, as `activeeval label` asks for, or otherwise: `activeeval estimate` takes a table
-    of query, rank and doc_id.
+    With a measure as kNDCG(k=5)@10 whole queries are drawn. Their judge finds the k best documents of each by
+    comparing two at a time, with `activeeval label` or otherwise: `activeeval estimate` takes a table of query, rank
+    and doc_id.
 
     \b
     activeeval sample --run new.run --versus-run old.run --max-grade 3 --measure DCG@10 --budget 200 \\
@@ -71,14 +71,14 @@ def sample(
     _check_files(out, plan, force, documents, queries)
     with input_options.worded():
         drawn = draw_for(*sampling_options.requested(options, queries), progress=tell, say=output.say_note)
-    made = drawn.sample
-    _write(made, out, plan, documents, queries, whence=f"seed {made.seed}")
-    _say_price(made, plan, price)
-    if made.campaign.planned:
-        output.say(_next_step(made, out, plan))
+    drawn_sample = drawn.sample
+    _write(drawn_sample, out, plan, documents, queries, whence=f"seed {drawn_sample.seed}")
+    _say_price(drawn_sample, plan, price)
+    if drawn_sample.campaign.planned:
+        output.say(_next_step(drawn_sample, out, plan))
     else:
         show_estimates(estimate_of([(out, [])]), "text")
-    output.warn_of_weights(made.campaign.design.name, made.campaign.design)
+    output.warn_of_weights(drawn_sample.campaign.design.name, drawn_sample.campaign.design)
 
 
 @command("top-up")
@@ -104,9 +104,9 @@ def top_up(
 ) -> None:
     """Add to the budget of a sample: the same sample, and more of it.
 
-    The new sheet holds only what is new. `activeeval estimate` then takes the new sample and all sheets. A top-up that
-    was decided by looking at estimates is a look: a plain interval then misses more often than it says. Where several
-    judges share the work, give --judge and --overlap again.
+    The new sheet has the new items alone. `activeeval estimate` then takes the new sample and all sheets. If estimates
+    decided about the top-up, a plain interval misses more often than its confidence allows. If several judges share the
+    work, give --judge and --overlap again.
 
     \b
     activeeval top-up week1.sample --budget 100 --out week2.sample --sheet week2.csv
@@ -128,8 +128,8 @@ def top_up(
             else top_up_of_files(before, sample_id, budget, files, tell)
         )
     if before.judges and len(plan.judges) < 2:
-        theirs, share = ", ".join(before.judges), "--judge, repeated, shares it out, with --overlap"
-        output.say(f"{path} was shared out to {theirs}; {plan.path} is one sheet for all: {share}")
+        judges, share = ", ".join(before.judges), "--judge, repeated, shares it out, with --overlap"
+        output.say(f"{path} was shared out to {judges}; {plan.path} is one sheet for all: {share}")
     _write(grown, out, plan, documents, queries, whence=f"topped up from {path}")
     _say_price(grown, plan, price)
     reads = f"{shlex.join(['activeeval', 'estimate', out])} SHEET... {shlex.join(plan.paths)}{_policy(grown, plan)}"
@@ -147,10 +147,10 @@ def top_up(
 @sampling_options.texts_options
 @output.force_option
 def sheet_again(path: str, out: str, documents: str | None, queries: str | None, force: bool, **options: Any) -> None:
-    """Write the sheet of a sample once more, the same bytes as `sample` or `top-up` wrote it: none is judged.
+    """Write the sheet of a sample once more, with the same bytes as `sample` or `top-up`: no item is judged.
 
-    For a sheet that was lost, or that a killed command did not come to write. Texts are looked up in the files that
-    they were drawn with, unless --documents and --queries name others; judges and --overlap are to be given again.
+    For a sheet that was lost, or that a killed command did not write. Texts are looked up in the files that the
+    sample was drawn with, unless --documents and --queries name others; give judges and --overlap again.
 
     \b
     activeeval sheet week1.sample --out week1.csv
@@ -171,18 +171,18 @@ def sheet_again(path: str, out: str, documents: str | None, queries: str | None,
 
 
 def _say_price(sample: DrawnSample, plan: SheetPlan, price: Price | None) -> None:
-    """Say what judging the sheets comes to in money and hours."""
+    """Report the price of judging the sheets, in money and hours."""
     say_costs(price, _gradings(sample, plan), "gradings" if plan.overlap else "judgments")
 
 
 def _gradings(sample: DrawnSample, plan: SheetPlan) -> int:
-    """Return how many rows there are to fill in: an item on the sheets of all judges has several."""
+    """Count the rows to fill in: an item on the sheets of all judges has several."""
     n_items = len(sample.pairs)
     return n_items + min(plan.overlap or 0, n_items) * max(len(plan.judges) - 1, 0)
 
 
 def _next_step(sample: DrawnSample, out: str, plan: SheetPlan) -> str:
-    """Return which commands take the sample and its sheets."""
+    """Write the commands that read the sample and its sheets."""
     from activeeval.core.judgments.judging import ByComparisons
 
     match sample.campaign.judging:
@@ -197,7 +197,7 @@ def _next_step(sample: DrawnSample, out: str, plan: SheetPlan) -> str:
 
 
 def _policy(sample: DrawnSample, plan: SheetPlan) -> str:
-    """Return the option without which sheets that share items are refused where their judges differ."""
+    """Write the option --policy for sheets that share items, "" without shared items."""
     from activeeval.sampling.policies import policy_that_works
 
     if not plan.overlap:
@@ -207,26 +207,29 @@ def _policy(sample: DrawnSample, plan: SheetPlan) -> str:
 
 
 def _plan(sheet: str, force: bool, options: dict[str, Any]) -> SheetPlan:
-    """Return where the sheets go and who judges them, by the options that only they have."""
+    """Remove the options of sheets from `options`, and build the plan of the sheets."""
     names = ("judges", "overlap", "grade_names", "guidelines")
     return sheet_options.planned(sheet, **{name: options.pop(name) for name in names}, force=force)
 
 
 def _listed(plan: SheetPlan) -> str:
+    """List the files of the sheets."""
     return ", ".join(plan.paths)
 
 
 def _check_files(out: str, plan: SheetPlan, force: bool, *texts: str | None) -> None:
+    """Raise if the files of the sample and its sheets cannot be written."""
     _check_sheet(out, plan, *texts)
     output.check_new(out, (), force)
 
 
 def _check_sheet(out: str, plan: SheetPlan, *texts: str | None) -> None:
+    """Raise InputError if a sheet has the path of the sample or of a text file, or a text file does not exist."""
     written = {os.path.realpath(sheet) for sheet in plan.paths}
     if os.path.realpath(out) in written:
         raise InputError(f"{out}: the sample and its sheet are two files, got one name for both")
     for path in filter(None, texts):
-        if not os.path.exists(path):  # said before anything is drawn
+        if not os.path.exists(path):  # checked before anything is drawn
             raise InputError(f"{path}: no such file")
         if os.path.realpath(path) in {os.path.realpath(out), *written}:
             raise InputError(f"{path}: is read and would be overwritten, expected another name for what is written")
@@ -235,10 +238,11 @@ def _check_sheet(out: str, plan: SheetPlan, *texts: str | None) -> None:
 def _write(
     sample: DrawnSample, out: str, plan: SheetPlan, documents: str | None, queries: str | None, whence: str
 ) -> None:
+    """Write the sample and its sheets, and report the files."""
     from activeeval.sampling.draw import with_texts
 
-    kept, texts = with_texts(sample, plan.path, documents, queries, output.say_note)
-    sample_id = kept.write(out, plan, texts)
+    named, texts = with_texts(sample, plan.path, documents, queries, output.say_note)
+    sample_id = named.write(out, plan, texts)
     output.say(f"{whence}, sample {sample_id}: wrote {out}, and {_listed(plan)} for the judges")
     if plan.overlap:
         n_items, n_judges = len(sample.pairs), len(plan.judges)

@@ -1,4 +1,4 @@
-"""Drawing a sample: the options of all commands that do, and what they come to."""
+"""Options of the commands that draw samples, and their conversion to choices and requests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ documents_option = any_documents_option(help="What judges read: a table of id an
 queries_option = any_queries_option(help="Queries' texts: a table of id and text; or of `queries draw`.")
 log_queries_option = any_queries_option(help="Queries of `queries draw`: they stand for its log.")
 files_options = options_of(PoolFields, only=FILES)
-"""Where a pool in files is, and who goes over it."""
+"""Options of a pool in files: its location and the engine."""
 asked_options = options_of(
     QuestionFields,
     PoolFields,
@@ -32,29 +32,29 @@ asked_options = options_of(
     measures={"help": f"Any that the sample reaches; {_AS_MADE}", "default": ()},
     questions={"help": f"{QUESTIONS_HELP}; {_AS_MADE}"},
 )
-"""What a drawn sample is asked."""
+"""Options of the questions to a sample."""
 _FRESH = {"default": None, "help": "One seed, one answer. Default: a new one, which is said."}
 _drawn_pool = options_of(PoolFields, leave_out=("index_update",), seed=_FRESH)
 _asked = options_of(SampleFields)
 
 
 def measure_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the one measure of a command."""
+    """Add the option of a command's single measure."""
     return click.option("--measure", default="DCG", help=f"{MEASURES_HELP}.")(command)
 
 
 def texts_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add what the judges are to read."""
+    """Add the options of the texts for judges."""
     return documents_option(queries_option(command))
 
 
 def drawing_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say of which pool, for which questions and for how much a sample is drawn."""
+    """Add the options of drawing a sample: pool, questions and budget."""
     return _drawn_pool(_asked(command))
 
 
 def pool_in_files(options: dict[str, Any]) -> Choices | None:
-    """Take what the values of `files_options` choose out of a command's options; None where they choose nothing."""
+    """Remove the values of `files_options` from `options` and convert them; None if no pool in files is given."""
     from activeeval.inputs.choices import Choices
 
     chosen = Choices(**{name: options.pop(name) for name in FILES})
@@ -63,15 +63,15 @@ def pool_in_files(options: dict[str, Any]) -> Choices | None:
 
 
 def requested(options: dict[str, Any], queries: str | None = None) -> tuple[Choices, SampleRequest]:
-    """Return what the values of `drawing_options` choose and ask for; a seed of the system's where there is none.
+    """Convert the values of `drawing_options` to choices and a request; draw a random seed if none is given.
 
-    ``queries`` is the table of the queries' texts, which may be one of `queries draw`.
+    ``queries`` is the table of the queries' texts, which may also be one of `queries draw`.
     """
     from activeeval.inputs.choices import Choices
     from activeeval.inputs.traffic import drawn_among
     from activeeval.sampling.draw import SampleRequest, fresh_seed
 
-    asked = {field.name: options.pop(field.name) for field in fields(SampleRequest) if field.name in options}
+    request_fields = {field.name: options.pop(field.name) for field in fields(SampleRequest) if field.name in options}
     seed = options.pop("seed")
     chosen = Choices(**options, queries=drawn_among(queries), seed=fresh_seed() if seed is None else seed)
-    return chosen, SampleRequest(**asked)
+    return chosen, SampleRequest(**request_fields)

@@ -1,4 +1,4 @@
-"""For whom a sheet is: the options of all commands that write one, and what they come to."""
+"""Options of the commands that write sheets, and their conversion to a plan."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ FORMS = ".csv, .tsv, .jsonl, .parquet, or .xlsx with a list of the grades to cho
 
 
 class _NamedGrade(click.ParamType):  # type: ignore[type-arg]  # older releases are not generic
+    """Click type of a grade with its name, as 2=relevant."""
+
     name = "N=NAME"
 
     def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> tuple[int, str]:
+        """Parse a grade with its name."""
         grade, mark, name = str(value).partition("=")
         if not mark or not grade.strip().isdecimal() or not name.strip():
             self.fail(f"{value!r} is no grade with its name, expected as 2=relevant", param, context)
@@ -37,7 +40,7 @@ overlap_option = click.option(
     type=click.IntRange(0),
     default=0,
     metavar="N",
-    help="Of several judges: so many items are graded by all of them, which costs that much more than --budget.",
+    help="With several judges: the number of items that all of them grade; these cost more than --budget.",
 )
 _GUIDE = (
     any_grade_option(
@@ -51,12 +54,12 @@ _GUIDE = (
 
 
 def guide_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add what a workbook says of the grades."""
+    """Add the options of a workbook: names of grades and guidelines."""
     return with_options(command, _GUIDE)
 
 
 def people_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add who judges a sheet, and what a workbook says of the grades."""
+    """Add the options of judges and of a workbook."""
     return judges_option(overlap_option(guide_options(command)))
 
 
@@ -69,7 +72,7 @@ def planned(
     *,
     force: bool = False,
 ) -> SheetPlan:
-    """Return what the options of a sheet come to, before anything is drawn: its files can be written."""
+    """Convert the options of a sheet to a plan, and check that its files can be written."""
     from activeeval.formats.suffixes import SHEETS
     from activeeval.sampling.sheets import sheet_plan
 

@@ -1,4 +1,4 @@
-"""``activeeval simulate``: what each method would have saved on a pool whose labels are known."""
+"""``activeeval simulate``: replay sampling on a pool with known labels, and compare methods."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from activeeval.sampling.trials import MeasureTrials, Trial
 
 _OFTEN = 0.1
-"""What the estimates of one run in ten say of themselves may be why their intervals are too short."""
+"""Share of replays with less spread than expected from which on it is named as the cause of short intervals."""
 
 
 @command()
@@ -42,19 +42,19 @@ def simulate(plot: str | None, form: str, **options: Any) -> None:
     items down to the measure's cutoff, of both rankings in a comparison. No budget is exceeded: spent, spent_sd and
     spent_max say how much of it went.
 
-    The limit beside the efficiency is what the best probabilities of being judged would reach at this cost, were the
-    grade model right about where the variance lies: no least probabilities, no rounding, a budget met on average. Where
-    the two are near, model and costs set the limit, not the design. Labels saved of `> 75%` say that the smallest
-    budget is already more precise than passive is at this one.
+    The limit beside the efficiency is that of the best probabilities of being judged at this cost, if the grade model
+    is right about the variance: no least probabilities, no rounding, a budget met on average. If the two are near,
+    model and costs set the limit, not the design. Labels saved of `> 75%` mean that the smallest budget is already more
+    precise than passive is at this one.
 
-    With --adaptive-depth, methods that judge to depths go on with a query as far as its own labels make it worth it:
-    they are looked at after each, after the first, the third and those of all ranked items (3), or after these alone
-    (1); off is the depth that is planned before any label is seen. Samples that are drawn are of that one.
+    With --adaptive-depth the labels of a query decide how far it is judged, for methods that judge to a depth: they
+    are read after each label; after those of the first, the third and all ranked items (3); or after all alone (1).
+    With off the depth is planned before any label.
 
-    More than two systems (--run or --scores again) share one sample that is made for all their differences; passive is
-    then drawn for each of them alone. Beside the rows of each difference stands how often all hold at once.
+    More than two systems (--run or --scores again) share one sample for all their differences; passive is then drawn
+    for each of them alone. Further rows say how often the intervals of all differences hold at once.
 
-    Every item that a measure needs must be judged, or --unjudged irrelevant say that the others are of grade 0.
+    Every item that a measure needs must be judged; with --unjudged irrelevant the others have grade 0.
 
     \b
     activeeval simulate --letor S2.txt --scores ranker.S2 --train S1.txt --budget 500 --budget 1000
@@ -65,7 +65,7 @@ def simulate(plot: str | None, form: str, **options: Any) -> None:
     from activeeval.report.pictures import PICTURES, plot_errors
     from activeeval.sampling.simulate import simulate_for
 
-    asked = {each.name: options.pop(each.name) for each in fields(SimulateFields) if each.name in options}
+    request_fields = {each.name: options.pop(each.name) for each in fields(SimulateFields) if each.name in options}
     choices = Choices(**options)
     if plot:
         output.check_out(plot, PICTURES)
@@ -73,17 +73,17 @@ def simulate(plot: str | None, form: str, **options: Any) -> None:
         raise InputError("--plot draws one question: give one system or two")
     how: dict[str, Any] = {"say": output.say_note, "begin": _say_of_budgets, "progress": tell, "steps": progress}
     with worded():
-        made = simulate_for(choices, SimulateFields(**asked), **how)
-    for panel in made.panels:
+        simulation = simulate_for(choices, SimulateFields(**request_fields), **how)
+    for panel in simulation.panels:
         _warn_of_short_intervals(panel.measure, panel.summaries)
-    _show(made, form)
+    _show(simulation, form)
     if plot:
-        plot_errors({panel.measure: panel.summaries for panel in made.panels}, plot, unit=made.unit)
+        plot_errors({panel.measure: panel.summaries for panel in simulation.panels}, plot, unit=simulation.unit)
         output.say(f"wrote {plot}")
 
 
 def _say_of_budgets(trial: Trial) -> None:
-    """Say which budgets are left out, which methods do not take the interval, and where one query weighs too much."""
+    """Report budgets left out, methods that keep their own interval, and queries with too large weights."""
     interval = click.get_current_context().params["interval"]
     names = [name for name, design in trial.designs.items() if design.scheme.interval(interval) != interval]
     if names and trial.contest is None:
@@ -96,7 +96,7 @@ def _say_of_budgets(trial: Trial) -> None:
 
 
 def _warn_of_short_intervals(measure: str, summaries: Sequence[Summary]) -> None:
-    """Say for each method at which budgets its intervals held the truth too rarely, and where a few queries are why."""
+    """Report for each method the budgets at which its intervals cover too rarely, and if low spread is the cause."""
     from activeeval.report.rows import amount
 
     for method in dict.fromkeys(s.method for s in summaries):
@@ -108,31 +108,33 @@ def _warn_of_short_intervals(measure: str, summaries: Sequence[Summary]) -> None
             output.say(f"{method}, {measure}: too few 95 % intervals hold the truth, by budget: {', '.join(missed)}")
 
 
-def _show(made: Simulation, form: str) -> None:
-    """Print a sentence and a table of each measure; of several systems one of all differences, and of all at once."""
+def _show(simulation: Simulation, form: str) -> None:
+    """Print a sentence and a table for each measure; for several systems also the simultaneous results."""
     from activeeval.report.answer_sentences import definitions
     from activeeval.report.cautions import marked
     from activeeval.sampling.simulation_tables import LEGEND, no_spread
 
     if form != "text":
-        output.emit(marked(made.rows(), made.case.notes), form)
+        output.emit(marked(simulation.rows(), simulation.case.notes), form)
         return
-    for panel in made.panels:
-        summaries = panel.summaries or tuple(each for _, of in panel.contrasts for each in of)
-        first, n_queries = summaries[0], made.case.inputs.pool.n_queries
+    for panel in simulation.panels:
+        summaries = panel.summaries or tuple(summary for _, of in panel.contrasts for summary in of)
+        first, n_queries = summaries[0], simulation.case.inputs.pool.n_queries
         if panel.at_once or panel.summaries:
-            output.show_text(panel.sentence(made.unit))
+            output.show_text(panel.sentence(simulation.unit))
         click.echo()
-        sizes = f"{counted(n_queries, 'query')}, {counted(first.repetitions, 'repetition')}, budgets in {made.unit}"
+        sizes = (
+            f"{counted(n_queries, 'query')}, {counted(first.repetitions, 'repetition')}, budgets in {simulation.unit}"
+        )
         _show_rows(panel, f"{sizes}, the truth is {number(first.truth, 4)}" if panel.summaries else sizes)
         if nothing := no_spread(summaries):
             output.show_text(nothing)
             click.echo()
-    output.show_text(" ".join([LEGEND, *definitions((panel.measure, panel.definition) for panel in made.panels)]))
+    output.show_text(" ".join([LEGEND, *definitions((panel.measure, panel.definition) for panel in simulation.panels)]))
 
 
 def _show_rows(panel: MeasureTrials, title: str) -> None:
-    """Print the tables of a measure, each within the width of a page unless all columns are asked for."""
+    """Print the tables of a measure, each within the width of a page unless all columns are requested."""
     from activeeval.sampling.simulation_tables import at_once_rows, brief_rows, fitted, plain_rows
 
     is_wide = output.is_asked("wide")

@@ -1,4 +1,4 @@
-"""``activeeval agreement``: how far judges agree, on grades and on which of two documents is better."""
+"""``activeeval agreement``: measure how far judges agree, on grades and on preferences."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 @seed_option
 @output_option
 def agreement(files: tuple[str, ...], resamples: int, confidence: float, seed: int, form: str) -> None:
-    """Tell how far judges agree: Krippendorff's alpha, Gwet's AC1 and AC2, Cohen's kappa, and tables of preferences.
+    """Measure how far judges agree: Krippendorff's alpha, Gwet's AC1 and AC2, Cohen's kappa, tables of preferences.
 
     A FILE is a judged sheet of a sample, judgments (TREC text, or a table of query_id, doc_id and grade), the log of a
     campaign, preferences (a table of query, preferred, other and tie) or a top-k truth (query, rank, doc_id). A judge
     is a name in the column judge, or, without one, a file. Grades are compared by the preferences they imply, too:
-    A>B, A~B where both have one grade, A<B, with A the document whose id comes first. What is not defined is left
+    A>B, A~B for equal grades, A<B, with A the document whose id comes first. A coefficient that is not defined is left
     empty.
 
-    Beside each coefficient stand the raw agreement, how often two judges say the same of an item, and the base rate,
-    the share of the commonest grade: where that is high, alpha and kappa are low however often judges agree. A mean
-    difference is the first judge's grade less the second's. A line says which judge grades lower where the interval of
+    Beside each coefficient it prints the raw agreement, how often two judges give an item the same grade, and the base
+    rate, the share of the commonest grade: if that is high, alpha and kappa are low however often judges agree. A mean
+    difference is the first judge's grade less the second's. A line names the judge who grades lower if the interval of
     the difference does not hold 0: at 95 %, of judges who are equally strict at most one pair in twenty.
 
     \b
@@ -41,17 +41,17 @@ def agreement(files: tuple[str, ...], resamples: int, confidence: float, seed: i
     """
     from activeeval.scoring.judge_agreement import agreement as agreement_of
 
-    made = agreement_of(list(files), confidence=confidence, resamples=resamples, seed=seed)
-    for problem in made.agreements.problems:
+    result = agreement_of(list(files), confidence=confidence, resamples=resamples, seed=seed)
+    for problem in result.agreements.problems:
         say(problem)
-    _show(made, form)
+    _show(result, form)
 
 
-def _show(made: JudgesAgree, form: str) -> None:
-    """Print the coefficients, then the tables: for machines a cell a row, else as squares."""
+def _show(result: JudgesAgree, form: str) -> None:
+    """Print the coefficients, then the tables of preferences: one cell a row for programs, else as squares."""
     from activeeval.scoring.agreement_rows import cell_rows, square_rows, tables_of
 
-    rows, agreements = made.rows(), made.agreements
+    rows, agreements = result.rows(), result.agreements
     if form in ("jsonl", "tsv"):
         emit(rows, form)
         if form == "tsv":
@@ -60,10 +60,10 @@ def _show(made: JudgesAgree, form: str) -> None:
         return
     is_brief = form == "text" and not is_asked("wide")
     if is_brief and rows:
-        for sentence in made.sentences:
+        for sentence in result.sentences:
             show_text(sentence)
         click.echo()
-        rows = list(map(dict, made.table))
+        rows = list(map(dict, result.table))
     emit([row | {"value": "n/a"} if row["value"] is None else row for row in rows], form)
     for name, table in tables_of(agreements).items():
         shares = {} if is_brief else {"by row": table.by_row, "by column": table.by_column}

@@ -1,4 +1,4 @@
-"""``activeeval compare``: a gate for scripts, whether a new run is worse than the old one."""
+"""``activeeval compare``: a gate for scripts that decides whether a new run is worse than the old one."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _OWN = {
     ("--campaign",): ("db",),
     ("--qrels", "--sample"): ("machine_is_truth",),
 }
-"""Options that go with some sources alone; a campaign keeps what it was told of machines."""
+"""Options by the sources that they require; a campaign stores its own setting of machine_is_truth."""
 
 
 @command()
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
-@click.option("--qrels", metavar="FILE", help="Judgments, looked up for the items that are asked for.")
+@click.option("--qrels", metavar="FILE", help="Judgments, looked up for the items that it needs.")
 @click.option("--sample", "sample_path", metavar="FILE", help="A sample that was drawn for these two runs.")
 @input_options.any_sheet_option("sheets", multiple=True, help="Its judged sheet; repeatable.")
 @click.option("--campaign", metavar="NAME", help="In place of a sample: a campaign that was made for these two runs.")
@@ -96,9 +96,9 @@ def compare(
 
     The value is NEW less OLD. The verdict is the first of these that holds: equal, the lists are the same; worse, the
     interval lies below 0 and the value is at or below minus the margin; equivalent, the interval lies within ± the
-    margin; better, it lies above 0; not worse, it does not go below minus the margin; else undecided. The interval has
-    room for the items that could not be judged. Of several measures each interval has the confidence that Holm's method
-    gives it, so that the chance to see a difference where there is none is shared by all.
+    margin; better, it lies above 0; not worse, it does not go below minus the margin; else undecided. The interval is
+    wider if items could not be judged. With several measures Holm's method sets the confidence of each interval, so
+    that the measures share the chance of a false difference.
 
     \b
     Exit codes:
@@ -124,8 +124,8 @@ def compare(
         decisions = _by_judgments(qrels, old, new, options)
         shared["seed"] = options["seed"] if options["budget"] is not None else None
     else:
-        taken = {name: options[name] for name in ("policy", "machine_is_truth")}
-        sample, state = _sample(campaign, db, sample_path, sheets, **taken)
+        sample_options = {name: options[name] for name in ("policy", "machine_is_truth")}
+        sample, state = _sample(campaign, db, sample_path, sheets, **sample_options)
         decisions, notes = by_sample(sample, old, new, _request(options))
         output.say_notes(note for note in notes if note.code != MISSING_LISTS)
         shared |= {"seed": sample.seed} | state
@@ -148,7 +148,7 @@ def compare(
 
 
 def _show(decisions: Sequence[Decision], missing: Sequence[str], scope: str) -> None:
-    """Print for a reader: the verdict of each measure as a sentence, a table, and what the intervals are."""
+    """Print for a reader: the verdict of each measure as a sentence, a table, and definitions."""
     from activeeval.report.answer_sentences import WIDTH, headline
 
     for line in [*missing, *headline([decision.finding for decision in decisions])]:
@@ -167,15 +167,17 @@ def _show_comment(decisions: Sequence[Decision], missing: Sequence[str], scope: 
     from activeeval.report.cautions import caution_lines
     from activeeval.report.markdown_comment import WIDTH, comment
 
-    title = {WORSE: "worse", OPEN: "undecided"}.get(exit_code(each.finding for each in decisions), "not worse")
-    warnings = caution_lines([(each.name, each.estimate.cautions) for each in decisions], option_here)
+    title = {WORSE: "worse", OPEN: "undecided"}.get(
+        exit_code(of_measure.finding for of_measure in decisions), "not worse"
+    )
+    warnings = caution_lines([(of_measure.name, of_measure.estimate.cautions) for of_measure in decisions], option_here)
     sentences = [*missing, *(sentence(decision.finding) for decision in decisions)]
     rows, meaning = _table(decisions, WIDTH), _meaning(decisions, scope)
     click.echo(comment(f"Search quality: {title}", sentences, rows, [meaning], warnings))
 
 
 def _table(decisions: Sequence[Decision], width: int) -> list[dict[str, str]]:
-    """Return a row for each measure with its verdict."""
+    """Build a row of text for each measure, with its verdict."""
     from activeeval.report.answer_sentences import table_of
 
     rows = table_of([decision.finding for decision in decisions], width=width - len("  equivalent"))
@@ -183,7 +185,7 @@ def _table(decisions: Sequence[Decision], width: int) -> list[dict[str, str]]:
 
 
 def _meaning(decisions: Sequence[Decision], scope: str) -> str:
-    """Return what the measures and intervals are."""
+    """Write the definitions of measures and intervals."""
     from activeeval.report.answer_sentences import definitions, intervals_in_words, scope_in_words
     from activeeval.report.cautions import counting_lines
 
@@ -193,33 +195,37 @@ def _meaning(decisions: Sequence[Decision], scope: str) -> str:
     margin = f" A difference of {decisions[0].margin:g} does not matter." if decisions[0].margin else ""
     about = scope_in_words(scope, decisions[0].estimate.log)
     intervals = f"{intervals_in_words(confidence, readings=decisions[0].readings)}, about {about}{many}.{margin}"
-    relevant = counting_lines([note for each in decisions for note in each.estimate.notes], option_here)
+    relevant = counting_lines([note for of_measure in decisions for note in of_measure.estimate.notes], option_here)
     return " ".join([*notes, intervals, *relevant])
 
 
 def _query_rows(decisions: Sequence[Decision]) -> list[dict[str, Any]]:
-    """Return a row for each query of each measure."""
-    held = [(each, each.queries) for each in decisions if each.queries is not None]
-    return [row for each, queries in held for row in queries.rows(each.name, each.system, each.versus)]
+    """Build a row for each query of each measure."""
+    pairs = [(decision, decision.queries) for decision in decisions if decision.queries is not None]
+    return [row for d, queries in pairs for row in queries.rows(d.name, d.system, d.versus)]
 
 
 def _rows(
     decisions: Sequence[Decision], notes: Sequence[Note], form: str, shared: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return rows of decisions: for machines with all that they rest on, else without columns that are empty."""
+    """Build rows of decisions: complete with cautions for JSON, else without empty columns."""
     from activeeval.report.cautions import marked
     from activeeval.report.message_lookup import worded
     from activeeval.scoring.gate import rows_of
 
-    rows = marked(rows_of(decisions, notes), [caution for each in decisions for caution in each.estimate.cautions])
+    rows = marked(
+        rows_of(decisions, notes), [caution for decision in decisions for caution in decision.estimate.cautions]
+    )
     if form != "jsonl":
         return [{name: row[name] for name in row if any(other[name] is not None for other in rows)} for row in rows]
-    cautions = ([asdict(worded(caution, option_here)) for caution in each.estimate.cautions] for each in decisions)
+    cautions = (
+        [asdict(worded(caution, option_here)) for caution in decision.estimate.cautions] for decision in decisions
+    )
     return [{**row, "cautions": texts, **shared} for row, texts in zip(rows, cautions, strict=True)]
 
 
 def _check_source(context: click.Context, sources: Mapping[str, str | None], sheets: Sequence[str]) -> None:
-    """Raise where it is not one source that is given, or an option that goes with another."""
+    """Raise UsageError unless exactly one source is given, with options that belong to it."""
     chosen = [name for name, value in sources.items() if value is not None]
     if len(chosen) != 1:
         raise click.UsageError("give one of --qrels, --sample with its --sheet, and --campaign")
@@ -234,6 +240,7 @@ def _check_source(context: click.Context, sources: Mapping[str, str | None], she
 
 
 def _by_judgments(qrels: str, old: str, new: str, options: Mapping[str, Any]) -> list[Decision]:
+    """Decide each measure by judgments."""
     from activeeval.scoring.gate import by_judgments
 
     names = ("method", "max_grade", "overhead", "unjudged", "budget", "queries", "no_relevant", "machine_is_truth")
@@ -243,15 +250,16 @@ def _by_judgments(qrels: str, old: str, new: str, options: Mapping[str, Any]) ->
 
 
 def _request(options: Mapping[str, Any]) -> GateRequest:
+    """Select the fields of a GateRequest from the options."""
     from activeeval.scoring.gate import GateRequest
 
-    return GateRequest(**{each.name: options[each.name] for each in fields(GateRequest)})
+    return GateRequest(**{field.name: options[field.name] for field in fields(GateRequest)})
 
 
 def _sample(
     campaign: str | None, db: str | None, path: str | None, sheets: Sequence[str], policy: str, machine_is_truth: bool
 ) -> tuple[DrawnSample, dict[str, Any]]:
-    """Return the judged sample of a campaign, or of files, and what names its state."""
+    """Load the judged sample of a campaign or of files; also return the fields that identify its state."""
     if campaign is None:
         from activeeval.sampling.judged_samples import judged
 
@@ -270,12 +278,14 @@ def _sample(
 
 
 def _tell_next(campaign: str, db: str | None, decisions: Sequence[Decision]) -> None:
-    """Say with which command the next batch is judged."""
+    """Print the commands that add a budget to the campaign and draw its next batch."""
     from activeeval.campaigns.commands.options import place_of
 
-    needed = [each.needed for each in decisions if each.verdict == "undecided" and each.needed is not None]
-    # of draws with replacement it is a new sample that decides, which no command adds to this one
-    more = [each.budget for each in needed if each.budget is not None and (each.can_grow or each.budget == 0)]
+    needed = [outlook.needed for outlook in decisions if outlook.verdict == "undecided" and outlook.needed is not None]
+    # a sample drawn with replacement cannot be extended: no command to add a budget
+    more = [
+        outlook.budget for outlook in needed if outlook.budget is not None and (outlook.can_grow or outlook.budget == 0)
+    ]
     where = [campaign, *(["--db", place_of(campaign, db)] if db else [])]
     if more and max(more) > 0:
         grown = shlex.join(["activeeval", "campaign", "top-up", *where, *option_words(budget=f"{max(more):g}")])

@@ -1,4 +1,4 @@
-"""Options of commands that look at single queries: a table of all, and how those without a relevant document count."""
+"""Options on single queries: the table of all queries, and the rule for queries without a relevant document."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from activeeval.scoring.gate import Decision
 
 NO_RELEVANT = ("zero", "skip")
-"""As `activeeval.formats.pooling.NO_RELEVANT`, which help does not wait for."""
+"""Copy of `activeeval.formats.pooling.NO_RELEVANT`, so that ``--help`` need not import it."""
 
 
 def per_query_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the file of all queries, and whether it may replace another."""
+    """Add the options --per-query and --force."""
     path = click.option("--per-query", metavar="FILE", help="Table of all queries to write.")
     return path(output.force_option(command))
 
@@ -31,7 +31,7 @@ no_relevant_option = click.option(
 
 
 def check_per_query(path: str | None, force: bool, inputs: Sequence[str]) -> None:
-    """Raise where the file could not be written in the end, or would replace another."""
+    """Raise if the table of queries cannot be written, or would replace another file."""
     from activeeval.formats.suffixes import SUFFIXES
 
     if path is not None:
@@ -40,7 +40,7 @@ def check_per_query(path: str | None, force: bool, inputs: Sequence[str]) -> Non
 
 
 def write_per_query(path: str | None, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write rows of queries to a table, where one is asked for."""
+    """Write rows of queries to a table, if a path is given."""
     if path is None:
         return
     import numpy as np
@@ -55,7 +55,7 @@ def write_per_query(path: str | None, rows: Sequence[Mapping[str, Any]]) -> None
 
 
 def show_losers(decisions: Sequence[Decision]) -> None:
-    """Print which queries lose most, of each measure that is worse or undecided."""
+    """Print the queries that lose most, for each measure that is worse or undecided."""
     from activeeval.sampling.lost_queries import LISTED, losses_table
 
     for decision in decisions:

@@ -1,4 +1,4 @@
-"""Runs side by side for reading: what was found in a sentence, a table of the runs, what its marks mean."""
+"""Print runs side by side: the main result in a sentence, a table of the runs, and definitions of its marks."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _PLACES = 4
 
 
 def show_run_table(scored: RunTable, form: str, *, versus: bool = False) -> None:
-    """Print for readers: as text sentences and a table for each measure, elsewhere a table with all measures' columns.
+    """Print for readers: as text, sentences and a table for each measure; else one table with all measures' columns.
 
     Parameters
     ----------
     versus : bool
-        The first run is compared with the other: a row a measure.
+        Compare the first run with the second in one row for each measure.
     """
     from activeeval.report.rendering import note_text
 
@@ -46,6 +46,7 @@ def show_run_table(scored: RunTable, form: str, *, versus: bool = False) -> None
 
 
 def _show_sentences(scored: RunTable, versus: bool) -> None:
+    """Print the main result of each measure as a sentence."""
     from activeeval.report.answer_sentences import headline
 
     findings = [of_measure[0] for of_measure in scored.findings]
@@ -57,12 +58,13 @@ def _show_sentences(scored: RunTable, versus: bool) -> None:
 
 
 def _best(findings: Sequence[Answer], baseline: int) -> Answer:
-    """Return what is found of the run that lies farthest above the baseline, or least below it."""
+    """Return the result of the run with the largest difference from the baseline."""
     others = [finding for k, finding in enumerate(findings) if k != baseline]
     return max(others, key=lambda finding: finding.value)
 
 
 def _show_runs(scored: RunTable, form: str) -> None:
+    """Print the table of runs."""
     from activeeval.report.answer_sentences import fitting
 
     alpha, measures = 1 - scored.confidence, scored.by_measure
@@ -77,7 +79,7 @@ def _show_runs(scored: RunTable, form: str) -> None:
 
 
 def _named(runs: Sequence[RunRow], cells: Sequence[dict[str, str]], longest: int) -> list[dict[str, str]]:
-    """Return the cells of runs behind their names."""
+    """Put the names of runs before their cells."""
     from activeeval.report.answer_sentences import short_name
 
     title = runs[0].scores.measure
@@ -85,7 +87,7 @@ def _named(runs: Sequence[RunRow], cells: Sequence[dict[str, str]], longest: int
 
 
 def _note(scored: RunTable, versus: bool) -> str:
-    """Return what marks, intervals and p values are, and measures in full; of ``versus`` nothing is marked."""
+    """Write the note that defines marks, intervals, p values and measures; with ``versus`` there are no marks."""
     from activeeval.core.estimation.significance import TESTS
     from activeeval.report.answer_sentences import definitions, scope_in_words
     from activeeval.report.cautions import counting_lines
@@ -104,13 +106,14 @@ def _note(scored: RunTable, versus: bool) -> str:
 
 
 def _versus_rows(scored: RunTable) -> list[dict[str, str]]:
+    """Build a row of two runs for each measure."""
     from activeeval.report.answer_sentences import fitting
 
     return fitting(lambda longest: [_versus_row(runs, scored.baseline, longest) for runs in scored.by_measure])
 
 
 def _versus_row(runs: Sequence[RunRow], baseline: int, longest: int) -> dict[str, str]:
-    """Return what is shown of two runs by one measure."""
+    """Build the row of two runs by one measure."""
     from activeeval.report.answer_sentences import short_name, table_of
 
     first, other = runs[1 - baseline], runs[baseline]
@@ -118,12 +121,12 @@ def _versus_row(runs: Sequence[RunRow], baseline: int, longest: int) -> dict[str
     means = {short_name(run.run, longest): number(run.scores.summary.mean, _PLACES) for run in (first, other)}
     pair = first.comparison
     counts = {} if pair is None else {"w/t/l": f"{pair.wins}/{pair.ties}/{pair.losses}"}
-    shown = {"measure": row["measure"], **means, "difference": row["value"], "interval": row["interval"]}
-    return shown | {"p": row.get("p", "")} | counts
+    cells = {"measure": row["measure"], **means, "difference": row["value"], "interval": row["interval"]}
+    return cells | {"p": row.get("p", "")} | counts
 
 
 def _joined(measures: Sequence[Sequence[RunRow]], blocks: Sequence[Sequence[dict[str, str]]], k: int) -> dict[str, str]:
-    """Return the line of the ``k``-th run with the columns of all measures."""
+    """Build the row of the ``k``-th run with the columns of all measures."""
     row = {"run": measures[0][k].run}
     for runs, cells in zip(measures, blocks, strict=True):
         measure = runs[0].scores.measure
@@ -132,7 +135,7 @@ def _joined(measures: Sequence[Sequence[RunRow]], blocks: Sequence[Sequence[dict
 
 
 def _cells(run: RunRow, baseline: str, alpha: float) -> dict[str, str]:
-    """Return what is shown of a run by one measure; the baseline has no difference."""
+    """Format the cells of a run by one measure; the baseline has no difference."""
     from activeeval.report.answer_sentences import figures
     from activeeval.report.numbers import short_p
 
@@ -147,7 +150,7 @@ def _cells(run: RunRow, baseline: str, alpha: float) -> dict[str, str]:
 
 
 def _telling(cells: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-    """Return cells without the share that is judged, where all of it is."""
+    """Remove the share of judged items if it is 100 % for all runs."""
     if all(row["judged"] == "100.0%" for row in cells):
         return [{name: cell for name, cell in row.items() if name != "judged"} for row in cells]
     return list(cells)

@@ -1,4 +1,4 @@
-"""``activeeval score``: runs against judgments."""
+"""``activeeval score``: score runs against judgments."""
 
 from __future__ import annotations
 
@@ -98,14 +98,14 @@ def score(
 
     MEASURE is written as ir_measures does: nDCG@10 (linear gains), "nDCG(dcg='exp-log2')@10", DCG@10 (2^y - 1),
     "ERR(max_rel=4)@20", RBP(p=0.9), P@5, R@100, Success@5, RR@10, AP, Judged@10; @FILE: gains and discounts that
-    `activeeval gains` learned. A bare ERR takes the largest grade of the judgments. "kNDCG(k=5)@10" and "kERR(k=5)" are
-    of a top-k truth: QRELS is then a table of query, rank and doc_id, or judgments of k + 1 - rank; of documents that
-    share a rank the mean over their orders counts.
+    `activeeval gains` learned. A bare ERR takes the largest grade of the judgments. "kNDCG(k=5)@10" and "kERR(k=5)"
+    need a top-k truth: QRELS is then a table of query, rank and doc_id, or judgments of k + 1 - rank; documents that
+    share a rank count as the mean over their orders.
 
     With --run the runs make a table: each has its mean, its difference to the baseline with intervals and a corrected
     p-value, wins, ties and losses.
 
-    A judged query that a run lacks scores 0; a query without judgments is ignored; an item nobody judged earns
+    A judged query that a run lacks scores 0; a query without judgments is ignored; an item without a judgment earns
     nothing and keeps its rank. All three are counted.
 
     \b
@@ -116,7 +116,7 @@ def score(
     paths, reference = _asked_runs(run, more_runs, baseline, versus)
     check_holes(holes, {"--more": more, "--max-grade": max_grade})
     if holes and (versus or by_query or per_query):
-        raise click.UsageError("--holes is of runs, each alone: leave out --versus, -q and --per-query")
+        raise click.UsageError("--holes takes each run alone: leave out --versus, -q and --per-query")
     check_per_query(per_query, force, [qrels, *paths])
     if len(paths) == 1 and not holes:
         leave_small_to_python(qrels, run)
@@ -129,7 +129,7 @@ def score(
     if no_summary and not by_query:
         raise click.UsageError("-n leaves out the summary: give -q too, or nothing is left to print")
     if len(paths) == 1 and (test or correction or baseline):
-        raise click.UsageError("--test, --correction and --baseline are of differences: give --run or --versus too")
+        raise click.UsageError("--test, --correction and --baseline are for differences: give --run or --versus too")
     if names and (len(names) != len(paths) or len(set(names)) < len(names)):
         raise click.UsageError(f"--name: expected {len(paths)} different ones, of each run in its order")
     parsed = [asked_measure(text) for text in measures]
@@ -138,26 +138,26 @@ def score(
     if queries is not None:
         tables = for_log(tables, queries)
     bound = [measure.bound_to(max(1, int(tables.grades.max()))) for measure in parsed]
-    called = names or system_names([""] * len(paths), paths)
+    names_of_runs = names or system_names([""] * len(paths), paths)
     if holes:
-        _tell(tables, called, bound)
-        score_holes(tables, paths, called, parsed, max_grade, more, form)
+        _tell(tables, names_of_runs, bound)
+        score_holes(tables, paths, names_of_runs, parsed, max_grade, more, form)
         return
     how = {"test": test or "t", "correction": correction or "holm"}
-    scored = run_table(tables, called, bound, baseline=reference, confidence=confidence, seed=seed, **how)
+    scored = run_table(tables, names_of_runs, bound, baseline=reference, confidence=confidence, seed=seed, **how)
     rows = scored.rows(by_query=by_query, in_all=not no_summary, versus=bool(versus))
     _show(scored, marked(rows, tables.notes), form, versus=bool(versus))
     write_per_query(per_query, scored.rows(by_query=True, in_all=False, versus=bool(versus)) if per_query else [])
-    _tell(tables, called, bound)
+    _tell(tables, names_of_runs, bound)
     for line in scored.unjudged:
         say(line)
     if not any(note.code == "of a sample" for note in tables.notes) and _is_half_judged(scored):
         sample = "if these are judgments of a sample, `activeeval estimate` or `campaign estimate` weights them"
-        say(f"{qrels}: of most queries less than half of what is ranked is judged: {sample}")
+        say(f"{qrels}: in most queries less than half of the ranked items is judged: {sample}")
 
 
 def _show(scored: RunTable, rows: list[dict[str, Any]], form: str, *, versus: bool) -> None:
-    """Print rows for machines, or what they come to for readers."""
+    """Print rows for programs, or sentences and tables for readers."""
     show_first(scored.missing, form)
     if form in ("jsonl", "tsv") or is_asked("wide"):
         emit(rows, form)
@@ -174,7 +174,7 @@ def _show(scored: RunTable, rows: list[dict[str, Any]], form: str, *, versus: bo
 def _asked_runs(
     run: str, more_runs: tuple[str, ...], baseline: str | None, versus: str | None
 ) -> tuple[list[str], int]:
-    """Return all runs and which of them is the baseline."""
+    """List all runs, and the position of the baseline."""
     if versus:
         if more_runs or baseline:
             raise click.UsageError("--versus compares two runs in a row; with --run, --baseline names the one of all")
@@ -190,7 +190,7 @@ def _asked_runs(
 
 
 def _tell(tables: TablePool, names: Sequence[str], measures: Sequence[Measure]) -> None:
-    """Say what the files lack."""
+    """Print notes on what the files lack."""
     from activeeval.core.measures import least_relevant
     from activeeval.scoring.run_scores import input_notes
 
@@ -202,5 +202,5 @@ def _tell(tables: TablePool, names: Sequence[str], measures: Sequence[Measure]) 
 
 
 def _is_half_judged(scored: RunTable) -> bool:
-    """Return whether by some measure the runs rank more items without a judgment than with one."""
+    """Check whether less than half of the ranked items is judged, by any measure."""
     return any(run.scores.n_counted and run.scores.judged < _HALF for runs in scored.by_measure for run in runs)

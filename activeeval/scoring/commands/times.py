@@ -1,4 +1,4 @@
-"""``activeeval times``: how long judging takes, grades beside comparisons."""
+"""``activeeval times``: compute how long judging takes, by grades and by comparisons."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from activeeval.cli.output import emit, is_asked, output_option, say, show_text
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @output_option
 def times(files: tuple[str, ...], form: str) -> None:
-    """Tell how long judging takes, by grades and by comparisons of two documents.
+    """Show how long judging takes, by grades and by comparisons of two documents.
 
-    A FILE is the log of a campaign, as `activeeval campaign export NAME --format jsonl` writes it; so is that of
-    `activeeval label`, whose campaign is called as the log. Seconds are by the judge's own clock: of the page, where
-    it was looked at, or of the terminal. Judgments that were changed later are left out.
+    A FILE is the log of a campaign, as `activeeval campaign export NAME --format jsonl` writes it; so is the log of
+    `activeeval label`, whose campaign has the name of the log. Seconds are by the judge's own clock: that of the page
+    while it was open, or of the terminal. Judgments that were changed later are left out.
 
     \b
     activeeval times ann.jsonl bob.jsonl
@@ -24,11 +24,11 @@ def times(files: tuple[str, ...], form: str) -> None:
     """
     from activeeval.scoring.judging_times import times as times_of
 
-    made = times_of(list(files))
+    result = times_of(list(files))
     if form == "text" and not is_asked("wide"):
-        for line in made.sentences:
+        for line in result.sentences:
             show_text(line)
         click.echo()
-    emit(made.rows(), form)
-    for line in made.footnotes:
+    emit(result.rows(), form)
+    for line in result.footnotes:
         say(line)

@@ -1,4 +1,4 @@
-"""What unjudged items may be worth: ``activeeval score --holes`` and ``activeeval watch status --holes``."""
+"""Bounds of runs with unjudged documents: ``activeeval score --holes`` and ``activeeval watch status --holes``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def holes_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--holes`` and ``--more``."""
+    """Add the options ``--holes`` and ``--more``."""
     more = "With --holes: how precise N more labels would be. Repeatable."
     command = click.option("--more", multiple=True, type=click.IntRange(1), metavar="N", help=more)(command)
     what = "What unjudged items may be worth: nothing, as a model expects, at best."
@@ -27,7 +27,7 @@ def holes_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def check_holes(is_asked: bool, options: Mapping[str, Any]) -> None:
-    """Raise where options that go with ``--holes`` stand without it."""
+    """Raise UsageError if options that need ``--holes`` are given without it."""
     for name, value in options.items():
         if not is_asked and value not in ((), None):
             raise click.UsageError(f"{name} goes with --holes")
@@ -42,33 +42,33 @@ def score_holes(
     budgets: Sequence[int],
     form: str,
 ) -> None:
-    """Print what the holes of each run may be worth."""
+    """Compute and print the possible values of each run, given its unjudged documents."""
     from activeeval.report.answer_sentences import missing_lists_sentence
     from activeeval.scoring.unjudged import holes_of
 
-    held: list[UnjudgedBounds] = []
-    how: dict[str, Any] = {"max_grade": max_grade, "budgets": budgets, "progress": tell}
+    all_bounds: list[UnjudgedBounds] = []
+    options: dict[str, Any] = {"max_grade": max_grade, "budgets": budgets, "progress": tell}
     for run, (path, name) in enumerate(zip(paths, names, strict=True)):
         with worded():
-            held += holes_of(tables, run, path, name, measures, **how)
+            all_bounds += holes_of(tables, run, path, name, measures, **options)
     lacking = zip(names, tables.n_missing, strict=True)
     output.show_first([missing_lists_sentence(n, tables.pool.n_queries, name) for name, n in lacking if n], form)
-    show_holes(held, tables.notes, form)
+    show_holes(all_bounds, tables.notes, form)
 
 
-def show_holes(held: Sequence[UnjudgedBounds], notes: Iterable[Note | Caution], form: str) -> None:
-    """Print what holes may be worth: as rows, or in sentences and a table; ``notes`` are of the known grades."""
+def show_holes(all_bounds: Sequence[UnjudgedBounds], notes: Iterable[Note | Caution], form: str) -> None:
+    """Print the possible values of runs: as rows, or in sentences and a table; ``notes`` are on the known grades."""
     from activeeval.report.cautions import marked
     from activeeval.scoring.unjudged_messages import holes_meaning, holes_sentence, holes_table
 
     if form != "text":
-        output.emit(marked([each.row() for each in held], notes), form)
+        output.emit(marked([bounds.row() for bounds in all_bounds], notes), form)
     else:
-        for each in held:
-            output.show_text(holes_sentence(each))
+        for bounds in all_bounds:
+            output.show_text(holes_sentence(bounds))
         click.echo()
-        output.emit(holes_table(held), "text")
+        output.emit(holes_table(all_bounds), "text")
         click.echo()
-        output.show_text(holes_meaning(held))
-    for measure in dict.fromkeys(each.measure for each in held if each.at_best is None):
+        output.show_text(holes_meaning(all_bounds))
+    for measure in dict.fromkeys(bounds.measure for bounds in all_bounds if bounds.at_best is None):
         output.say(f"{measure}: no bound is known for the best case")
