@@ -1,4 +1,4 @@
-"""Grade models on disk."""
+"""Save grade models to disk and load them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ LIBRARIES = ("activeeval-ir", "joblib", "numpy", "scipy", "scikit-learn")
 def save_model(model: GradeModel, path: str | Path) -> None:
     """Write a grade model to a joblib file that names its format, libraries and class.
 
-    The file appears under its name only when it is complete.
+    The file is replaced only when it is complete.
 
     Raises
     ------
     InputError
-        Where `model` is no grade model.
+        If `model` is not a grade model.
     """
     if not isinstance(model, GradeModel):
         raise InputError(f"a grade model is expected, got {type(model).__name__}")
@@ -40,23 +40,23 @@ def save_model(model: GradeModel, path: str | Path) -> None:
 
 
 def load_model(path: str | Path, *, trusted: bool = False) -> GradeModel:
-    """Read a grade model that `save_model` wrote.
+    """Read a grade model written by `save_model`.
 
     Parameters
     ----------
     path : path
     trusted : bool
-        Whether the caller knows who wrote the file: without, nothing of it is read.
+        Whether the caller trusts the writer of the file; if False, the file is not read.
 
     Warnings
     --------
-    The file is a pickle: loading it runs whatever code its writer put there. Load only files that
-    you trust. A model may not survive a change of scikit-learn's version, which warns then.
+    The file is a pickle: loading it runs any code that its writer put there. Load only files that
+    you trust. A model may not load under another version of scikit-learn, which then warns.
 
     Raises
     ------
     FormatError
-        Where there is no such file, it is something else, or nobody said that it is trusted.
+        If the file does not exist, is not a grade model, or is not trusted.
     """
     if not Path(path).is_file():
         raise FormatError(path, None, "there is no such file, a grade model was expected")
@@ -78,6 +78,7 @@ def load_model(path: str | Path, *, trusted: bool = False) -> GradeModel:
 
 
 def _version(library: str) -> str:
+    """Look up the installed version of a library, "unknown" if it is not installed."""
     try:
         return version(library)
     except PackageNotFoundError:  # run from a source tree that is not installed
