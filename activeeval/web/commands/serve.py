@@ -1,4 +1,4 @@
-"""``activeeval serve``: the judging page of a campaign."""
+"""``activeeval serve``: serve the judging page of a campaign."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from activeeval.campaigns.training import KnownItem
     from activeeval.web.serving import Invitation
 
-_WAIT_S = 5.0  # whoever looks at a page is told sooner than whoever waits for a command
+_WAIT_S = 5.0  # a page reports a locked database sooner than a command does
 _NEEDED = ("fastapi", "uvicorn", "markdown_it", "argon2", "httptools")
 
 
@@ -94,8 +94,8 @@ def serve(
         say("the links are for this machine; --address URL says how others open them")
     names = (_names_in(grades) if grades else {}) | dict(map(_named, named))
     guide = None if guidelines is None else _text(guidelines)
-    *who, leader = map(judge_of, (*judges, lead))
-    team = serving.Team(lead=leader, judges=who, password=password_of(is_asked, file))
+    *names_of_judges, leader = map(judge_of, (*judges, lead))
+    team = serving.Team(lead=leader, judges=names_of_judges, password=password_of(is_asked, file))
     tell("reading the log")
     with opened(name, db, wait_s=_WAIT_S) as store:
         top = store.campaign(name).max_grade
@@ -108,13 +108,13 @@ def serve(
 
 
 def _check_packages() -> None:
-    """Raise InputError where what the page needs is not installed."""
+    """Raise InputError if a package of the web extra is not installed."""
     if any(importlib.util.find_spec(package) is None for package in _NEEDED):
         raise InputError("the judging page needs more packages: pip install 'activeeval-ir[web]'")
 
 
 def _print(invited: Invitation, form: str) -> None:
-    """Print an invitation, and have it out before anything else happens; a token is made where it is shown."""
+    """Print an invitation and flush it; with -o jsonl also create and print a token."""
     if form == "text":
         click.echo(f"{'lead' if invited.kind == 'lead' else invited.judge}: {invited.url}")
         sys.stdout.flush()
@@ -126,7 +126,7 @@ def _print(invited: Invitation, form: str) -> None:
 
 
 def _controls(rate: str | None, path: str | None, max_grade: int | None) -> Controls | None:
-    """Return how controls are mixed in; None where none are."""
+    """Parse the share of controls and the file of known ones; None without --controls."""
     from activeeval.campaigns.control_items import Controls
 
     if rate is None:
@@ -142,7 +142,7 @@ def _controls(rate: str | None, path: str | None, max_grade: int | None) -> Cont
 
 
 def _known(path: str, max_grade: int | None, most: int | None = 10) -> list[KnownItem]:
-    """Return items whose grades are known."""
+    """Read items with known grades; raise InputError if the campaign compares documents."""
     from activeeval.campaigns.training import read_known
 
     if max_grade is None:
@@ -151,7 +151,7 @@ def _known(path: str, max_grade: int | None, most: int | None = 10) -> list[Know
 
 
 def _named(text: str) -> tuple[int, str]:
-    """Return a grade and its name."""
+    """Parse ``GRADE=NAME``."""
     grade, mark, name = text.partition("=")
     if not mark or not grade.strip().isdigit() or not name.strip():
         raise click.UsageError(f'--grade names one, as 2="Highly relevant", got {text!r}')
@@ -159,12 +159,12 @@ def _named(text: str) -> tuple[int, str]:
 
 
 def _names_in(path: str) -> dict[int, str]:
-    """Return the names of grades that a file holds, in a table [grades] or alone."""
+    """Read the names of grades from a TOML file, in a table [grades] or at the top level."""
     try:
-        read = tomllib.loads(_text(path))
+        content = tomllib.loads(_text(path))
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: {error}") from None
-    table = read.get("grades", read)
+    table = content.get("grades", content)
     lines = table.items() if isinstance(table, dict) else ()
     wrong = [grade for grade, name in lines if not grade.isdigit() or not isinstance(name, str) or not name.strip()]
     if wrong or not lines:
@@ -174,6 +174,7 @@ def _names_in(path: str) -> dict[int, str]:
 
 
 def _text(path: str) -> str:
+    """Read a UTF-8 text file."""
     try:
         return Path(path).read_text("utf-8")
     except UnicodeDecodeError:
