@@ -174,7 +174,7 @@ def check_lengths(path: PathLike, data: Bytes, spans: Ints) -> None:
         )
 
 
-def let_go(data: Bytes, start: int, stop: int) -> None:
+def release_pages(data: Bytes, start: int, stop: int) -> None:
     """Release the memory pages of a mapped file between two byte positions; later access reads them from disk again."""
     mapped = data.base.obj if isinstance(data.base, memoryview) else None
     if not isinstance(mapped, mmap.mmap) or not hasattr(mapped, "madvise"):
@@ -241,7 +241,7 @@ def _plain_content(path: PathLike) -> bytearray | mmap.mmap:
         with open(path, "rb") as handle:
             status = os.fstat(handle.fileno())
             if stat.S_ISCHR(status.st_mode):
-                return _typed(path, handle)
+                return _read_device(path, handle)
             if not stat.S_ISREG(status.st_mode) or status.st_size == 0:
                 return bytearray(handle.read())
             # a private mapping is writable as all other kernel inputs are: one compiled version serves both
@@ -258,7 +258,7 @@ def _plain_content(path: PathLike) -> bytearray | mmap.mmap:
         raise InputError(f"{os.fspath(path)!r}: cannot read: {problem}") from None
 
 
-def _typed(path: PathLike, handle: IO[bytes]) -> bytearray:
+def _read_device(path: PathLike, handle: IO[bytes]) -> bytearray:
     """Read a character device to its end; raise InputError after `_MOST_TYPED` bytes."""
     content = bytearray(handle.read(_MOST_TYPED + 1))
     if len(content) > _MOST_TYPED:
@@ -279,18 +279,19 @@ def _check_text(path: PathLike, data: Bytes) -> int:
                 raise FormatError(os.fspath(path), None, "packed, as a sample or a spreadsheet is, expected text")
             line = line_of(data, start + int(np.argmin(piece)))
             raise FormatError(os.fspath(path), line, "a NUL byte, expected text")
-        let_go(data, start, start + _CENSUS)
+        release_pages(data, start, start + _CENSUS)
     if largest >= 0x80 and not _is_utf8(data):
         try:
             str(data.data, "utf-8")
         except UnicodeDecodeError as problem:
             wrong = data[problem.start : problem.end].tobytes()
-            expected = f"the bytes {wrong!r} are not UTF-8, expected UTF-8 text{_saved_anew(path, data, problem.start)}"
+            hint = _encoding_hint(path, data, problem.start)
+            expected = f"the bytes {wrong!r} are not UTF-8, expected UTF-8 text{hint}"
             raise FormatError(os.fspath(path), line_of(data, problem.start), expected) from None
     return n_newlines
 
 
-def _saved_anew(path: PathLike, data: Bytes, place: int) -> str:
+def _encoding_hint(path: PathLike, data: Bytes, place: int) -> str:
     """Explain, at the end of a message, how to convert a table that a spreadsheet saved as Windows-1252 to UTF-8."""
     if bare_suffix(path) not in (".csv", ".tsv"):
         return ""

@@ -91,7 +91,7 @@ def _grades_by_judge(campaign: Campaign, sheets: Mapping[str, Draws], policy: st
             item, where = places.get((query, doc)), sheet.place(name, row)
             if item is None:
                 foreign = f"{where}: item {doc!r} of query {query!r} is in the sheet, but not in the sample"
-                raise InputError(f"{foreign}{_likely(query, doc, places, sheets)}")
+                raise InputError(f"{foreign}{_changed_id_hint(query, doc, places, sheets)}")
             if top is not None and grade > top:
                 raise InputError(
                     f"{where}: grade {grade} of {pool.place(item)} is above the largest of the scale, {top}"
@@ -111,7 +111,7 @@ def _grades_by_judge(campaign: Campaign, sheets: Mapping[str, Draws], policy: st
     return by_item
 
 
-def _likely(query: str, doc: str, places: Mapping[tuple[str, str], int], sheets: Mapping[str, Draws]) -> str:
+def _changed_id_hint(query: str, doc: str, places: Mapping[tuple[str, str], int], sheets: Mapping[str, Draws]) -> str:
     """Guess the planned id that a foreign id was before a spreadsheet changed it, as the end of a message."""
     present = {pair for s in sheets.values() for pair in zip(s.query_id.tolist(), s.doc_id.tolist(), strict=True)}
     lost = [pair for pair in places if pair not in present]

@@ -1,4 +1,4 @@
-"""From one night to another: the difference of two runs of a watch, read from all that is judged so far."""
+"""Estimate the difference between two nights of a watch from all labels so far."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from activeeval.monitoring.settings import Settings
 
 
 def change_between(store: Store, name: str, earlier: str, later: str) -> list[Answer]:
-    """Read by measure what a night is more than an earlier one, from one sample: all that is judged so far.
+    """Estimate a night minus an earlier one for each measure, from one sample of all labels so far.
 
-    The interval is at the level of a single comparison of a night.
+    The confidence is that of a night with a single comparison.
 
     Raises
     ------
     StateError
-        Where items of the last night wait: what was drawn counts as a whole.
+        If items of the last night are unjudged.
     """
     settings, nights = Settings.of(store.watches.get(name).config), store.watches.nights(name)
     steps = {of_night[0].night: of_night[0].date for of_night in by_night(nights)}

@@ -79,7 +79,7 @@ class Provider:
         """Raise RefusedError if a response names another issuer, or lacks the issuer although the site supports it."""
         says_always = self._about().get("authorization_response_iss_parameter_supported") is True
         if issuer != self.oidc.issuer and (issuer or says_always):
-            raise self._unbelieved("the answer names another issuer")
+            raise self._invalid("the answer names another issuer")
 
     def _tokens(self, secret: str, code: str, back: str) -> dict[str, Any]:
         """Exchange a code for tokens."""
@@ -96,7 +96,7 @@ class Provider:
         address, headers, body = sign.prepare("POST", address, headers, body)
         status, tokens = self._answer(address, body, headers)
         if status != 200:
-            raise self._unbelieved(f"it refused the code with {tokens.get('error', status)}")
+            raise self._invalid(f"it refused the code with {tokens.get('error', status)}")
         return tokens
 
     def _checked(self, token: str, nonce: str, access_token: object) -> Mapping[str, Any]:
@@ -118,7 +118,7 @@ class Provider:
             claims = CodeIDToken(read.claims, read.header, required, beside)
             claims.validate(leeway=_LEEWAY_S)
         except (JoseError, ValueError, TypeError, KeyError, AttributeError) as error:
-            raise self._unbelieved(f"ID token: {error}") from None
+            raise self._invalid(f"ID token: {error}") from None
         return dict(claims)
 
     def _with_userinfo(self, claims: Mapping[str, Any], access_token: str) -> Mapping[str, Any]:
@@ -128,7 +128,7 @@ class Provider:
         headers = {"Authorization": f"Bearer {access_token}"}
         status, more = self._answer(self._endpoint("userinfo_endpoint"), None, headers)
         if status != 200 or more.get("sub") != claims["sub"]:
-            raise self._unbelieved(f"the userinfo of another person, or none: status {status}")
+            raise self._invalid(f"the userinfo of another person, or none: status {status}")
         return {**more, **claims}
 
     def _keys(self, at_most_s: float) -> KeySet:
@@ -143,7 +143,7 @@ class Provider:
         """Load the site's metadata; raise RefusedError if it names another issuer."""
         about = self._known(f"{self.oidc.issuer.rstrip('/')}/.well-known/openid-configuration", _KEPT_S)
         if about.get("issuer") != self.oidc.issuer:
-            raise self._away(f"it calls itself {str(about.get('issuer'))[:200]!r}, not {self.oidc.issuer!r}")
+            raise self._unreachable(f"it calls itself {str(about.get('issuer'))[:200]!r}, not {self.oidc.issuer!r}")
         return about
 
     def _endpoint(self, name: str) -> str:
@@ -152,7 +152,7 @@ class Provider:
         try:
             check_address(address)
         except ValueError as error:
-            raise self._away(f"{name}: {error}") from None
+            raise self._unreachable(f"{name}: {error}") from None
         return address
 
     def _known(self, address: str, at_most_s: float) -> dict[str, Any]:
@@ -163,7 +163,7 @@ class Provider:
                 return document
         status, document = self._answer(address)
         if status != 200:
-            raise self._away(f"{address}: status {status}")
+            raise self._unreachable(f"{address}: status {status}")
         with self._guard:
             self._cache[address] = (time.monotonic(), document)
         return document
@@ -173,16 +173,16 @@ class Provider:
         try:
             return answer_of(*question)
         except UnreachableError as error:
-            raise self._away(str(error)) from None
+            raise self._unreachable(str(error)) from None
 
-    def _away(self, reason: str) -> RefusedError:
+    def _unreachable(self, reason: str) -> RefusedError:
         """Log a reason, and build the refusal "cannot be reached"."""
         _log.warning("sign-in at %s: %s", self.oidc.host, visible(reason[:500]))
         return RefusedError(
             503, f"{self.oidc.host} cannot be reached just now: nobody can sign in there. Try again soon."
         )
 
-    def _unbelieved(self, reason: str) -> RefusedError:
+    def _invalid(self, reason: str) -> RefusedError:
         """Log a reason, and build the refusal of an invalid sign-in."""
         _log.warning("sign-in at %s: %s", self.oidc.host, visible(reason[:500]))
         return RefusedError(400, f"What came back from {self.oidc.host} cannot be believed: please sign in once more.")

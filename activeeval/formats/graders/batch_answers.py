@@ -39,7 +39,7 @@ class RequestedPair:
     model: str = ""
 
 
-def read_asked(path: PathLike) -> dict[str, RequestedPair]:
+def read_question_pairs(path: PathLike) -> dict[str, RequestedPair]:
     """Read the pair of each question by its id, from a table custom_id, query_id, doc_id, prompt_version, model."""
     sheet = read_sheet(path)
     names = [sheet.column(name, (name,)) for name in ("custom_id", "query_id", "doc_id")]
@@ -50,14 +50,14 @@ def read_asked(path: PathLike) -> dict[str, RequestedPair]:
     return {custom_id: RequestedPair(*rest) for custom_id, *rest in zip(*columns, strict=True)}
 
 
-def asked_beside(path: PathLike, first_id: str) -> dict[str, RequestedPair]:
+def find_pairs(path: PathLike, first_id: str) -> dict[str, RequestedPair]:
     """Find the table of pairs in the folder of an answers file, by the id of the first question, and read it.
 
     Raise InputError if no table in the folder contains that id.
     """
     folder = Path(path).parent
     for beside in sorted(folder.glob(f"*{PAIRS}")):
-        pairs = read_asked(beside)
+        pairs = read_question_pairs(beside)
         if first_id in pairs:
             return pairs
     problem = f"no table of pairs in its folder (*{PAIRS}, written beside the questions) has the question"
@@ -100,7 +100,7 @@ def batch_replies(parts: Iterator[Sheet], path: PathLike, asked: Mapping[str, Re
     replies, answered = list[_Reply](), set[str]()
     for sheet in parts:
         custom_ids, responses = sheet.texts("custom_id").tolist(), sheet.columns["response"]
-        asked = asked_beside(path, custom_ids[0]) if asked is None else asked
+        asked = find_pairs(path, custom_ids[0]) if asked is None else asked
         for row, custom_id in enumerate(custom_ids):
             if custom_id not in asked:
                 sheet.fail(row, "custom_id", f"{shown(custom_id)} is no question of the table of pairs")

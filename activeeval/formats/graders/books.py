@@ -81,20 +81,20 @@ def _of_opensearch(document: Mapping[str, Any], path: PathLike) -> Iterator[Rati
     metadata = document.get("metadata")
     model = str(metadata.get("modelId", "")) if isinstance(metadata, dict) else ""
     is_machine = document.get("type", _IMPORTED) != _IMPORTED
-    for entry in _listed(document[OPENSEARCH], OPENSEARCH, path):
-        query = _named(entry.get("query"), "query", path)
-        for rating in _listed(entry.get("ratings", []), "ratings", path):
-            doc_id = _named(rating.get("docId"), "docId", path)
+    for entry in _objects(document[OPENSEARCH], OPENSEARCH, path):
+        query = _id_of(entry.get("query"), "query", path)
+        for rating in _objects(entry.get("ratings", []), "ratings", path):
+            doc_id = _id_of(rating.get("docId"), "docId", path)
             place = f"document {shown(doc_id)} of query {shown(query)}"
             yield Rating(query, doc_id, _value(rating.get("rating"), place, path), model, is_machine)
 
 
 def _of_quepid(document: Mapping[str, Any], path: PathLike) -> Iterator[Rating]:
     """Yield the ratings of a Quepid document, without items put off for later."""
-    for pair in _listed(document[QUEPID], QUEPID, path):
-        query = _named(pair.get("query_text", pair.get("query")), "query_text", path)
-        doc_id = _named(pair.get("doc_id"), "doc_id", path)
-        for judgement in _listed(pair.get("judgements", []), "judgements", path):
+    for pair in _objects(document[QUEPID], QUEPID, path):
+        query = _id_of(pair.get("query_text", pair.get("query")), "query_text", path)
+        doc_id = _id_of(pair.get("doc_id"), "doc_id", path)
+        for judgement in _objects(pair.get("judgements", []), "judgements", path):
             if judgement.get("judge_later"):
                 continue
             address = judgement.get("user_email")
@@ -106,14 +106,14 @@ def _of_quepid(document: Mapping[str, Any], path: PathLike) -> Iterator[Rating]:
             yield Rating(query, doc_id, value, name, is_machine, str(judgement.get("explanation") or ""))
 
 
-def _listed(entries: Any, name: str, path: PathLike) -> Sequence[Mapping[str, Any]]:
+def _objects(entries: Any, name: str, path: PathLike) -> Sequence[Mapping[str, Any]]:
     """Check that a value is a list of objects."""
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise FormatError(os.fspath(path), None, f"{name} is no list of objects")
     return entries
 
 
-def _named(name: Any, key: str, path: PathLike) -> str:
+def _id_of(name: Any, key: str, path: PathLike) -> str:
     """Check that a value is an id or a text, and convert it to text."""
     if is_empty(name) or not isinstance(name, (str, int)):
         raise FormatError(os.fspath(path), None, f"a {key} is {shown(str(name))}, expected an id or a text")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from activeeval.core.errors import InputError
-from activeeval.formats.graders.batch_answers import batch_replies, read_asked
+from activeeval.formats.graders.batch_answers import batch_replies, read_question_pairs
 from activeeval.formats.graders.books import book_ratings, document_ratings, rating_replies, with_query_ids
 from activeeval.formats.graders.file_forms import is_batch, is_book, is_umbrela, read_document
 from activeeval.formats.graders.grade_tables import table_replies
@@ -86,7 +86,7 @@ def _of_lines(path: PathLike, how: GraderFormat) -> Replies:
     parts = sheet_parts(path, _ROWS, ".jsonl")
     first = next(parts)
     if is_batch(first.columns):
-        return batch_replies(chain([first], parts), path, None if how.asked is None else read_asked(how.asked))
+        return batch_replies(chain([first], parts), path, None if how.asked is None else read_question_pairs(how.asked))
     if first.n_rows < _ROWS:
         return _of_sheet(first, how)
     from activeeval.formats.graders.lines import fast_replies  # imported late: short files do not need polars

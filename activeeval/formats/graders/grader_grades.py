@@ -22,8 +22,8 @@ from activeeval.core.types import Bools, Floats, Ints
 from activeeval.formats.graders.file_options import GraderDescription
 from activeeval.formats.graders.from_files import GraderFormat, frame_replies, read_replies
 from activeeval.formats.graders.joining import TextsOfIds
-from activeeval.formats.graders.judge_replies import judge_replies, judged_replies
-from activeeval.formats.graders.repeated import one_a_pair
+from activeeval.formats.graders.judge_replies import judge_replies, replies_of_sheet
+from activeeval.formats.graders.repeated import merge_repeated
 from activeeval.formats.graders.replies import Names, Replies
 from activeeval.formats.suffixes import PathLike
 from activeeval.formats.tables.text_tables import DOCUMENTS, QUERIES, Vocabulary, read_texts
@@ -160,14 +160,14 @@ class Grades:
             stated: dict[str, Any] = {"cost": cost, "scale": scale, "name": name, "made": made}
             return cls._again(source, {key: value for key, value in stated.items() if value not in (None, "")})
         texts = {"queries": _texts_by_id(queries, QUERIES), "documents": _texts_by_id(documents, DOCUMENTS)}
-        how = GraderFormat(**texts, asked=asked, rater=name, judged=judged_replies)
+        how = GraderFormat(**texts, asked=asked, rater=name, judged=replies_of_sheet)
         if isinstance(source, Judgments):
             replies = judge_replies(source)
         elif isinstance(source, (str, os.PathLike)):
             replies = read_replies(source, how)
         else:
             replies = frame_replies(source, how)
-        return cls._of(one_a_pair(replies), cost=cost, scale=scale, name=name or _name_of(source), made=made)
+        return cls._of(merge_repeated(replies), cost=cost, scale=scale, name=name or _name_of(source), made=made)
 
     @classmethod
     def _of(cls, replies: Replies, *, scale: tuple[float, float] | None, **stated: Any) -> Self:

@@ -33,7 +33,7 @@ def judge_replies(judgments: Judgments) -> Replies:
     )
 
 
-def judged_replies(sheet: Sheet) -> Replies | None:
+def replies_of_sheet(sheet: Sheet) -> Replies | None:
     """Convert graders' judgments on a sample's sheet or in a campaign's log to replies; None for any other table."""
     if not is_of_campaigns(set(sheet.columns)):
         return None

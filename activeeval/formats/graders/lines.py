@@ -18,7 +18,7 @@ import polars as pl
 
 from activeeval.core.pool.texts import LONGEST_ID, Texts
 from activeeval.core.types import Bytes
-from activeeval.formats.files import let_go, open_bytes, open_lines
+from activeeval.formats.files import open_bytes, open_lines, release_pages
 from activeeval.formats.graders.grade_tables import GRADE, SCORE
 from activeeval.formats.graders.replies import Names, Replies
 from activeeval.formats.loading import DOCUMENT, QUERY, distribution_columns
@@ -159,7 +159,7 @@ def _blocks(data: Bytes) -> Iterator[bytes]:
             rest = np.flatnonzero(data[stop : stop + _BLOCK] == _NEWLINE)
             stop = stop + int(rest[0]) + 1 if rest.size else min(stop + _BLOCK, data.size)
         yield data[start:stop].tobytes()
-        let_go(data, start, stop)
+        release_pages(data, start, stop)
         start = stop
 
 

@@ -13,7 +13,7 @@ from activeeval.core.types import Floats, Ints
 from activeeval.formats.graders.replies import Replies
 
 
-def one_a_pair(replies: Replies) -> Replies:
+def merge_repeated(replies: Replies) -> Replies:
     """Reduce replies to one for each pair, in the order of their first rows.
 
     If the file has samples, the shares of their grades are the distribution, their mean is the value, and their costs

@@ -52,7 +52,7 @@ def is_truths(columns: set[str]) -> bool:
     return "rank" in columns and columns.isdisjoint({*_GRADE, "score"})
 
 
-def _placed(judgments: Judgments, sheet: Sheet, places: Sequence[int] | None = None) -> Judgments:
+def _with_places(judgments: Judgments, sheet: Sheet, places: Sequence[int] | None = None) -> Judgments:
     """Attach row places of a table to judgments: by default its rows in order."""
     lines = sheet.lines if places is None else places
     return replace(judgments, source=sheet.source, places=lines, has_lines=sheet.lines is not None)
@@ -116,7 +116,7 @@ def _of_grades(sheet: Sheet, kind: str) -> Judgments:
         is_by_text=is_by_text,
         is_distinct=words is None and repeated is None,
     )
-    return _placed(judgments, sheet)
+    return _with_places(judgments, sheet)
 
 
 def _grades(sheet: Sheet, name: str) -> tuple[Ints, Bytes | None]:
@@ -164,7 +164,7 @@ def _of_comparisons(sheet: Sheet, kind: str) -> Judgments:
         Judgment(c.query, c.preferred, Judge(judge_name(c.judge), kinds[row]), "preference", int(not c.is_tie), c.other)
         for row, c in enumerate(comparisons_of(sheet))
     ]
-    return _placed(Judgments.of(rows), sheet)
+    return _with_places(Judgments.of(rows), sheet)
 
 
 def _of_truths(sheet: Sheet, kind: str) -> Judgments:
@@ -187,7 +187,7 @@ def _of_log(sheet: Sheet, kind: str) -> Judgments:
     rows = list(_Log(sheet, kind).judgments())
     lines = range(1, sheet.n_rows + 1) if sheet.lines is None else sheet.lines
     places = [lines[row] for row, _ in rows]
-    return _placed(Judgments.of([judgment for _, judgment in rows]), sheet, places)
+    return _with_places(Judgments.of([judgment for _, judgment in rows]), sheet, places)
 
 
 class _Log:
@@ -214,7 +214,7 @@ class _Log:
 
     def judgments(self) -> Iterator[tuple[int, Judgment]]:
         """Yield the row of each valid judgment, and the judgment with its time and sequence number."""
-        for row, judgment in (*self._answers(), *self._comparisons(), *self._put_off()):
+        for row, judgment in (*self._answers(), *self._comparisons(), *self._deferred()):
             at, active_ms = self._at[row], self._active_ms[row]
             seconds = active_ms / 1000 if active_ms >= 0 else None
             yield row, replace(judgment, at=at if at >= 0 else None, seconds=seconds, seq=int(self._seqs[row]))
@@ -265,7 +265,7 @@ class _Log:
             judge, is_strict = self._judges[row], preferred is not None
             yield row, Judgment(self._queries[row], better, judge, "preference", int(is_strict), worse)
 
-    def _put_off(self) -> Iterator[tuple[int, Judgment]]:
+    def _deferred(self) -> Iterator[tuple[int, Judgment]]:
         """Yield deferred items."""
         for row in self._rows("deferred"):
             judge, reason = self._judges[row], self._reasons[row]

@@ -183,7 +183,7 @@ def draws_of(sheet: Sheet, path: PathLike, max_grade: int | None = None) -> Draw
         )
     codes: dict[int | str, int] = {"": EMPTY, CANNOT_WORD: CANNOT}
     return Draws(
-        sample=_only(sheet, "sample"),
+        sample=_single_value(sheet, "sample"),
         block=sheet.wholes("block", least=1),
         # blanks around an id are part of it: an id that lost them is not in the sample
         query_id=sheet.verbatim("query_id"),
@@ -211,7 +211,7 @@ def _cut(text: str) -> str:
     return units[: 2 * (room - 1)].decode("utf-16-le", "ignore") + "…"
 
 
-def _only(sheet: Sheet, name: str) -> str:
+def _single_value(sheet: Sheet, name: str) -> str:
     """Read a column whose cells are all equal, and return that text."""
     words = [word.strip() for word in sheet.words(name)]
     for row, word in enumerate(words):

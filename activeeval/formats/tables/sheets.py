@@ -18,7 +18,14 @@ from activeeval.core.pool.texts import Texts
 from activeeval.core.types import Floats, Ints
 from activeeval.formats.files import MOST_PARSED, open_bytes, text_stream
 from activeeval.formats.suffixes import TABLES, PathLike, bare_suffix, check_table
-from activeeval.formats.tables.cells import as_float, has_decimal_comma, is_empty, is_spoilt, plain_floats, unguarded
+from activeeval.formats.tables.cells import (
+    as_float,
+    has_decimal_comma,
+    is_converted_id,
+    is_empty,
+    plain_floats,
+    unguarded,
+)
 from activeeval.formats.tables.quoting import Quoting, QuotingColumns, quoting_of_tabs
 from activeeval.formats.tables.records import Records, RenamedColumns, json_record
 from activeeval.formats.tables.text_records import check_count, column_names, quoted_records, unquoted_records
@@ -135,7 +142,7 @@ class Sheet:
         """Convert a cell to an id; raise FormatError if it is not text or an integer."""
         if isinstance(value, bool) or not isinstance(value, (str, int)):
             problem = "is empty" if is_empty(value) else f"holds {shown(str(value))}"
-            spoilt = "; did a spreadsheet change it?" if is_spoilt(value) else ""
+            spoilt = "; did a spreadsheet change it?" if is_converted_id(value) else ""
             self.fail(row, name, f"{problem}, expected an id, text or a whole number{spoilt}")
         if value == "":
             self.fail(row, name, "is empty, expected an id")
@@ -289,10 +296,10 @@ def _read_csv(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
     records = (
         quoted_records(name, stream, separator, n_before) if quoting.is_quoted else unquoted_records(stream, n_before)
     )
-    return _doubted(table_parts(name, records, separator, n_rows), quoting)
+    return _refuse_ambiguous(table_parts(name, records, separator, n_rows), quoting)
 
 
-def _doubted(parts: Iterator[Sheet], quoting: Quoting) -> Iterator[Sheet]:
+def _refuse_ambiguous(parts: Iterator[Sheet], quoting: Quoting) -> Iterator[Sheet]:
     """Wrap chunks so that doubtful columns raise FormatError on access."""
     for part in parts:
         names = list(part.columns)
@@ -323,17 +330,17 @@ def table_parts(
         rows.append(cells)
         lines.append(line)
         if len(rows) == _BLOCK:
-            _turn(rows, columns)
+            _append_rows(rows, columns)
         if len(lines) == n_rows:
-            _turn(rows, columns)
+            _append_rows(rows, columns)
             yield Sheet(name, dict(zip(header, columns, strict=True)), lines, is_typed=False)
             columns, lines = [[] for _ in header], []
     if header is not None and lines:
-        _turn(rows, columns)
+        _append_rows(rows, columns)
         yield Sheet(name, dict(zip(header, columns, strict=True)), lines, is_typed=False)
 
 
-def _turn(rows: list[list[Any]], columns: list[list[Any]]) -> None:
+def _append_rows(rows: list[list[Any]], columns: list[list[Any]]) -> None:
     """Append buffered rows to the columns."""
     for column, cells in zip(columns, zip(*rows, strict=True), strict=False):
         column.extend(cells)

@@ -16,7 +16,15 @@ from activeeval.core.kernels.text import bytes as texts, columns as columns_text
 from activeeval.core.pool.keys import first_repeated_pair
 from activeeval.core.pool.texts import LONGEST_ID, Texts
 from activeeval.core.types import Bytes, Floats, Ints
-from activeeval.formats.files import check_lengths, fill_exactly, let_go, line_of, line_text, open_lines, token_at
+from activeeval.formats.files import (
+    check_lengths,
+    fill_exactly,
+    line_of,
+    line_text,
+    open_lines,
+    release_pages,
+    token_at,
+)
 from activeeval.formats.suffixes import PathLike
 
 _LARGEST_WHOLE = 2.0**53
@@ -186,7 +194,7 @@ def _read(
         for column, of_column in zip(texts, spans, strict=True):
             column.take(path, data, of_column[: state[1] - state[3]], int(state[3]))
         if state[0] - n_past > _PAST:
-            let_go(data, n_past, int(state[0]))
+            release_pages(data, n_past, int(state[0]))
             n_past = int(state[0])
     return int(state[1]), int(state[4]), np.concatenate(tiny)
 

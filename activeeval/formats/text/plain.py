@@ -33,7 +33,7 @@ def plain_grades(path: PathLike) -> Grades | None:
             n_read = 0
             while line := lines.readline(_LONGEST):
                 n_read += len(line)
-                if len(line) == _LONGEST or n_read > _MOST_PLAIN or not _takes(line, grades):
+                if len(line) == _LONGEST or n_read > _MOST_PLAIN or not _add_line(line, grades):
                     return None
     except (OSError, UnicodeError, EOFError):
         return None
@@ -66,7 +66,7 @@ def _is_packed(path: PathLike) -> bool:
         return handle.read(2) == b"\x1f\x8b"
 
 
-def _takes(line: str, grades: Grades) -> bool:
+def _add_line(line: str, grades: Grades) -> bool:
     """Add the grade of a line to `grades`; return False if the line cannot be read."""
     words = line.split()
     if not words or words[0].startswith("#"):

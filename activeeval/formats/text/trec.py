@@ -126,11 +126,15 @@ def order_notes(
     tiny : mapping of int to str
         By row, the texts of scores that are not 0 but below the smallest normal float.
     """
-    collapsed = _collapsed(source, query_ids, scores)
-    return (*_turned(source, query_ids, scores, ranks), *collapsed, *_vanished(source, query_ids, scores, tiny))
+    collapsed = _vast_score_notes(source, query_ids, scores)
+    return (
+        *_order_notes(source, query_ids, scores, ranks),
+        *collapsed,
+        *_tiny_score_notes(source, query_ids, scores, tiny),
+    )
 
 
-def _vanished(source: str, query_ids: Texts, scores: Floats, tiny: Mapping[int, str]) -> tuple[Note, ...]:
+def _tiny_score_notes(source: str, query_ids: Texts, scores: Floats, tiny: Mapping[int, str]) -> tuple[Note, ...]:
     """Note the number of scores near 0 that differ from another of their query as text but not as a float."""
     if not tiny:
         return ()
@@ -147,7 +151,7 @@ def _vanished(source: str, query_ids: Texts, scores: Floats, tiny: Mapping[int, 
     return (Note("tiny scores", {"source": source, "n": n_equal}),) if n_equal else ()
 
 
-def _collapsed(source: str, query_ids: Texts, scores: Floats) -> tuple[Note, ...]:
+def _vast_score_notes(source: str, query_ids: Texts, scores: Floats) -> tuple[Note, ...]:
     """Note the number of scores beyond 2⁵³, where floats do not distinguish neighbouring integers, that are equal."""
     if max(scores.max(initial=0.0), -scores.min(initial=0.0)) <= _LARGEST_WHOLE:
         return ()
@@ -157,7 +161,7 @@ def _collapsed(source: str, query_ids: Texts, scores: Floats) -> tuple[Note, ...
     return (Note("vast scores", {"source": source, "n": n_equal}),) if n_equal else ()
 
 
-def _turned(source: str, query_ids: Texts, scores: Floats, ranks: Ints) -> tuple[Note, ...]:
+def _order_notes(source: str, query_ids: Texts, scores: Floats, ranks: Ints) -> tuple[Note, ...]:
     """Note scores that rise with the rank, or are all equal."""
     follows = follows_its_query(query_ids)[1:]
     # the first rows nearly always settle that the order is normal

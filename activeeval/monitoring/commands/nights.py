@@ -1,4 +1,4 @@
-"""``activeeval watch init``, ``night`` and ``submit``."""
+"""``activeeval watch init``, ``night`` and ``submit``: set up a watch, draw a night, import judgments."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def init(name: str, db: str | None, seed: int | None, policy: str | None, form: 
 
 
 def _say_set_up(name: str, db: str | None, settings: Settings) -> None:
-    """Say what a watch is, and which command draws its first night."""
+    """Print the settings of a new watch and the command for its first night."""
     most = "at most " if settings.goals else ""
     more = f", {settings.on_suspicion:g} more on suspicion" if settings.on_suspicion else ""
     price = f"{most}{settings.budget:g} new labels a night{' on average' if most else ''}{more}"
@@ -226,11 +226,11 @@ def submit(
     """
     from activeeval.monitoring.watch_steps import take_judgments
 
-    who = _judge_named(judge)
+    judge = _judge_named(judge)
     with opened(name, db) as store:
         with worded():
             how: dict[str, Any] = {"progress": tell, "begun": partial(_say_taken, store, name)}
-            step = take_judgments(store, name, sheets, who, machine_is_truth=machine_is_truth, **how)
+            step = take_judgments(store, name, sheets, judge, machine_is_truth=machine_is_truth, **how)
         _say_more(step.more)
         _write_more(store, step.more, sheets)
         show_night(context, store, name, db, form, price)
@@ -239,11 +239,12 @@ def submit(
 
 
 def _judge_named(judge: str | None) -> str | None:
+    """Normalize the name of the judge, None if there is none."""
     return None if judge is None else judge_of(judge)
 
 
 def _say_taken(store: Store, name: str, taken: WatchStep) -> None:
-    """Say what came of sheets that were taken in."""
+    """Print the number of judgments stored from each file."""
     for step, file in taken.files:
         late = f", {sum(file.late.values())} came too late" if file.late else ""
         stored = f"{counted(file.stored, 'judgment')} stored{_of_earlier(store, name, step)}"
@@ -254,14 +255,14 @@ def _say_taken(store: Store, name: str, taken: WatchStep) -> None:
 
 
 def _of_earlier(store: Store, name: str, step: NightRow) -> str:
-    """Write for which night judgments are stored where that is not the last one."""
+    """Format the date of the night that received judgments, "" if it is the last night."""
     from activeeval.monitoring.night_inputs import last_night
 
     return "" if step.date == last_night(store, name).date else f" for {step.date}"
 
 
 def _say_outlook(store: Store, name: str) -> None:
-    """Say how likely a loss raises the alarm, once the first night is judged."""
+    """Print the probability that a loss raises the alarm, once the first night is judged."""
     from activeeval.core.errors import StateError
     from activeeval.monitoring.alarm_chances import expected_alarms
     from activeeval.monitoring.judged_labels import by_night
@@ -273,26 +274,26 @@ def _say_outlook(store: Store, name: str) -> None:
     settings = Settings.of(store.watches.get(name).config)
     try:
         expected = expected_alarms(store, name)
-    except StateError:  # items wait, or nothing has come
+    except StateError:  # unjudged items, or no judgments yet
         return
     for each in expected:
         output.say(outlook_sentence(each, settings.budget, settings.on_suspicion))
 
 
 def _write_more(store: Store, more: NightDraw | None, sheets: tuple[str, ...]) -> None:
-    """Write the labels on suspicion, where some were drawn, beside the first sheet of the night."""
+    """Write the sheet of the labels on suspicion beside the first judged sheet, under a new name."""
     from itertools import count
     from pathlib import Path
 
     if more and sheets and more.n_new + more.n_pending:
         first = Path(sheets[0])
         names = (f"{first.stem}-more{'' if k == 1 else f'-{k}'}{first.suffix}" for k in count(1))
-        free = next(path for path in map(first.with_name, names) if not path.exists())  # a judged sheet stays
+        free = next(path for path in map(first.with_name, names) if not path.exists())  # never overwrite a judged sheet
         _write(store, more.campaign, sheet_options.planned(str(free), force=False))
 
 
 def _say_more(more: NightDraw | None) -> None:
-    """Say that labels on suspicion were drawn, where they were."""
+    """Print the number of labels drawn on suspicion, if any."""
     if more is None:
         return
     items = f"{counted(more.n_new, 'more item')} {'is' if more.n_new == 1 else 'are'} to be judged"
@@ -300,6 +301,7 @@ def _say_more(more: NightDraw | None) -> None:
 
 
 def _say_drawn(step: WatchStep) -> None:
+    """Print the number of drawn and reused items, and notes."""
     drawn = step.drawn
     assert drawn is not None
     left, n = (
@@ -319,19 +321,21 @@ def _say_drawn(step: WatchStep) -> None:
 
 
 def _of_files(notes: Iterable[Note | Caution]) -> list[Note | Caution]:
-    """Return what is to be said of files alone: of machines that are taken for truth the night itself speaks."""
+    """Select the notes about files; the night itself reports graders' grades accepted as labels."""
     from activeeval.report.cautions import MACHINE_IS_TRUTH
 
     return [note for note in notes if note.code != MACHINE_IS_TRUTH]
 
 
 def _script(oracle: str, machine_is_truth: bool) -> ScriptedAnswers:
+    """Read the answers of a scripted judge."""
     from activeeval.campaigns.scripted_judge import script_of
 
     return script_of(oracle, machine_is_truth=machine_is_truth)
 
 
 def _write(store: Store, campaign: str, plan: Any) -> None:
+    """Write the sheets of a campaign, and print their names."""
     from activeeval.campaigns.batches import write_batches
 
     for sheet in write_batches(store, campaign, plan):
