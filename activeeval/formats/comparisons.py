@@ -110,8 +110,8 @@ def _truth_of(
         n_before = sum(map(len, groups))
         if rank != n_before + 1:
             before = f", as {n_before} documents stand before it" if rank <= n_before else ""
-            what = f"query {shown(query)} has a rank {rank}, but none of {n_before + 1}{before}"
-            sheet.fail(members[0][2], name, what)
+            problem = f"query {shown(query)} has a rank {rank}, but none of {n_before + 1}{before}"
+            sheet.fail(members[0][2], name, problem)
         groups.append([doc for _, doc, _ in members])
     unranked = [(doc, is_bad[row]) for rank, doc, row in rows if not rank]
     return Truth.of(groups, (doc for doc, bad in unranked if not bad), (doc for doc, bad in unranked if bad))

@@ -120,7 +120,7 @@ def _is_number(value: Any) -> bool:
     return is_number and bool(-_LARGEST <= value <= _LARGEST)
 
 
-def _check_ends(name: str, what: str, bands: Any, lengths: Mapping[str, int]) -> None:
+def _check_ends(name: str, field_of_bands: str, bands: Any, lengths: Mapping[str, int]) -> None:
     """Raise FormatError unless bands have a confidence, and a lower and an upper bound for each gain and discount."""
     is_whole = isinstance(bands, dict) and _is_number(bands.get("confidence"))
     for field, length in lengths.items():
@@ -132,5 +132,7 @@ def _check_ends(name: str, what: str, bands: Any, lengths: Mapping[str, int]) ->
         )
         if not is_whole:
             raise FormatError(
-                name, None, f"the field {what} does not fit, expected a confidence and two ends of each of {field}"
+                name,
+                None,
+                f"the field {field_of_bands} does not fit, expected a confidence and two ends of each of {field}",
             )

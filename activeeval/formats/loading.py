@@ -128,9 +128,9 @@ def load_probabilities(source: Any) -> Probabilities:
     sheet = _sheet(source, "probabilities", "")
     names = distribution_columns(sheet)
     if not names or names != [f"p{y}" for y in range(len(names))]:
-        held = ", ".join(sheet.columns)
+        present = ", ".join(sheet.columns)
         raise FormatError(
-            sheet.source, None, f"no columns p0, p1, … without a gap in: {held}; expected one for each grade"
+            sheet.source, None, f"no columns p0, p1, … without a gap in: {present}; expected one for each grade"
         )
     query_ids, doc_ids = _pairs(sheet)
     probs = np.ascontiguousarray(np.column_stack([sheet.floats(name) for name in names]))

@@ -178,9 +178,9 @@ def unpacked_campaign(content: bytes, name: str, base: bytes | None = None) -> t
 def beyond(arrays: Arrays, base: Arrays) -> Arrays:
     """Select the arrays of a sample that differ from those of another sample."""
 
-    def is_same(array: NDArray[Any], other: NDArray[Any]) -> bool:
-        same_form = (array.dtype, array.shape) == (other.dtype, other.shape)
-        return same_form and array.tobytes() == other.tobytes()
+    def is_same(array: NDArray[Any], base_array: NDArray[Any]) -> bool:
+        same_form = (array.dtype, array.shape) == (base_array.dtype, base_array.shape)
+        return same_form and array.tobytes() == base_array.tobytes()
 
     return {name: array for name, array in arrays.items() if name not in base or not is_same(array, base[name])}
 
@@ -303,8 +303,8 @@ def lists_of(design: Design) -> list[Rankings]:
 def _places(target: Target, lists: list[Rankings]) -> tuple[int, int]:
     """Return the indices of a target's two rankings; −1 if it has no second one."""
     of_ranking = next(k for k, ranking in enumerate(lists) if ranking is target.ranking)
-    other = next((k for k, ranking in enumerate(lists) if ranking is target.versus), -1)
-    return of_ranking, other
+    of_versus = next((k for k, ranking in enumerate(lists) if ranking is target.versus), -1)
+    return of_ranking, of_versus
 
 
 def _measure(text: str, scale: int) -> SampledMeasure:

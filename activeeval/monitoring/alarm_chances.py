@@ -70,11 +70,11 @@ def expected_alarms(store: Store, name: str) -> list[AlarmChance]:
     """
     settings, rows = Settings.of(store.watches.get(name).config), store.watches.nights(name)
     left = NightRecord.of(store.watches.payload(name, rows[-1].date), f"watch {name}, {rows[-1].date}")
-    labels = labels_so_far(store, name, rows, left.held, settings)
+    labels = labels_so_far(store, name, rows, left.histories, settings)
     runs = {_NIGHT: _turned(left.run), _BEFORE: left.run}
     top = store.campaign(rows[0].campaign).max_grade
     case = case_of(runs, settings, left.known_grades, labels, top)
-    hand = in_hand(case.inputs.pool, left.held, labels)
+    hand = in_hand(case.inputs.pool, left.histories, labels)
     questions = [each for each in case.asked(settings.measures, ["run", "difference"]) if each.system == _NIGHT]
     changes = [k for k, each in enumerate(questions) if each.versus and each.target.matters.any()]
     if not changes:

@@ -18,7 +18,7 @@ def labels_so_far(
     store: Store,
     name: str,
     rows: Sequence[NightRow],
-    held: Mapping[Pair, ItemHistory],
+    histories: Mapping[Pair, ItemHistory],
     settings: Settings,
     *,
     replaces: bool = False,
@@ -31,7 +31,7 @@ def labels_so_far(
     ----------
     name : str
         Name of the watch.
-    held : mapping
+    histories : mapping
         History of the items in tonight's texts: labels of another text are ignored.
     replaces : bool
         True if the last night is being redrawn.
@@ -42,10 +42,10 @@ def labels_so_far(
     for number, row in enumerate(rows, 1):
         of_step = labels_of_step(store, row, settings)
         # a night that was redrawn may have had other texts
-        drawn = None if row.drawing in drawings or not of_step else record_of_step(store, name, row).held
+        drawn = None if row.drawing in drawings or not of_step else record_of_step(store, name, row).histories
         for pair, label in of_step.items():
-            is_current = pair in held and held[pair].since <= number
-            if is_current and (drawn is None or is_same_text(drawn.get(pair), held[pair])):
+            is_current = pair in histories and histories[pair].since <= number
+            if is_current and (drawn is None or is_same_text(drawn.get(pair), histories[pair])):
                 labels[pair] = max(labels.get(pair, label), label, key=lambda each: each[1:])
     return {pair: label.grade for pair, label in labels.items()}
 

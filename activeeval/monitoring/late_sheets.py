@@ -99,7 +99,7 @@ def share_labels(store: Store, name: str, *, is_corrected: bool = False) -> dict
     def of_step(pair: Pair, step: _Step) -> ItemHistory | None:
         """Look up the history of an item in a step."""
         if step.row.date not in records:
-            records[step.row.date] = record_of_step(store, name, step.row).held
+            records[step.row.date] = record_of_step(store, name, step.row).histories
         return records[step.row.date].get(pair)
 
     shared: dict[str, int] = {}

@@ -83,7 +83,7 @@ class NightState:
         Run of the previous night.
     digests : dict
         Digest of each text of tonight, by query and document.
-    held : dict
+    histories : dict
         History of each item that was ever drawn, by query and document.
     labels : dict
         Grade of each judged item, −1 if it cannot be judged.
@@ -106,7 +106,7 @@ class NightState:
     night: str
     run: Run | None
     digests: dict[Pair, int]
-    held: dict[Pair, ItemHistory]
+    histories: dict[Pair, ItemHistory]
     labels: dict[Pair, int]
     taught: dict[Pair, int]
     known_grades: dict[Pair, tuple[int, int]]
@@ -136,13 +136,13 @@ def before_night(store: Store, watch: WatchRow, tonight: NightInputs, run: Run) 
     left = record_of_step(store, watch.name, rows[-1]) if rows else None
     earlier = left if not tonight.replaces else record_of_step(store, watch.name, nights[-1][-1]) if nights else None
     digests = _digests(tonight.documents, run)
-    held = {} if earlier is None else dict(earlier.held)
-    _check_texts(held, digests, run, tonight)
-    held, n_changed = with_texts(held, digests, len(rows) + 1)
+    histories = {} if earlier is None else dict(earlier.histories)
+    _check_texts(histories, digests, run, tonight)
+    histories, n_changed = with_texts(histories, digests, len(rows) + 1)
     if left is not None and tonight.replaces:
-        held = merge_histories(held, left.held, digests)
+        histories = merge_histories(histories, left.histories, digests)
     settings = Settings.of(watch.config)
-    labels = labels_so_far(store, watch.name, rows, held, settings, replaces=tonight.replaces)
+    labels = labels_so_far(store, watch.name, rows, histories, settings, replaces=tonight.replaces)
     known_grades = {} if earlier is None else dict(earlier.known_grades)
     known_grades = {pair: row for pair, row in known_grades.items() if row[1] in (0, digests.get(pair, row[1]))}
     grades, machines = _known_judgments(tonight)
@@ -157,7 +157,7 @@ def before_night(store: Store, watch: WatchRow, tonight: NightInputs, run: Run) 
         night=nights[-1][0].night if nights else "",
         run=earlier.run if earlier else None,
         digests=digests,
-        held=held,
+        histories=histories,
         labels=labels,
         taught=labels,
         known_grades=known_grades,
@@ -171,7 +171,7 @@ def before_more(store: Store, watch: WatchRow) -> NightState:
     rows = store.watches.nights(watch.name)
     earlier = by_night(rows)[:-1]
     left = record_of_step(store, watch.name, rows[-1])
-    held = dict(left.held)
+    histories = dict(left.histories)
     return NightState(
         number=len(rows) + 1,
         step=rows[-1].date + MORE,
@@ -181,9 +181,9 @@ def before_more(store: Store, watch: WatchRow) -> NightState:
         night=earlier[-1][0].night if earlier else "",
         run=record_of_step(store, watch.name, earlier[-1][-1]).run if earlier else None,
         digests={},
-        held=held,
-        labels=labels_so_far(store, watch.name, rows, held, Settings.of(watch.config)),
-        taught=labels_so_far(store, watch.name, rows[:-1], held, Settings.of(watch.config)),
+        histories=histories,
+        labels=labels_so_far(store, watch.name, rows, histories, Settings.of(watch.config)),
+        taught=labels_so_far(store, watch.name, rows[:-1], histories, Settings.of(watch.config)),
         known_grades=dict(left.known_grades),
         machines=_machines_of(store, rows, by_night(rows)),
         n_changed=0,
@@ -218,10 +218,12 @@ def _check_date(name: str, tonight: NightInputs, nights: Sequence[str]) -> None:
         raise InputError(f"watch {name}: {problem}", field="date")
 
 
-def _check_texts(held: Mapping[Pair, ItemHistory], digests: Mapping[Pair, int], run: Run, tonight: NightInputs) -> None:
+def _check_texts(
+    histories: Mapping[Pair, ItemHistory], digests: Mapping[Pair, int], run: Run, tonight: NightInputs
+) -> None:
     """Raise InputError if a document had a text on an earlier night and has none tonight, as it may have changed."""
     for pair in pairs_in(run):
-        row = held.get(pair)
+        row = histories.get(pair)
         if row is not None and row.text and pair not in digests:
             where = tonight.documents or "tonight's call names no `documents`"
             problem = f"{where}: document {shown(pair[1])} had a text on an earlier night and has none tonight: "

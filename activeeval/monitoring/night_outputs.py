@@ -53,7 +53,7 @@ class NightRecord:
         The run as read, down to the last rank of lists.
     queries : tuple of str
         Queries of the watch.
-    held : dict
+    histories : dict
         History of items, by query and document.
     known_grades : dict
         Grades known beforehand, by query and document, with the digest of their text.
@@ -61,14 +61,14 @@ class NightRecord:
 
     run: Run
     queries: tuple[str, ...]
-    held: Mapping[Pair, ItemHistory]
+    histories: Mapping[Pair, ItemHistory]
     known_grades: Mapping[Pair, tuple[int, int]]
 
     def packed(self, depth: int) -> bytes:
         """Serialize the record to bytes that `of` reads; lists end at rank `depth`."""
         content = BytesIO()
         arrays = run_arrays(self.run, depth) | {"queries": np.array(self.queries, dtype=np.str_)}
-        pairs, rows = _columns(self.held)
+        pairs, rows = _columns(self.histories)
         arrays |= {f"held.{name}": column for name, column in pairs.items()}
         arrays["held.prob"] = np.array([row.prob for row in rows])
         arrays["held.text"], arrays["held.version"] = (
@@ -87,12 +87,17 @@ class NightRecord:
         """Read a record from the bytes of `packed`; ``name`` is its name in messages."""
         arrays = unpacked(content, name, _FIELDS, "what a night leaves")
         columns = (arrays[f"held.{field}"].tolist() for field in ("prob", "text", "version", "since"))
-        held = {pair: ItemHistory(*row) for pair, *row in zip(_pairs(arrays, "held"), *columns, strict=True)}
+        histories = {pair: ItemHistory(*row) for pair, *row in zip(_pairs(arrays, "held"), *columns, strict=True)}
         columns = (arrays[f"given.{field}"].tolist() for field in ("grade", "text"))
         known_grades = {
             pair: (grade, text) for pair, grade, text in zip(_pairs(arrays, "given"), *columns, strict=True)
         }
-        return cls(run=run_of(arrays), queries=tuple(arrays["queries"].tolist()), held=held, known_grades=known_grades)
+        return cls(
+            run=run_of(arrays),
+            queries=tuple(arrays["queries"].tolist()),
+            histories=histories,
+            known_grades=known_grades,
+        )
 
 
 def run_arrays(run: Run, depth: int) -> dict[str, NDArray[Any]]:
@@ -109,7 +114,7 @@ def run_of(arrays: Mapping[str, NDArray[Any]]) -> Run:
     return Run(queries, docs, arrays["run.scores"], arrays["run.ranks"], str(arrays["run.name"][0]))
 
 
-def in_hand(pool: QueryPool, held: Mapping[Pair, ItemHistory], labels: Mapping[Pair, int]) -> EarlierLabels:
+def in_hand(pool: QueryPool, histories: Mapping[Pair, ItemHistory], labels: Mapping[Pair, int]) -> EarlierLabels:
     """Align the item histories and labels of earlier nights with the items of a pool.
 
     Parameters
@@ -119,7 +124,7 @@ def in_hand(pool: QueryPool, held: Mapping[Pair, ItemHistory], labels: Mapping[P
     """
     hand = EarlierLabels.nothing(pool.n_items)
     for z, pair in enumerate(pool.pairs_of(np.arange(pool.n_items))):
-        row = held.get(pair)
+        row = histories.get(pair)
         if row is None:
             continue
         hand.probs[z], hand.versions[z] = row.prob, row.version
@@ -145,7 +150,7 @@ def held_after(
 
 
 def with_texts(
-    held: Mapping[Pair, ItemHistory], texts: Mapping[Pair, int], night: int
+    histories: Mapping[Pair, ItemHistory], texts: Mapping[Pair, int], night: int
 ) -> tuple[dict[Pair, ItemHistory], int]:
     """Update item histories for tonight's texts, and count the items whose text has changed.
 
@@ -156,9 +161,9 @@ def with_texts(
     texts : mapping of (query, document) to int
         Digests of tonight's texts.
     """
-    after, n_changed = dict(held), 0
+    after, n_changed = dict(histories), 0
     for pair, text in texts.items():
-        row = held.get(pair)
+        row = histories.get(pair)
         if row is None or row.text == text:
             continue
         if row.text == 0:  # its text was unknown before
@@ -176,22 +181,22 @@ def is_same_text(first: ItemHistory | None, second: ItemHistory | None) -> bool:
 
 
 def merge_histories(
-    held: Mapping[Pair, ItemHistory], drawn: Mapping[Pair, ItemHistory], texts: Mapping[Pair, int]
+    histories: Mapping[Pair, ItemHistory], drawn: Mapping[Pair, ItemHistory], texts: Mapping[Pair, int]
 ) -> dict[Pair, ItemHistory]:
     """Add the item histories of a night that is being redrawn, so that its labels still count for the same texts.
 
     Parameters
     ----------
-    held : mapping
+    histories : mapping
         Histories before that night, with tonight's texts.
     drawn : mapping
         Histories that the replaced drawing recorded.
     texts : mapping of (query, document) to int
         Digests of tonight's texts.
     """
-    after = dict(held)
+    after = dict(histories)
     for pair, row in drawn.items():
-        before = held.get(pair)
+        before = histories.get(pair)
         now = row._replace(text=texts.get(pair, row.text)) if before is None else before
         if is_same_text(row, now):
             after[pair] = row._replace(text=now.text)

@@ -149,7 +149,7 @@ def _draw(
     case = case_of(runs, settings, before.known_grades, before.taught, max_grade, progress)
     questions = _questions(case, settings, tonight.date)
     progress("drawing what is new")
-    hand = in_hand(case.inputs.pool, before.held, before.labels)
+    hand = in_hand(case.inputs.pool, before.histories, before.labels)
     plan = plan_night(case, settings, questions, segments_of(watch, settings), hand) if is_first else NightPlan()
     budget = settings.budget if is_first else settings.on_suspicion
     design, probs = _designed(case, settings, questions, plan, hand, budget)
@@ -159,8 +159,8 @@ def _draw(
     _check_answers(sample, tonight.answers)
     campaign = f"{watch.name}.{before.step}"
     sample, texts = texts_of_sample(sample, campaign, tonight.documents, tonight.queries)
-    held = held_after(case.inputs.pool, before.held, probs, before.digests, before.number)
-    left = NightRecord(run=run, queries=queries, held=held, known_grades=before.known_grades)
+    histories = held_after(case.inputs.pool, before.histories, probs, before.digests, before.number)
+    left = NightRecord(run=run, queries=queries, histories=histories, known_grades=before.known_grades)
     put = partial(
         store.watches.add_night,
         watch.name,
@@ -169,9 +169,9 @@ def _draw(
     )
     if stamp is not None:
         stamp.check()
-    beside = {"watch": watch.name, "date": before.step, "seed": settings.seed, MISSING: _missing(run, queries)}
-    beside |= {"texts": {what: asdict(file) for what, file in sample.text_files.items()}} if sample.text_files else {}
-    create(store, campaign, sample, settings.rules, texts=texts, beside=beside, put=put)
+    config = {"watch": watch.name, "date": before.step, "seed": settings.seed, MISSING: _missing(run, queries)}
+    config |= {"texts": {what: asdict(file) for what, file in sample.text_files.items()}} if sample.text_files else {}
+    create(store, campaign, sample, settings.rules, texts=texts, beside=config, put=put)
     return _drawn(campaign, sample, hand.probs, before.n_changed, plan.notes)
 
 

@@ -249,8 +249,8 @@ def estimate_nights(store: Store, name: str, begin: str = "", end: str = "") -> 
     dates = [steps[0].night for steps in nights]
     for date in (begin, end):
         if date and date not in dates:
-            there = f"its nights are from {dates[0]} to {dates[-1]}" if dates else "it has none yet"
-            raise InputError(f"watch {name} has no night of {date}: {there}", field="date")
+            dates_text = f"its nights are from {dates[0]} to {dates[-1]}" if dates else "it has none yet"
+            raise InputError(f"watch {name} has no night of {date}: {dates_text}", field="date")
     if begin and end and begin > end:
         raise InputError(f"{begin} is later than {end}: the earlier night comes first", field="date")
     return [

@@ -33,11 +33,11 @@ def change_between(store: Store, name: str, earlier: str, later: str) -> list[An
     }
     last = nights[-1]
     latest = left.get(last.date) or NightRecord.of(store.watches.payload(name, last.date), f"watch {name}, {last.date}")
-    labels = labels_so_far(store, name, nights, latest.held, settings)
+    labels = labels_so_far(store, name, nights, latest.histories, settings)
     check_judged(store, name, last)
     runs, top = {date: left[date].run for date in (later, earlier)}, store.campaign(nights[0].campaign).max_grade
     case = case_of(runs, settings, latest.known_grades, labels, top)
-    hand = in_hand(case.inputs.pool, latest.held, labels)
+    hand = in_hand(case.inputs.pool, latest.histories, labels)
     changes = []
     for each in case.asked(settings.measures, ["difference"]):
         if not each.target.matters.any():

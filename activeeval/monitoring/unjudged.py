@@ -58,7 +58,7 @@ def unjudged_of_last_night(
     nights = store.watches.nights(name)
     left = NightRecord.of(store.watches.payload(name, last.date), f"watch {name}, {last.date}")
     run = replace(left.run, source=last.night)
-    grades = _grades_of(left, labels_so_far(store, name, nights, left.held, settings))
+    grades = _grades_of(left, labels_so_far(store, name, nights, left.histories, settings))
     if grades.keys().isdisjoint(pairs_in(run)):
         return NightUnjudged(date=last.night, holes=(), n_unjudged=len(left.queries))
     tables = pool_from_tables(_as_judgments(grades), [run], evaluated=1)

@@ -55,11 +55,15 @@ class Provider:
         from authlib.oauth2.rfc6749.parameters import prepare_grant_uri
         from authlib.oauth2.rfc7636 import create_s256_code_challenge
 
-        beside = {"state": derived(secret, "state"), "nonce": derived(secret, "nonce"), "code_challenge_method": "S256"}
-        beside["code_challenge"] = create_s256_code_challenge(derived(secret, "verifier"))
+        parameters = {
+            "state": derived(secret, "state"),
+            "nonce": derived(secret, "nonce"),
+            "code_challenge_method": "S256",
+        }
+        parameters["code_challenge"] = create_s256_code_challenge(derived(secret, "verifier"))
         address = self._endpoint("authorization_endpoint")
         scope = "openid email" if self.oidc.claim == "email" else "openid"
-        return str(prepare_grant_uri(address, self.oidc.client, "code", back, scope, **beside))
+        return str(prepare_grant_uri(address, self.oidc.client, "code", back, scope, **parameters))
 
     def claims(self, secret: str, code: str, back: str) -> Mapping[str, Any]:
         """Exchange a code for the verified claims about the person who returned with it.
@@ -111,11 +115,11 @@ class Provider:
         required = {name: {"essential": True, "value": value} for name, value in options.items()}
         try:
             try:
-                read = jwt.decode(token, self._keys(_KEPT_S), registry=registry)
+                token_read = jwt.decode(token, self._keys(_KEPT_S), registry=registry)
             except InvalidKeyIdError:  # the site may have new keys
-                read = jwt.decode(token, self._keys(_AGAIN_S), registry=registry)
-            beside = {"nonce": nonce, "client_id": self.oidc.client, "access_token": access_token}
-            claims = CodeIDToken(read.claims, read.header, required, beside)
+                token_read = jwt.decode(token, self._keys(_AGAIN_S), registry=registry)
+            parameters = {"nonce": nonce, "client_id": self.oidc.client, "access_token": access_token}
+            claims = CodeIDToken(token_read.claims, token_read.header, required, parameters)
             claims.validate(leeway=_LEEWAY_S)
         except (JoseError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise self._invalid(f"ID token: {error}") from None

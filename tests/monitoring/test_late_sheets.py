@@ -138,7 +138,7 @@ def test_a_judge_s_correction_is_the_same_on_all_nights(late, waits_still):
     grade = (GRADES[shared] + 1) % 4
     watch.store.record_all(watch.campaign(1), [("ann", [(*shared, JudgeAnswer(kind="judged", grade=grade))])])
     rows = watch.store.watches.nights(NAME)
-    held = record_of_step(watch.store, NAME, rows[-1]).held
+    held = record_of_step(watch.store, NAME, rows[-1]).histories
     assert labels_so_far(watch.store, NAME, rows, held, watch.settings)[shared] == grade
     share_labels(watch.store, NAME, is_corrected=True)
     (there,) = [
@@ -257,7 +257,7 @@ def test_what_a_lead_decides_goes_on_counting_where_the_grades_are_shared():
     watch.store.adjudicate(watch.campaign(1), last, "lead", 2, "it is")
     share_labels(watch.store, NAME)
     rows = watch.store.watches.nights(NAME)
-    held = record_of_step(watch.store, NAME, rows[-1]).held
+    held = record_of_step(watch.store, NAME, rows[-1]).histories
     assert labels_so_far(watch.store, NAME, rows, held, watch.settings)[pair] == 2
 
 

@@ -56,8 +56,8 @@ def find_pairs(path: PathLike, first_id: str) -> dict[str, RequestedPair]:
     Raise InputError if no table in the folder contains that id.
     """
     folder = Path(path).parent
-    for beside in sorted(folder.glob(f"*{PAIRS}")):
-        pairs = read_question_pairs(beside)
+    for table in sorted(folder.glob(f"*{PAIRS}")):
+        pairs = read_question_pairs(table)
         if first_id in pairs:
             return pairs
     problem = f"no table of pairs in its folder (*{PAIRS}, written beside the questions) has the question"
@@ -195,10 +195,10 @@ def _distributions(values: Floats, shares: Sequence[Mapping[int, float]]) -> Flo
     Grades end at the largest grade of any reply: a token above it is not a grade of the scale. A reply without token
     probabilities has probability 1 at its grade.
     """
-    read = values[~np.isnan(values)]
-    if not any(shares) or (read != np.floor(read)).any():
+    answered = values[~np.isnan(values)]
+    if not any(shares) or (answered != np.floor(answered)).any():
         return None
-    n_grades = int(read.max()) + 1
+    n_grades = int(answered.max()) + 1
     probs = np.full((values.size, n_grades), np.nan)
     for row, value in enumerate(values.tolist()):
         if value == value:

@@ -181,8 +181,8 @@ def _notes_of(path: PathLike, judgments: Judgments) -> tuple[Note | Caution, ...
 def _of_sheet(path: PathLike, sheet: Sheet, kind: str) -> Judgments:
     """Convert a table to judgments; refuse a grader's table unless `kind` is "machine"."""
     columns = {name.strip().lower() for name in sheet.columns}
-    if what := machine_form(columns):
-        return of_machine(path, what, kind)
+    if origin := machine_form(columns):
+        return of_machine(path, origin, kind)
     return of_book(sheet, kind) if is_book_of(sheet.columns) else of_table(sheet, kind)
 
 

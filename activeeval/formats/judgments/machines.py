@@ -50,13 +50,13 @@ def machine_form(columns: Collection[str]) -> str:
 
 def check_of_people(sheet: Sheet) -> None:
     """Raise InputError if a table, or one of its rows, is by a grader. Column names are lower-case."""
-    if what := machine_form(sheet.columns):
-        refuse_as_labels(sheet.source, what)
+    if origin := machine_form(sheet.columns):
+        refuse_as_labels(sheet.source, origin)
     if "judge_kind" in sheet.columns and any(word.strip().lower() == "machine" for word in sheet.words("judge_kind")):
         refuse_as_labels(sheet.source)
 
 
-def of_machine(path: PathLike, what: str, kind: str) -> Judgments:
+def of_machine(path: PathLike, origin: str, kind: str) -> Judgments:
     """Read the grades of a grader's file as judgments; refuse them unless `kind` is "machine".
 
     Raises
@@ -67,7 +67,7 @@ def of_machine(path: PathLike, what: str, kind: str) -> Judgments:
         If grades are not integers.
     """
     if kind != "machine":
-        refuse_as_labels(os.fspath(path), what)
+        refuse_as_labels(os.fspath(path), origin)
     from activeeval.formats.graders.from_files import read_replies
 
     return _of_replies(read_replies(path))

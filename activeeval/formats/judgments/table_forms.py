@@ -34,8 +34,8 @@ _UNSAID_SHEET = "as the sheet says"
 def of_table(sheet: Sheet, kind: str = "person") -> Judgments:
     """Convert a table to judgments; parameters and errors as `activeeval.formats.judgments.from_files.read`."""
     plain = sheet.plainly_named()
-    if what := machine_form(plain.columns):
-        refuse_as_labels(sheet.source, what)
+    if origin := machine_form(plain.columns):
+        refuse_as_labels(sheet.source, origin)
     for is_form, judgments_of in _FORMS:
         if is_form(set(plain.columns)):
             return judgments_of(plain, kind)

@@ -148,10 +148,10 @@ def pair_answers(sheet: Sheet, is_asked: bool) -> Ints:
     column = "answer" if is_asked else "tie"
     if column not in sheet.columns:
         return np.full(sheet.n_rows, UNANSWERED if is_asked else 1)
-    read: Callable[[Any], int | None] = _answer if is_asked else _tie
+    parse: Callable[[Any], int | None] = _answer if is_asked else _tie
     answers = []
     for row, cell in enumerate(sheet.columns[column]):
-        value = read(cell)
+        value = parse(cell)
         if value is None:
             expected = "first, second, tie or nothing" if is_asked else "true or false"
             sheet.fail(row, column, f"holds {shown(str(cell))}, expected {expected}")

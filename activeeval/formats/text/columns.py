@@ -172,8 +172,8 @@ def read_columns(path: PathLike, kinds: str, expected: str) -> Columns:
     n_rows, n_longer, tiny = _read(name, data, kinds, expected, texts, numbers)
     if n_rows == 0:
         raise FormatError(name, None, f"no data lines, expected lines of: {expected}")
-    read = [column.texts() for column in texts]
-    return Columns(name, data, read, numbers[:, :n_rows], n_longer, tiny=tiny, room=n_lines)
+    columns = [column.texts() for column in texts]
+    return Columns(name, data, columns, numbers[:, :n_rows], n_longer, tiny=tiny, room=n_lines)
 
 
 def _read(

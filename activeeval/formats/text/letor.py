@@ -122,12 +122,12 @@ def read_letor(paths: PathLike | Sequence[PathLike], features: bool = True) -> L
         raise InputError("read_letor was given no file")
     contents, n_lines = zip(*(open_lines(path) for path in names), strict=True)
     width = max(int(letor_text.widest_index(data[:_HEAD])) for data in contents) if features else 0
-    read = _read_parts(names, contents, n_lines, width, features, is_guess=features)
-    if read is None:  # a line beyond the first block has more features
+    parts_and_values = _read_parts(names, contents, n_lines, width, features, is_guess=features)
+    if parts_and_values is None:  # a line beyond the first block has more features
         width = max(int(letor_text.widest_index(data)) for data in contents)
-        read = _read_parts(names, contents, n_lines, width, features)
-        assert read is not None
-    parts, values = read
+        parts_and_values = _read_parts(names, contents, n_lines, width, features)
+        assert parts_and_values is not None
+    parts, values = parts_and_values
     n_rows = len(values)
     query_ids, query_offsets = _queries(parts, n_rows)
     item_ids = _documents(parts, query_ids, query_offsets)
@@ -259,10 +259,10 @@ def _queries(parts: list[_File], n_rows: int) -> tuple[Texts, Ints]:
 
 def _documents(parts: list[_File], query_ids: Texts, query_offsets: Ints) -> Texts | None:
     """Read the document ids, None if the files have none; raise FormatError if one is missing or repeats in a query."""
-    named = [part.documents[:, 0] >= 0 for part in parts]
-    if not any(mask.any() for mask in named):
+    has_id = [part.documents[:, 0] >= 0 for part in parts]
+    if not any(mask.any() for mask in has_id):
         return None
-    for part, mask in zip(parts, named, strict=True):
+    for part, mask in zip(parts, has_id, strict=True):
         if not mask.all():
             raise FormatError(
                 part.path,

@@ -72,8 +72,8 @@ def _add_line(line: str, grades: Grades) -> bool:
     if not words or words[0].startswith("#"):
         return True
     if len(words) > 1 and words[1].startswith("qid:"):
-        named = _DOCUMENT.search(line)
-        pair, grade = (words[1][4:], named[1] if named else ""), words[0].replace("-", "?")
+        match = _DOCUMENT.search(line)
+        pair, grade = (words[1][4:], match[1] if match else ""), words[0].replace("-", "?")
     else:
         pair, grade = (words[0], words[2] if len(words) == _COLUMNS else ""), words[-1]
     if not pair[1] or pair in grades or not _WHOLE.fullmatch(grade):
