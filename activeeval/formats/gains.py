@@ -58,7 +58,7 @@ def read_gains(path: PathLike) -> GainsFile:
     except ValueError as problem:
         raise FormatError(name, None, f"is not JSON: {problem}; expected gains and discounts") from None
     if not isinstance(fields, dict):
-        raise FormatError(name, None, "is no JSON object, expected one with the fields gains and discounts")
+        raise FormatError(name, None, "is not a JSON object, expected one with the fields gains and discounts")
     gains, discounts = _numbers(name, fields, "gains", 2), _numbers(name, fields, "discounts", 1)
     weights = fields.get("weights")
     if weights is not None and (
@@ -66,7 +66,7 @@ def read_gains(path: PathLike) -> GainsFile:
         or [len(row) if isinstance(row, list) else 0 for row in weights] != [len(gains)] * len(discounts)
     ):
         shape = f"{len(discounts)} rows by rank of {len(gains)} numbers by grade"
-        raise FormatError(name, None, f"the field weights does not fit gains and discounts, expected {shape}")
+        raise FormatError(name, None, f"the field weights does not match gains and discounts, expected {shape}")
     by_rank = _by_rank(name, fields)
     share, cautions = fields.get("rank_one_share"), fields.get("cautions", [])
     if share is not None and not _is_number(share):

@@ -27,7 +27,7 @@ def save_model(model: GradeModel, path: str | Path) -> None:
         If `model` is not a grade model.
     """
     if not isinstance(model, GradeModel):
-        raise InputError(f"a grade model is expected, got {type(model).__name__}")
+        raise InputError(f"expected a grade model, got {type(model).__name__}")
     content = {
         "format": FORMAT,
         "version": VERSION,
@@ -59,9 +59,9 @@ def load_model(path: str | Path, *, trusted: bool = False) -> GradeModel:
         If the file does not exist, is not a grade model, or is not trusted.
     """
     if not Path(path).is_file():
-        raise FormatError(path, None, "there is no such file, a grade model was expected")
+        raise FormatError(path, None, "no such file, expected a grade model")
     if not trusted:
-        raise FormatError(path, None, "loading a grade model runs what its writer put there, expected trusted=True")
+        raise FormatError(path, None, "loading a grade model can run code of its writer, expected trusted=True")
     try:
         content = joblib.load(path)
     except Exception as problem:  # a foreign file can break the unpickler in any way
@@ -70,10 +70,10 @@ def load_model(path: str | Path, *, trusted: bool = False) -> GradeModel:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise FormatError(path, None, f"not a grade model that save_model wrote, it holds a {type(content).__name__}")
     if content.get("version") != VERSION:
-        raise FormatError(path, None, f"version {content.get('version')} of the format, {VERSION} was expected")
+        raise FormatError(path, None, f"version {content.get('version')} of the format, expected {VERSION}")
     model = content.get("model")
     if not isinstance(model, GradeModel):
-        raise FormatError(path, None, f"holds a {type(model).__name__}, a grade model was expected")
+        raise FormatError(path, None, f"holds a {type(model).__name__}, expected a grade model")
     return model
 
 

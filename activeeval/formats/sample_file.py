@@ -131,7 +131,7 @@ def from_arrays(arrays: Arrays) -> Campaign:
     if written != FORMAT:
         raise InputError(f"the sample has the format {written!r}, this release reads {FORMAT!r}")
     if id_of(arrays) != digest_of(arrays):
-        raise InputError("the sample was changed or damaged since it was written: its digest is another")
+        raise InputError("the sample was changed or damaged since it was written: its digest does not match")
     try:
         paths = QueryPaths.of_arrays(arrays) if "looks" in arrays else None
         return Campaign(

@@ -118,7 +118,7 @@ def last_night(store: Store, name: str) -> NightRow:
     """Return the row of the last step of a watch, without its record; raise InputError if there is none."""
     nights = store.watches.nights(name)
     if not nights:
-        raise InputError(f"watch {name} has no night yet: `watch night` takes the first")
+        raise InputError(f"watch {name} has no night yet: `watch night` draws the first")
     return nights[-1]
 
 
@@ -131,7 +131,7 @@ def before_night(store: Store, watch: WatchRow, tonight: NightInputs, run: Run) 
     if tonight.replaces:
         n_drawn = len({row.drawing for row in rows if row.night == tonight.date})
         if n_drawn > MOST_REDRAWN:
-            raise InputError(f"watch {watch.name}: {tonight.date} was drawn anew {MOST_REDRAWN} times", field="date")
+            raise InputError(f"watch {watch.name}: {tonight.date} was redrawn {MOST_REDRAWN} times", field="date")
         step, nights = f"{tonight.date}{REDRAWN}{n_drawn:02d}", nights[:-1]
     left = record_of_step(store, watch.name, rows[-1]) if rows else None
     earlier = left if not tonight.replaces else record_of_step(store, watch.name, nights[-1][-1]) if nights else None
@@ -198,23 +198,23 @@ def _check_date(name: str, tonight: NightInputs, nights: Sequence[str]) -> None:
     except ValueError:
         night = None
     if night is None or night.isoformat() != tonight.date:
-        raise InputError(f"a night's date is as 2026-11-25, got {tonight.date!r}", field="date")
+        raise InputError(f"a night's date must be like 2026-11-25, got {tonight.date!r}", field="date")
     if (ahead := (night - date.today()).days) > MOST_DAYS_AHEAD:
         problem = (
-            f"{tonight.date} lies {ahead:,} days ahead, and nights before it could not be drawn any more: expected "
+            f"{tonight.date} is {ahead:,} days ahead, and earlier nights could not be drawn any more: expected at most "
         )
-        raise InputError(f"watch {name}: {problem}{MOST_DAYS_AHEAD} days at most", field="date")
+        raise InputError(f"watch {name}: {problem}{MOST_DAYS_AHEAD} days", field="date")
     if tonight.replaces and tonight.date not in nights:
         there = f"the last is {last}" if last else "it has none yet"
         raise InputError(f"watch {name} has no night of {tonight.date} to replace: {there}", field="date")
     if tonight.replaces and tonight.date < last:
-        problem = f"{tonight.date} cannot be drawn anew: the night of {last} counts on it"
+        problem = f"{tonight.date} cannot be redrawn: the night of {last} depends on it"
         raise InputError(f"watch {name}: {problem}", field="date")
     if tonight.date == last and not tonight.replaces:
-        problem = f"the night of {last} is there already: `replace` draws it anew"
+        problem = f"the night of {last} exists already: `replace` redraws it"
         raise InputError(f"watch {name}: {problem}", field="date")
     if tonight.date < last:
-        problem = f"{tonight.date} lies before the last night, {last}: nights come in order"
+        problem = f"{tonight.date} is before the last night, {last}: draw nights in order"
         raise InputError(f"watch {name}: {problem}", field="date")
 
 
@@ -227,7 +227,7 @@ def _check_texts(
         if row is not None and row.text and pair not in digests:
             where = tonight.documents or "tonight's call names no `documents`"
             problem = f"{where}: document {shown(pair[1])} had a text on an earlier night and has none tonight: "
-            raise InputError(problem + "nobody knows whether it has changed", field="documents")
+            raise InputError(problem + "it may have changed", field="documents")
 
 
 def _digests(documents: str | None, run: Run) -> dict[Pair, int]:

@@ -178,7 +178,7 @@ def _draw(
 def check_judged(store: Store, name: str, night: NightRow) -> None:
     """Raise StateError if drawn items of a night are unjudged."""
     if n := n_waiting(store, night):
-        raise StateError(f"watch {name}: {n} items of {night.night} wait: what was drawn counts as a whole")
+        raise StateError(f"watch {name}: {n} items of {night.night} are not judged yet: judge all that was drawn first")
 
 
 def _missing(run: Run, queries: Sequence[str]) -> dict[str, Any]:
@@ -223,7 +223,7 @@ def _check_answers(sample: DrawnSample, answers: Mapping[Pair, int] | None) -> N
     lacking = [] if answers is None else [pair for pair in sample.pairs if answers.get(pair, -1) < 0]
     if lacking:
         query, doc = lacking[0]
-        problem = f"document {shown(doc)} of query {shown(query)} is asked for and has no grade "
+        problem = f"document {shown(doc)} of query {shown(query)} was drawn and has no grade "
         raise InputError(f"{problem}({len(lacking)} such items): expected one", field="oracle")
 
 
@@ -291,8 +291,10 @@ def _check_queries(run: Run, queries: Sequence[str]) -> None:
     foreign = sorted(set(run.query_ids.tolist()) - wanted)
     if foreign:
         meant = did_you_mean(foreign[0], queries)
-        problem = f"query {shown(foreign[0])} is none of the {len(wanted)} queries of the watch ({len(foreign)} such)"
-        raise InputError(f"{run.source}: {problem}; {meant}a watch is of one set of queries")
+        problem = (
+            f"query {shown(foreign[0])} is not one of the {len(wanted)} queries of the watch ({len(foreign)} such)"
+        )
+        raise InputError(f"{run.source}: {problem}; {meant}a watch has one set of queries")
 
 
 def _scale(store: Store, watch: WatchRow, settings: Settings, tonight: NightInputs, before: NightState) -> int:
@@ -304,7 +306,7 @@ def _scale(store: Store, watch: WatchRow, settings: Settings, tonight: NightInpu
     known = (grade for grade, _ in before.known_grades.values())
     largest = max((tonight.largest, *known, *before.labels.values()))
     if not largest:
-        problem = f"watch {watch.name} knows no largest grade: say `max_grade` when it is set up"
+        problem = f"watch {watch.name} has no largest grade: give `max_grade` when you set it up"
         raise InputError(problem, field="max_grade")
     return largest
 

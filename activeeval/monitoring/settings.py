@@ -173,7 +173,7 @@ class Settings:
         if len({str(measure) for measure in measured}) < len(measured):
             raise InputError("a measure is named twice, expected each once", field="measure")
         if not judging_of(measured).has_grades:
-            raise InputError("a watch is of measures of grades, not of top-k judging", field="measure")
+            raise InputError("a watch needs a measure of grades, not of top-k judging", field="measure")
         if not (math.isfinite(self.budget) and self.budget > 0):
             raise InputError(f"the budget of a night must be a positive number, got {self.budget:g}", field="budget")
         if not 0 < self.false_alarms <= MOST_FALSE_ALARMS:
@@ -230,6 +230,6 @@ def checked_policy(policy: str | None, judges_per_item: int, measures: Sequence[
     """
     chosen = policy or ("majority" if judges_per_item % 2 else "median")
     if chosen == "mean-gain":
-        problem = "`policy` mean-gain: the next night takes over grades, and a mean gain is none: majority or median"
-        raise InputError(problem, field="policy")
+        problem = "`policy` mean-gain: the next night reuses grades, and a mean gain is not a grade: expected "
+        raise InputError(f"{problem}majority or median", field="policy")
     return policy_for(chosen, judges_per_item, False, measures)

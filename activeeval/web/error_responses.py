@@ -15,9 +15,9 @@ from activeeval.web.rendering import rendered
 
 RETRY_S = 2
 """Seconds after which clients retry a request that failed because the database was not available."""
-_PASSING = "Nothing of this was stored: the campaign's database cannot be used just now. It will be tried again."
-_PASSING_API = "the campaign's database cannot be used just now: nothing was acknowledged, send the same again"
-_NOTHING = "There is nothing here."
+_PASSING = "The campaign's database is not available at the moment: nothing was stored. It will be tried again."
+_PASSING_API = "the campaign's database is not available at the moment: nothing was stored, send the same request again"
+_NOTHING = "There is no such page."
 _NO_SUCH_NUMBER = {"int_parsing", "int_parsing_size", "greater_than_equal", "less_than_equal"}
 _log = logging.getLogger(__name__)
 
@@ -75,9 +75,9 @@ def _status_and_sentence(error: Exception, *, is_api: bool) -> tuple[int, str]:
         return (404, _NOTHING) if _is_no_address(error) else (422, _first_of(error))
     if isinstance(error, HTTPException):
         status = error.status_code
-        sentences = {404: _NOTHING, 405: "This address takes no such request."}
+        sentences = {404: _NOTHING, 405: "This address does not accept such a request."}
         return status, sentences.get(status, str(error.detail))
-    return 500, "Something went wrong here; nothing of this was stored."
+    return 500, "Something went wrong on the server; nothing was stored."
 
 
 def _is_no_address(error: RequestValidationError) -> bool:
@@ -92,7 +92,7 @@ def _first_of(error: RequestValidationError) -> str:
     if problem["loc"] == ("body",) and problem["type"].endswith(("_type", "missing")):
         return "expected a JSON object, with Content-Type: application/json"
     if problem["type"] == "json_invalid":
-        return "the body is no JSON"
+        return "the body is not JSON"
     place = ".".join(str(part) for part in problem["loc"] if part != "body")
     message = str(problem["msg"]).removeprefix("Value error, ")
     return f"{place}: {message}" if place else message

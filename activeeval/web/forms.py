@@ -24,7 +24,7 @@ async def _fields(request: Request) -> Mapping[str, str]:
     """Parse a form body to a dict; raise RefusedError if it is not a form."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
-        raise RefusedError(415, "This address takes a form.")
+        raise RefusedError(415, "This address accepts only a form.")
     try:
         text = (await request.body()).decode("utf-8")
         pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict")
@@ -40,7 +40,9 @@ def text_of(fields: Mapping[str, str], name: str, most: int = MOST_OF_A_NOTE) ->
     """Read a text field without blanks at its ends; raise RefusedError if it is too long."""
     text = fields.get(name, "").strip()
     if len(text) > most:
-        raise RefusedError(422, f"{name.capitalize()}: {len(text):,} letters are too many, up to {most:,} are kept.")
+        raise RefusedError(
+            422, f"{name.capitalize()}: {len(text):,} characters are too many, expected at most {most:,}."
+        )
     return text
 
 

@@ -52,7 +52,7 @@ def answer_of(
     data = None if body is None else body.encode()
     question = urllib.request.Request(address, data, {"Accept": "application/json", **(headers or {})})
     if not _places.acquire(timeout=_WAIT_S):
-        raise UnreachableError(f"{address}: too many wait for it")
+        raise UnreachableError(f"{address}: too many requests are waiting for it")
     try:
         check_address(address)
         status, content = _fetched(question)

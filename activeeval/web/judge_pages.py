@@ -75,7 +75,7 @@ def correct(served: CurrentCampaign, user: CurrentUser, desk: Graded, seq: Numbe
     """Store a judge's correction of an earlier answer."""
     reply = desks.replied(served, fields)
     if reply.judgment.kind not in ("judged", "cannot"):
-        raise RefusedError(422, "What is answered already cannot be put off: please choose a grade.")
+        raise RefusedError(422, "An earlier answer cannot be deferred: please choose a grade.")
     desk.correct(user.name, seq, reply)
     return RedirectResponse("/judge?said=corrected", 303)
 

@@ -23,7 +23,7 @@ def adjudicate(served: CurrentCampaign, user: CurrentUser, seq: Number, fields: 
     if not (grade.isascii() and grade.isdigit() and len(grade) < 10):
         raise RefusedError(422, "Please choose the grade that it counts as.")
     if not reason:
-        raise RefusedError(422, "Please say why: whoever reads the log wants to know.")
+        raise RefusedError(422, "Please give a reason: it is stored in the log.")
     served.store.adjudicate(served.name, seq, user.name, int(grade), reason)
     return RedirectResponse("/lead/disagreements", 303)
 
@@ -34,7 +34,7 @@ def invite(served: CurrentCampaign, user: CurrentUser, fields: Fields) -> Respon
     """Invite a person, and show the link once."""
     person, role = text_of(fields, "person", 100), fields.get("role", "")
     if not person or role not in ("judge", "lead"):
-        raise RefusedError(422, "Please give a name, and say whether it is of a judge or a lead.")
+        raise RefusedError(422, "Please give a name, and choose judge or lead.")
     return people_page(served, user, invited(served, role, person), person)
 
 
@@ -44,7 +44,7 @@ def make_token(served: CurrentCampaign, user: CurrentUser, fields: Fields) -> Re
     """Create a token for a person's program, and show it once."""
     person, scope = text_of(fields, "person", 100), fields.get("scope", "")
     if not person or scope not in SCOPES:
-        raise RefusedError(422, "Please say for whom the program works, and what it may do.")
+        raise RefusedError(422, "Please give the name of the program's user, and choose what it may do.")
     token = served.store.access(served.name).issue("token", "judge", person, scope)
     return people_page(served, user, invited_name=person, token=token)
 

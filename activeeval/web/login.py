@@ -84,7 +84,7 @@ def _secret_of(request: Request, served: ServedCampaign, state: str) -> str:
 def _provider(served: ServedCampaign) -> Provider:
     """Return the configured sign-in site; raise RefusedError if there is none."""
     if served.provider is None:
-        raise RefusedError(404, "Here nobody signs in at another site.")
+        raise RefusedError(404, "Sign-in at another site is not set up here.")
     return served.provider
 
 

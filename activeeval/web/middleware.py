@@ -83,21 +83,21 @@ class SecurityMiddleware:
             return await refuse(*problem)
         body = await _body(receive, headers)
         if isinstance(body, int):
-            sentence = "This is more than an answer can be." if body == 413 else "This took too long."
+            sentence = "The request is too large." if body == 413 else "The request took too long."
             return await refuse(body, sentence, _lingering(receive, with_headers))
         try:
             await self.app(scope, _replayed(body, receive), with_headers)
         except Exception:
             _log.exception("%s %s", scope["method"], scope["path"])
             if not has_begun:
-                await refuse(500, "Something went wrong here; nothing of this was stored.")
+                await refuse(500, "Something went wrong on the server; nothing was stored.")
         return None
 
     def _problem(self, scope: Scope, headers: Headers) -> tuple[int, str] | None:
         """Return the status and sentence of a refusal by the headers alone, None if the request is allowed."""
         peer = scope["client"][0] if scope.get("client") else ""
         if self.door.behind_proxy and peer != self.door.behind_proxy:
-            return 403, "This server answers its proxy alone."
+            return 403, "This server accepts requests only from its proxy."
         host = headers.get("host", "")
         if not self.door.is_meant(host):
             return 421, "This server has another name: open the link that you were sent."

@@ -70,7 +70,9 @@ class Oidc:
         """
         value = claims.get(self.claim)
         if not isinstance(value, str) or not value:
-            raise RefusedError(403, f"{self.host} does not say your {_CALLED[self.claim]}: you cannot be known by it.")
+            raise RefusedError(
+                403, f"{self.host} did not send your {_CALLED[self.claim]}, which this campaign needs: ask its lead."
+            )
         if self.claim == "email" and claims.get("email_verified") not in (True, "true"):
             raise RefusedError(
                 403, f"{self.host} has not verified your e-mail address: verify it there, then come back."
@@ -88,7 +90,9 @@ class Oidc:
     def unknown(self, claims: Mapping[str, Any]) -> RefusedError:
         """Return a 403 for an account without access to this campaign."""
         value = visible(str(claims.get(self.claim))[:100])
-        return RefusedError(403, f"{self.host} knows you as {value}, and this campaign does not: ask whoever leads it.")
+        return RefusedError(
+            403, f"{self.host} signed you in as {value}, who has no access to this campaign: ask its lead."
+        )
 
 
 _CALLED = {"email": "e-mail address", "sub": "number there"}

@@ -12,17 +12,17 @@ from activeeval.web.settings import ServedCampaign
 
 _SENTENCES = {
     400: "The body cannot be read.",
-    401: "There is no token, or none that is good.",
-    403: "The token is for the status alone, or the request comes from a page of another site.",
+    401: "There is no token, or it is not valid.",
+    403: "The token is only for the status, or the request comes from a page of another site.",
     404: "There is no such campaign here, or no item was given out to this judge under the token.",
-    405: "The address takes no such request.",
+    405: "The address does not accept such a request.",
     408: "The body took too long.",
-    409: "Something else was said under this token before, or it may not be said any more.",
-    413: "The body is more than an answer can be.",
+    409: "Another answer was stored under this token before, or the answer is no longer allowed.",
+    413: "The body is too large.",
     421: "The Host header names another server.",
-    422: "The body is none that can be taken; the sentence names the place.",
+    422: "The body is not valid; the sentence names the field.",
     500: "Something went wrong; nothing was stored.",
-    503: "The database cannot be used just now: nothing was stored, and the same request may well succeed later.",
+    503: "The database is not available at the moment: nothing was stored; send the same request again later.",
 }
 _ONE_OF = {
     "grade": {"type": "integer"},

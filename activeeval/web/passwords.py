@@ -30,8 +30,8 @@ def hasher() -> PasswordHasher:
 def problem_of(password: str) -> str:
     """Return the reason why a new password is not accepted, "" if it is."""
     if len(password) < LEAST:
-        return f"Please take at least {LEAST} letters for the password: a few words are good."
-    return f"Please take at most {MOST} letters for the password." if len(password) > MOST else ""
+        return f"Please choose a password of at least {LEAST} characters: a few words are good."
+    return f"Please choose a password of at most {MOST} characters." if len(password) > MOST else ""
 
 
 def hashed_password(password: str, again: str) -> str:

@@ -44,7 +44,7 @@ def _come_in_again(request: Request, served: ServedCampaign) -> Response:
     before = request.cookies.get(served.cookie)
     person = served.store.access(served.name).person_of("session", before) if before else None
     if person is None:
-        raise RefusedError(410, "This link was used already, or is too old. Ask whoever sent it for a new one.")
+        raise RefusedError(410, "This link was used already, or has expired. Ask its sender for a new one.")
     return RedirectResponse(HOME[person.role], 303)
 
 
@@ -54,7 +54,7 @@ def go_out(request: Request, served: CurrentCampaign) -> Response:
     """End the session of this browser."""
     secret = request.cookies.get(served.cookie)
     if secret is None:
-        raise RefusedError(409, "Here the proxy says who asks: sign out where you signed in for it.")
+        raise RefusedError(409, "The proxy signs people in here: sign out there.")
     served.store.access(served.name).end("session", secret)
     response = HTMLResponse(rendered("gone.html.j2"))
     set_cookie(response, served, served.cookie, "", 0)

@@ -183,10 +183,10 @@ class Provider:
         """Log a reason, and build the refusal "cannot be reached"."""
         _log.warning("sign-in at %s: %s", self.oidc.host, visible(reason[:500]))
         return RefusedError(
-            503, f"{self.oidc.host} cannot be reached just now: nobody can sign in there. Try again soon."
+            503, f"{self.oidc.host} cannot be reached at the moment: sign-in there is not possible. Try again soon."
         )
 
     def _invalid(self, reason: str) -> RefusedError:
         """Log a reason, and build the refusal of an invalid sign-in."""
         _log.warning("sign-in at %s: %s", self.oidc.host, visible(reason[:500]))
-        return RefusedError(400, f"What came back from {self.oidc.host} cannot be believed: please sign in once more.")
+        return RefusedError(400, f"The answer of {self.oidc.host} is not valid: please sign in again.")

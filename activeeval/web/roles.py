@@ -49,7 +49,7 @@ def guard(request: Request) -> None:
     if role == "anyone":
         return
     if role is None:
-        raise RefusedError(403, "This page is for nobody.")
+        raise RefusedError(403, "This page is closed.")
     request.state.person = _by_token(request, role) if "token" in role else _by_session(request, role)
 
 
@@ -61,9 +61,9 @@ def _by_session(request: Request, role: str) -> Person:
     if person is None and secret:
         person = served.store.access(served.name).person_of("session", secret)
     if person is None:
-        raise RefusedError(401, "Please open the link that you were sent, or ask for a new one: each is good once.")
+        raise RefusedError(401, "Please open the link that you were sent, or ask for a new one: each works once.")
     if person.role not in _COMES_IN[role]:
-        raise RefusedError(403, "This page is for whoever leads the campaign.")
+        raise RefusedError(403, "This page is for leads of the campaign.")
     return person
 
 
@@ -76,12 +76,12 @@ def _by_proxy(request: Request, served: ServedCampaign) -> Person | None:
     values = request.headers.getlist(header) if header and served.door.behind_proxy else []
     if len(values) > 1:
         raise RefusedError(
-            400, f"{header} came {len(values)} times: the proxy is to put its own in place of any other."
+            400, f"{header} came {len(values)} times: the proxy must replace any header of the client by its own."
         )
     try:
         name = judge_name("".join(values).encode("latin-1").decode("utf-8"))  # Starlette decodes headers as latin-1
     except UnicodeDecodeError:
-        raise RefusedError(400, f"{header} is no text in UTF-8: the proxy is to say so who asks.") from None
+        raise RefusedError(400, f"{header} is not UTF-8 text: the proxy must send the user's name in UTF-8.") from None
     return Person(name, "lead" if name == served.lead else "judge") if name else None
 
 
@@ -91,9 +91,9 @@ def _by_token(request: Request, role: str) -> Person:
     secret = header[len(_BEARER) :].strip() if header.lower().startswith(_BEARER) else ""
     person = served.store.access(served.name).person_of("token", secret) if secret else None
     if person is None:
-        raise RefusedError(401, "this needs a token that is good: Authorization: Bearer TOKEN")
+        raise RefusedError(401, "a valid token is needed: Authorization: Bearer TOKEN")
     if role != "any token" and person.scope != "all":
-        raise RefusedError(403, "this token is for the status alone: a lead makes one that may claim and submit")
+        raise RefusedError(403, "this token is only for the status: ask a lead for one that may claim and submit")
     return person
 
 

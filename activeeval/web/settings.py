@@ -58,24 +58,24 @@ class ServerSettings:
         if bool(self.certificate) != bool(self.key):
             raise InputError("`certificate` and `key` go together", field="certificate")
         if self.auth_header and not self.behind_proxy:
-            problem = "`auth_header` is believed of a proxy alone: expected `behind_proxy`"
+            problem = "`auth_header` is accepted only from a proxy: expected `behind_proxy`"
             raise InputError(problem, field="auth_header")
         if self.auth_header and not _HEADER.fullmatch(self.auth_header):
-            raise InputError(f"{shown(self.auth_header)} is no name of a header", field="auth_header")
+            raise InputError(f"{shown(self.auth_header)} is not the name of a header", field="auth_header")
         if self.certificate or self.behind_proxy or is_loopback(self.host):
             return
         problem = (
-            f"{self.host} is reached by other machines: expected a `certificate` with its `key`, or `behind_proxy`"
+            f"{self.host} is reachable from other computers: expected a `certificate` with its `key`, or `behind_proxy`"
         )
         raise InputError(problem, field="host")
 
     def _check_signing_in(self) -> None:
         """Raise InputError if the settings do not allow OpenID Connect."""
         if self.auth_header:
-            problem = "`oidc` and `auth_header` do not go together: the proxy says who asks, or people sign in"
+            problem = "`oidc` and `auth_header` exclude each other: the proxy names the user, or people sign in"
             raise InputError(problem, field="oidc")
         if not self.address and not is_loopback(self.host):
-            problem = "`oidc` needs an `address`: the one that people open, to which they are sent back"
+            problem = "`oidc` needs `address`, the URL to which the site returns people"
             raise InputError(problem, field="address")
 
     @property

@@ -17,7 +17,7 @@ from activeeval.web.roles import CurrentCampaign, CurrentUser, for_role
 from activeeval.web.settings import ServedCampaign
 
 router = APIRouter()
-_WRONG = "This name and this password do not go together, or the name has none. Leads alone have passwords."
+_WRONG = "The name or the password is wrong. Only leads have passwords."
 
 
 @router.get("/sign-in")
@@ -51,7 +51,7 @@ def sign_in(request: Request, served: CurrentCampaign, fields: Fields) -> Respon
 def set_password(served: CurrentCampaign, user: CurrentUser, fields: Fields) -> Response:
     """Set a lead's password, and end all other sessions of theirs."""
     if served.door.auth_header:
-        raise RefusedError(409, "Here the proxy says who asks: passwords are its matter.")
+        raise RefusedError(409, "The proxy signs people in here: passwords are not used.")
     password_hash = hashed_password(fields.get("password", ""), fields.get("again", ""))
     response = RedirectResponse("/lead/people", 303)
     set_session(response, served, served.store.access(served.name).set_password(user.name, password_hash))

@@ -281,7 +281,7 @@ def test_nights_drawn_anew_cover_the_truth():
 @pytest.mark.parametrize(
     ("night", "says"),
     [
-        (1, "2026-11-01 cannot be drawn anew: the night of 2026-11-02 counts on it"),
+        (1, "2026-11-01 cannot be redrawn: the night of 2026-11-02 depends on it"),
         (3, "watch quality has no night of 2026-11-03 to replace: the last is 2026-11-02"),
     ],
 )
@@ -291,7 +291,7 @@ def test_what_later_nights_count_on_is_not_drawn_anew(night, says):
     watch.night(2)
     with pytest.raises(InputError, match=says):
         watch.draw(night, replaces=True)
-    with pytest.raises(InputError, match=r"the night of 2026-11-02 is there already: `replace` draws it anew"):
+    with pytest.raises(InputError, match=r"the night of 2026-11-02 exists already: `replace` redraws it"):
         watch.draw(2)
     assert len(watch.store.watches.nights(NAME)) == 2
 
@@ -307,7 +307,7 @@ def test_a_night_far_ahead_is_refused(ahead):
     watch = Watch()
     far = (date.today() + timedelta(days=ahead)).isoformat()
     tonight = drawing.NightInputs(run=run_of(1), date=far)
-    with pytest.raises(InputError, match=rf"{far} lies {ahead:,} days ahead, and nights before it could not"):
+    with pytest.raises(InputError, match=rf"{far} is {ahead:,} days ahead, and earlier nights could not"):
         drawing.draw_night(watch.store, NAME, tonight)
     assert not watch.store.watches.nights(NAME)
     near = drawing.NightInputs(run=run_of(1), date=(date.today() + timedelta(days=2)).isoformat())

@@ -142,7 +142,7 @@ def test_a_grade_that_a_later_round_was_drawn_with_is_corrected_and_the_lead_is_
     assert "a later round was drawn with" not in lead.get("/lead").text
     seq = site.judged[0].seq
     ann.post(f"/judge/answers/{seq}", data={"grade": "2"})
-    assert "1 grade that a later round was drawn with" in lead.get("/lead").text
+    assert "1 grade with which a later round was drawn" in lead.get("/lead").text
     assert answer(ann, ann.get("/judge")).status_code == 200
     assert site.store.verify("week") == []
 

@@ -189,7 +189,7 @@ LIES = {
 def test_a_token_that_is_not_for_this_sign_in_lets_nobody_in(site, elsewhere, lie, caplog):
     vars(elsewhere).update(LIES[lie])
     assert is_refused(site, came_back(site, elsewhere))
-    assert "cannot be believed" in came_back(site, elsewhere).text
+    assert "is not valid" in came_back(site, elsewhere).text
     assert "ID token" in caplog.text
     assert SECRET not in caplog.text
     assert "code-" not in caplog.text

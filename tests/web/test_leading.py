@@ -53,7 +53,7 @@ def test_an_interval_for_every_look_is_wider_and_is_called_so(site):
     assert always != single
     text = lead.get("/lead?interval=group-sequential").text
     assert always in text
-    assert "holds at every look, at the end of each block" in text
+    assert "holds at every interim analysis, at the end of each block" in text
     assert single in lead.get("/lead").text
     assert lead.get("/lead?interval=none").status_code == 422
 

@@ -153,7 +153,7 @@ def rating_replies(
     if not chosen:
         listed = ", ".join(map(shown, names))
         raise FormatError(
-            source, None, f"none of the raters {listed} is known for a machine: `name` says which", field="name"
+            source, None, f"none of the raters {listed} is recognized as a model: give its `name`", field="name"
         )
     models = [rating.judge for rating in chosen]
     rows = [rating.row for rating in chosen]

@@ -68,7 +68,7 @@ class GraderDescription:
             key, _, value = part.partition("=")
             if key not in _KEYS:
                 hint = did_you_mean(key, _KEYS)
-                raise InputError(f"{text}: {shown(key)} is nothing that is stated; {hint}expected {', '.join(_KEYS)}")
+                raise InputError(f"{text}: {shown(key)} is not an option; {hint}expected {', '.join(_KEYS)}")
             if key in words:
                 raise InputError(f"{text}: {key} is there twice, expected it once")
             words[key] = value

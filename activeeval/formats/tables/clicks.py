@@ -151,7 +151,7 @@ def write_clicks(log: ClickLog, path: PathLike) -> None:
 def refuse_weights(sheet: Sheet) -> None:
     """Raise FormatError if a table has a column weight: ignoring the weights would give wrong numbers."""
     if "weight" in sheet.columns:
-        problem = "column weight is not supported, each row counts as it stands: leave the column out"
+        problem = "column weight is not supported, rows count equally: leave the column out"
         raise FormatError(sheet.source, 1 if sheet.lines is not None else None, problem)
 
 

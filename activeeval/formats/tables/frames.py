@@ -63,9 +63,9 @@ def frame_of(rows: Sequence[Mapping[str, Any]], kind: str = "", names: Sequence[
     columns = {name: [row.get(name) for row in rows] for name in header}
     library = kind or ("pandas" if find_spec("pandas") else "polars")
     if library not in KINDS:
-        raise InputError(f"a frame is of {', '.join(KINDS)}, got {kind!r}", field="kind")
+        raise InputError(f"expected one of {', '.join(KINDS)}, got {kind!r}", field="kind")
     if find_spec(library) is None:
-        raise InputError(f"{library} is not installed, so there are no frames of it", field="kind")
+        raise InputError(f"{library} is not installed: install it, or leave `kind` out", field="kind")
     module = import_module(library)
     if library == "pyarrow":
         return module.table(columns)

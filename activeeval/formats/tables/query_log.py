@@ -78,7 +78,7 @@ def load_query_log(source: Any) -> LoggedQueries:
     if isinstance(source, (str, os.PathLike)):
         name = os.fspath(source)
         if os.path.exists(source) and not os.path.isfile(source):
-            raise InputError(f"{name}: expected a file, as its digest is kept")
+            raise InputError(f"{name}: is not a regular file, expected one whose digest can be stored")
         if (counted := fast_counts(source, {"query": QUERY, "count": COUNT, "segment": SEGMENT})) is not None:
             return _distinct(_summed([counted]), os.path.basename(name), name)
         parts = sheet_parts(source, _ROWS) if bare_suffix(source) in TABLES else _lines(source)
@@ -168,7 +168,7 @@ def _counted(sheet: Sheet) -> pl.DataFrame:
         counts = sheet.floats(column)
         bad = np.flatnonzero(counts <= 0)
         if bad.size:
-            sheet.fail(int(bad[0]), column, f"holds {counts[bad[0]]:g}, expected how often the query was asked")
+            sheet.fail(int(bad[0]), column, f"holds {counts[bad[0]]:g}, expected a positive number of searches")
     series = (pl.Series(queries, dtype=pl.String), pl.Series(segments, dtype=pl.String), pl.Series(counts))
     return _summed([pl.DataFrame(dict(zip(("query", "segment", "count"), series, strict=True)))])
 
@@ -178,7 +178,7 @@ def _column_of(sheet: Sheet, what: str, names: Sequence[str]) -> str:
     present = [name for name in names if name in sheet.columns]
     if len(present) > 1:
         line = 1 if sheet.lines is not None else None
-        raise FormatError(sheet.source, line, f"columns {' and '.join(present)} both say the {what}, expected one")
+        raise FormatError(sheet.source, line, f"columns {' and '.join(present)} all hold the {what}, expected one")
     return sheet.column(what, names)
 
 

@@ -82,7 +82,7 @@ class Sheet:
         present = [name for name in names if name in self.columns]
         if len(present) > 1:
             line, listed = 1 if self.lines is not None else None, " and ".join(present)
-            raise FormatError(self.source, line, f"columns {listed} all say the {what}, expected one of them")
+            raise FormatError(self.source, line, f"columns {listed} all hold the {what}, expected one of them")
         return self.column(what, names)
 
     def error(self, row: int, name: str, problem: str) -> FormatError:
@@ -236,7 +236,7 @@ def sheet_parts(path: PathLike, n_rows: int | None = None, suffix: str | None = 
     }
     suffix = suffix or bare_suffix(path)
     if suffix not in readers:
-        raise FormatError(os.fspath(path), None, f"no table by its name, expected it to end in {', '.join(TABLES)}")
+        raise FormatError(os.fspath(path), None, f"is not a table by its name, expected one that ends in {', '.join(TABLES)}")
     check_table(path)
     has_no_rows = True
     for part in readers[suffix](path, n_rows):

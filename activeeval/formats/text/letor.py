@@ -186,7 +186,7 @@ def _room(n_lines: int, n_features: int, n_bytes: int, names: Sequence[PathLike]
             f"{os.fspath(names[0])}: {n_lines} lines of {n_features} features need {size:.1f} GB, more than there is"
         ) from None
     if room.size > max(_MOST_ZEROS, _MOST_A_BYTE * n_bytes):
-        left_out = f"{n_lines} lines of {n_features} features leave nearly all of them out"
+        left_out = f"{n_lines} lines of {n_features} features have almost only zeros"
         raise InputError(f"{os.fspath(names[0])}: {left_out}, expected at most {_MOST_A_BYTE} for each byte")
     return room
 
@@ -247,7 +247,7 @@ def _queries(parts: list[_File], n_rows: int) -> tuple[Texts, Ints]:
             if name in seen:
                 before, place_before = seen[name]
                 problem = (
-                    f"query {shown(name)} comes back, its lines began at {before.path}:{before.line(place_before)}"
+                    f"query {shown(name)} has lines in two places, first at {before.path}:{before.line(place_before)}"
                 )
                 raise FormatError(part.path, part.line(place), f"{problem}; expected a query's lines together")
             seen[name] = (part, place)

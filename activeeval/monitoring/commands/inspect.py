@@ -43,18 +43,17 @@ def status(
     price: Price | None,
     form: str,
 ) -> None:
-    """Say what the last night says, and what it waits for; ends as `night` does.
+    """Show the result of the last night, and what it waits for; ends as `night` does.
 
-    With --holes: what its run is worth if the items that nobody has judged are irrelevant, as a grade model expects,
-    and at best. Nothing new is judged for that.
-
+    With --holes: the value of its run if the items without a judgment are irrelevant, as a grade model expects, and
+    at best. Nothing new is judged for that.
     \b
     activeeval watch status quality
     activeeval watch status quality --holes
     """
     check_holes(holes, {option_here("more"): more})
     if holes and form == output.COMMENT:
-        raise click.UsageError(f"--holes is told as text or rows: leave out -o {output.COMMENT}")
+        raise click.UsageError(f"--holes prints text or rows: leave out -o {output.COMMENT}")
     with opened_watch(name, db) as (store, shared):
         if not holes:
             show_night(context, store, name, db, form, price)
@@ -72,15 +71,14 @@ def status(
 @click.option("--to", "end", default="", metavar="DATE", help="The last night. Default: of the watch.")
 @output.output_option
 def estimate(name: str, db: str | None, begin: str, end: str, form: str) -> None:
-    """Print a value for each night with its interval, and what each night is more than another.
+    """Print the value of each night with its interval, and its changes from other nights.
 
-    The interval of a value holds in 95 nights of 100. The interval of a change is the one that its verdict follows
-    from: see --false-alarms of `init`. Of --from and --to the change from the one night to the other is printed too,
-    read from all labels so far.
+    The interval of a value holds in 95 nights of 100. The interval of a change is the one that decides its verdict:
+    see --false-alarms of `init`. With --from and --to the change between these two nights is printed too, read from
+    all labels so far.
 
-    A watch that has --segments gives rows with a `segment` too (-o jsonl): their intervals hold for all segments of a
+    A watch with --segments prints rows with a `segment` too (-o jsonl): their intervals hold for all segments of a
     night at once.
-
     \b
     activeeval watch estimate quality
     activeeval watch estimate quality --from 2026-11-01 --to 2026-11-25 -o jsonl
@@ -104,7 +102,7 @@ def estimate(name: str, db: str | None, begin: str, end: str, form: str) -> None
 @price_option
 @output.force_option
 def report(name: str, db: str | None, out: str, price: Price | None, force: bool) -> None:
-    """Write what a team reads of a month: the last night, the series as a picture and a table, alarms, labels a night.
+    """Write a report of the nights: the last night, a picture and a table of all, alarms, labels a night.
 
     \b
     activeeval watch report quality --out quality.md
@@ -222,7 +220,7 @@ def _show_holes(store: Store, name: str, budgets: Sequence[int], cautions: Seque
     with worded():
         night = unjudged_of_last_night(store, name, budgets, tell)
     if not night.holes:
-        output.say(f"{night.date}: no item of its lists is judged yet, so that nothing is known of the others")
+        output.say(f"{night.date}: no item of its lists is judged yet: the unjudged ones cannot be bounded")
         return
     if night.n_unjudged:
         output.say(f"{night.date}: {night.n_unjudged} queries have no judgments and are ignored")

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     },
 )
 @click.option("--budget-per-night", "budget", type=POSITIVE, required=True, metavar="N",
-              help="New labels a night, on average; with half-widths no more than that, on average.")  # fmt: skip
+              help="New labels a night, on average; with half-widths at most that many, on average.")  # fmt: skip
 @max_grade_option(help="Largest grade of the scale. Default: that of the first night's judgments.")
 @margin_option(
               help="The largest loss that does not matter, in the unit of the measure.")  # fmt: skip
@@ -69,29 +69,27 @@ if TYPE_CHECKING:
 @click.option("--false-alarms", type=POSITIVE, default=1.0, show_default=True, metavar="N",
               help="False alarms in 100 nights without a change, at most.")  # fmt: skip
 @click.option("--budget-on-suspicion", type=FiniteRange(0), metavar="N",
-              help="New labels, on average, that a night gets on top where it looks bad and its verdict is open; 0 for "
-                   "none. Default: twice --budget-per-night.")  # fmt: skip
+              help="More labels, on average, for a night that looks bad and is undecided; 0 for none. Default: twice "
+                   "--budget-per-night.")  # fmt: skip
 @click.option("--reference", default="previous", show_default=True, metavar="FILE|first|previous",
               help="What nights are compared with, beside the night before.")  # fmt: skip
 @click.option("--judges-per-item", type=click.IntRange(1), default=1, help="How many judges each item waits for.")
 @any_policy_option(type=click.Choice(("majority", "median")), help="What several judges' grades count as.")
 @click.option("--pool-depth", type=click.IntRange(1), default=100, show_default=True, metavar="K",
               help="The rank at which lists end.")  # fmt: skip
-@model_option("models", help="Grade model. Default: what the labels so far teach.")
-@any_seed_option(help="Of the numbers that all nights share. Default: a new one.")
+@model_option("models", help="Grade model. Default: learned from the labels so far.")
+@any_seed_option(help="Seed of the numbers that all nights share. Default: a new one.")
 @output.output_option
 def init(name: str, db: str | None, seed: int | None, policy: str | None, form: str, **options: Any) -> None:
     """Set up a watch in a store: what is measured, for how much a night, and when it raises an alarm.
 
     An alarm is a change whose interval lies below 0 and whose value is a loss of the margin or more. The interval is
-    the one at which --false-alarms nights of 100 without a change raise an alarm at most. A night that looks bad and is
-    undecided gets --budget-on-suspicion labels on top.
+    as wide as is needed for at most --false-alarms in 100 nights without a change. A night that looks bad and is
+    undecided gets --budget-on-suspicion more labels.
 
-    With --half-width a night draws the fewest new labels that should bring its values to these
-    half-widths, all earlier ones in hand, none where these do. Where --budget-per-night does not pay for them the night
-    is drawn for that, and says what they would have taken. What a night is more than another is read from the same
-    sample.
-
+    With --half-width a night draws the fewest new labels that should bring its values to these half-widths, with all
+    earlier labels in hand; none if these are enough. If that takes more than --budget-per-night, the night is drawn
+    for the budget, and prints how many labels are needed. Changes between nights are read from the same sample.
     \b
     activeeval watch init quality --measure DCG@10 --measure nDCG@10 --budget-per-night 40
     activeeval watch init quality --measure P@5 --budget-per-night 40 --margin 0.02 --reference first
@@ -116,7 +114,7 @@ def _say_set_up(name: str, db: str | None, settings: Settings) -> None:
     output.say(f"watch {name} is in {place_of(name, db)}, seed {settings.seed}: {price}")
     if not settings.margin:
         output.say("without --margin nearly all nights without a change are undecided (exit code 11)")
-    output.say("what a night sees is said once the first one is judged: nothing is known of these results yet")
+    output.say("the chance that a loss raises the alarm is printed once the first night is judged")
     again = f"activeeval watch night {name}{named_again(db)} --run tonight.run --sheet tonight.csv"
     output.say(f"Next: `{again}` draws the first night.")
 
@@ -127,11 +125,11 @@ def _say_set_up(name: str, db: str | None, settings: Settings) -> None:
 @run_option(required=True, help="Tonight's run: TREC file or table.")
 @click.option("--date", metavar="DATE", help="The night, as 2026-11-25. Default: today.")
 @click.option("--replace", "replaces", is_flag=True,
-              help="Draw the last night anew, as where its run was not complete, for another budget. What was judged "
-                   "for it goes on counting, the store keeps both; give --judged again.")  # fmt: skip
-@judged_option(help="Judgments that are known from elsewhere: they cost nothing. Repeatable.")
-@click.option("--oracle", metavar="FILE", help="Judge what is drawn at once by this file.")
-@any_sheet_option(help=f"Write what is to be judged: {sheet_options.FORMS}.")
+              help="Draw the last night again, for another budget, as after a run that was not complete. Its labels "
+                   "count too, and the store keeps both; give --judged again.")  # fmt: skip
+@judged_option(help="Known judgments: they cost nothing. Repeatable.")
+@click.option("--oracle", metavar="FILE", help="Judge the drawn items at once by the grades of this file.")
+@any_sheet_option(help=f"Write the items to be judged: {sheet_options.FORMS}.")
 @texts_options
 @machine_is_truth_option
 @price_option
@@ -156,11 +154,10 @@ def night(
     force: bool,
     form: str,
 ) -> None:
-    """Take tonight's run, draw what is new, and say what stands already.
+    """Draw a sample of tonight's run, and show what is known already.
 
     Ends with 0 (fine), 10 (worse: an alarm) or 11 (undecided, or items wait). A night that looks bad and is undecided
-    gets more labels at once where --oracle has them; else `submit` draws them once the night's own are judged.
-
+    gets more labels at once with --oracle; else `submit` draws them once the night's own items are judged.
     \b
     activeeval watch night quality --run tonight.run --sheet tonight.csv
     activeeval watch night quality --run tonight.run --date 2026-11-25 --oracle qrels.txt -o jsonl
@@ -199,7 +196,7 @@ def night(
 @name_argument
 @db_option
 @click.argument("sheets", metavar="[SHEET]...", nargs=-1)
-@any_judge_option(help="Whose judgments they are, where a sheet names no judge.")
+@any_judge_option(help="Name of the judge, if a sheet names none.")
 @machine_is_truth_option
 @price_option
 @output.comment_option
@@ -215,11 +212,10 @@ def submit(
     price: Price | None,
     form: str,
 ) -> None:
-    """Take judged sheets of the last night in, and say what stands; ends as `night` does.
+    """Store judged sheets, and show the result of the last night; ends as `night` does.
 
-    Where the night is judged, looks bad and is undecided, its labels on suspicion are drawn; beside the first SHEET,
-    tonight.csv, they are written to tonight-more.csv. Without a SHEET: what `activeeval serve` has taken.
-
+    If the night is judged, looks bad and is undecided, its labels on suspicion are drawn, and written beside the
+    first SHEET: to tonight-more.csv beside tonight.csv. Without a SHEET: judgments that `activeeval serve` has stored.
     \b
     activeeval watch submit quality tonight.csv --judge ann
     activeeval watch submit quality tonight-more.csv --judge ann

@@ -31,27 +31,31 @@ _NEEDED = ("fastapi", "uvicorn", "markdown_it", "argon2", "httptools")
 
 @command()
 @of_campaign
-@any_judge_option("judges", multiple=True, help="Who is invited: each has a link. Repeatable.")
-@click.option("--lead", default="lead", metavar="NAME", help="Who leads: the name that decisions are stored under.")
-@any_grade_option("named", multiple=True, metavar='N="NAME"', help="What a grade is called on the page. Repeatable.")
+@any_judge_option("judges", multiple=True, help="Name of a judge: each gets a link. Repeatable.")
+@click.option("--lead", default="lead", metavar="NAME", help="Name of the lead, with which decisions are stored.")
+@any_grade_option("named", multiple=True, metavar='N="NAME"', help="Name of a grade on the page. Repeatable.")
 @click.option("--grades", metavar="FILE", help='The same in a file, as grades.toml: lines of 2 = "Highly relevant".')
-@click.option("--guidelines", metavar="FILE", help="Markdown that stands beside every item; answers keep its version.")
+@click.option("--guidelines", metavar="FILE", help="Markdown shown beside every item; answers keep its version.")
 @click.option(
     "--training", metavar="FILE", help="Items with query, grade and why: each judge begins with the first ten."
 )
 @click.option(
-    "--controls", metavar="P%", help="So many items of a judge are known or repeated ones, as 5%, or swapped pairs."
+    "--controls",
+    metavar="P%",
+    help="Share of a judge's items that are known or repeated ones, or swapped pairs, as 5%.",
 )
 @click.option(
-    "--controls-from", metavar="FILE", help="Known ones: as --training, with query_id and doc_id. Default: repeated."
+    "--controls-from",
+    metavar="FILE",
+    help="Known items: as --training, with query_id and doc_id. Default: repeated ones.",
 )
 @click.option("--host", default="127.0.0.1", metavar="ADDRESS", help="Where to listen.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=8347, metavar="N", help="0 takes a free one.")
 @click.option("--certificate", metavar="FILE", help="For https, with --key.")
-@click.option("--key", metavar="FILE", help="Of the certificate.")
-@click.option("--behind-proxy", metavar="ADDRESS", help="Answer this proxy alone, which speaks https to browsers.")
-@click.option("--auth-header", metavar="NAME", help="In which the proxy says who asks: no links are needed then.")
-@click.option("--address", metavar="URL", help="How people open it. Default: host and port.")
+@click.option("--key", metavar="FILE", help="Key of the certificate.")
+@click.option("--behind-proxy", metavar="ADDRESS", help="Answer only this proxy, which speaks https to browsers.")
+@click.option("--auth-header", metavar="NAME", help="In which the proxy names people: no links are needed then.")
+@click.option("--address", metavar="URL", help="URL that people open. Default: host and port.")
 @signing_in_options
 @output_option
 def serve(
@@ -70,11 +74,11 @@ def serve(
 ) -> None:
     """Serve the judging page: people open the links that it prints, and judge in a browser.
 
-    It prints a link for the lead and one for each judge, which is good once and for seven days; with -o jsonl also a
-    token for each judge, with which a program may claim and submit over HTTP for 90 days. It ends with Ctrl-C; the
-    same command goes on where it was.
+    It prints a link for the lead and one for each judge, which works once, within seven days; with -o jsonl also a
+    token for each judge, with which a program may claim and submit over HTTP for 90 days. Ctrl-C ends it; no answer
+    is lost, and the same command goes on.
 
-    The lead may sign in with a password (--lead-password), and everybody at a site that knows them (--oidc).
+    The lead may sign in with a password (--lead-password), and people at a site that knows them (--oidc).
 
     \b
     activeeval serve week1 --judge ann --judge bob --guidelines guide.md --grade 2="Highly relevant"
@@ -89,9 +93,11 @@ def serve(
     door = ServerSettings(**places, port=where["port"])
     door.check(oidc)
     if (is_asked or file) and door.auth_header:
-        raise click.UsageError("--lead-password and --auth-header do not go together: the proxy says who asks")
+        raise click.UsageError(
+            "--lead-password and --auth-header exclude each other: with a proxy nobody signs in by password"
+        )
     if door.host in ("0.0.0.0", "::") and not door.address:
-        say("the links are for this machine; --address URL says how others open them")
+        say("the links work only on this computer; give --address URL for other people")
     names = (_names_in(grades) if grades else {}) | dict(map(_named, named))
     guide = None if guidelines is None else _text(guidelines)
     *names_of_judges, leader = map(judge_of, (*judges, lead))
@@ -146,7 +152,9 @@ def _known(path: str, max_grade: int | None, most: int | None = 10) -> list[Know
     from activeeval.campaigns.training import read_known
 
     if max_grade is None:
-        raise InputError(f"{path}: where documents are compared there are no grades to begin with", field="training")
+        raise InputError(
+            f"{path}: this campaign compares documents: there are no known grades to begin with", field="training"
+        )
     return read_known(path, max_grade, most)
 
 
@@ -178,4 +186,4 @@ def _text(path: str) -> str:
     try:
         return Path(path).read_text("utf-8")
     except UnicodeDecodeError:
-        raise InputError(f"{path}: is no text in UTF-8") from None
+        raise InputError(f"{path}: is not UTF-8 text") from None

@@ -26,16 +26,18 @@ _OPTIONS = (
     click.option("--lead-password", is_flag=True, help=f"Ask for the lead's password here, or take it of {PASSWORD}."),
     click.option("--lead-password-file", metavar="FILE", help="The same from a file, its first line."),
     click.option("--oidc", metavar="URL", help="People sign in there: the issuer of OpenID Connect."),
-    click.option("--oidc-client", metavar="ID", help=f"Of this server at that site. Its secret: {SECRET}, or a file."),
-    click.option("--oidc-secret-file", metavar="FILE", help="With the client's secret, its first line."),
     click.option(
-        "--oidc-claim", type=click.Choice(("email", "sub")), default="email", help="By what people are known."
+        "--oidc-client", metavar="ID", help=f"Name of this server at that site. Its secret: {SECRET}, or a file."
+    ),
+    click.option("--oidc-secret-file", metavar="FILE", help="The client's secret, in its first line."),
+    click.option(
+        "--oidc-claim", type=click.Choice(("email", "sub")), default="email", help="People are known by that."
     ),
     click.option(
-        "--oidc-lead", "oidc_leads", multiple=True, metavar="[NAME=]WHO", help="Who leads, by that. Repeatable."
+        "--oidc-lead", "oidc_leads", multiple=True, metavar="[NAME=]WHO", help="A lead, as known there. Repeatable."
     ),
     click.option(
-        "--oidc-judge", "oidc_judges", multiple=True, metavar="[NAME=]WHO", help="Who judges, by that. Repeatable."
+        "--oidc-judge", "oidc_judges", multiple=True, metavar="[NAME=]WHO", help="A judge, as known there. Repeatable."
     ),
 )
 
@@ -83,7 +85,7 @@ def password_of(is_asked: bool, file: str | None) -> str | None:
 def _typed(problem_of: Callable[[str], str]) -> str:
     """Prompt for a password twice without echo."""
     if not sys.stdin.isatty():
-        problem = f"there is no terminal to ask at: put the password in {PASSWORD}, or in a `lead_password_file`"
+        problem = f"no terminal to type the password at: put it in {PASSWORD}, or in a `lead_password_file`"
         raise InputError(problem, field="lead_password_file")
 
     def checked(text: str) -> str:
@@ -109,7 +111,7 @@ def _people(words: tuple[str, ...], claim: str) -> dict[str, str]:
         is_named = bool(name) if mark or claim == "sub" else True
         if not is_named or not account or (claim == "email" and "@" not in account):
             expected = "ann@example.org, or ann=ann@example.org" if claim == "email" else "ann=00u1x, a name and a sub"
-            raise click.UsageError(f"expected who that is at the site, as {expected}, got {shown(word)}")
+            raise click.UsageError(f"expected an account of the site, as {expected}, got {shown(word)}")
         people[account_key(account, claim)] = judge_of(name or account)
     return people
 
@@ -119,7 +121,7 @@ def _first_line(path: str) -> str:
     try:
         lines = Path(path).read_text("utf-8").splitlines()
     except UnicodeDecodeError:
-        raise InputError(f"{path}: is no text in UTF-8") from None
+        raise InputError(f"{path}: is not UTF-8 text") from None
     if not lines or not lines[0].strip():
         raise InputError(f"{path}: its first line is empty")
     return lines[0].strip()
