@@ -187,6 +187,7 @@ def fill_exactly(path: str, data: Bytes, values: NDArray[np.float64], slow: Ints
     """Parse the numbers that the fast kernels cannot parse exactly, and store them in `values`.
 
     Return the rows of `slow` whose numbers are not 0 but closer to 0 than the smallest normal float.
+
     Parameters
     ----------
     slow : (k, 3) int64

@@ -41,6 +41,7 @@ _NIGHT, _BEFORE = "a bad night", "the night before"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlarmChance:
     """Probability that a loss raises the alarm.
+
     Attributes
     ----------
     measure : str

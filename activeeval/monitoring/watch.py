@@ -280,6 +280,7 @@ def create_watch(
     **options: Unpack[WatchOptions],
 ) -> Watch:
     """Set up a watch in a store, which is created if it does not exist.
+
     Parameters
     ----------
     url : path or str

@@ -63,13 +63,13 @@ def _add_all(app: FastAPI, part: APIRouter, *, is_described: bool) -> None:
     for route in part.routes:
         if not isinstance(route, APIRoute):
             continue
-        described: dict[str, Any] = {}
+        api_options: dict[str, Any] = {}
         if is_described:
             unset = route.response_model_exclude_unset
-            described = {"response_model": route.response_model, "response_model_exclude_unset": unset}
-            described |= {"responses": route.responses}
+            api_options = {"response_model": route.response_model, "response_model_exclude_unset": unset}
+            api_options |= {"responses": route.responses}
         methods = sorted(route.methods or ())
-        app.add_api_route(route.path, route.endpoint, methods=methods, include_in_schema=is_described, **described)
+        app.add_api_route(route.path, route.endpoint, methods=methods, include_in_schema=is_described, **api_options)
 
 
 def make_app(served: ServedCampaign) -> SecurityMiddleware:

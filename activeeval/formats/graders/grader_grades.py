@@ -136,6 +136,7 @@ class Grades:
         asked: PathLike | None = None,
     ) -> Self:
         """Read a grader's grades.
+
         Parameters
         ----------
         source : path, data frame, Judgments or Grades
@@ -217,6 +218,7 @@ class Grades:
 
         By equation (2) of `activeeval.core.grade_models.values`; designs and moments of measures take the result as
         ``grade_probs``. Items without a grade of the grader get the default shares of grades.
+
         Parameters
         ----------
         max_grade : int

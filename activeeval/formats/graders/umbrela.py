@@ -24,6 +24,7 @@ def umbrela_replies(sheet: Sheet, queries: TextsOfIds | None = None, documents: 
 
     ``result_status`` 0 marks a reply without a grade, whose ``judgment`` is 0: it is missing. Older files have no
     status; there a reply without a digit is missing.
+
     Parameters
     ----------
     queries, documents : mapping of str to str, optional

@@ -24,6 +24,7 @@ _LEAST = {"positions": 1, "impressions": 1, "clicks": 0}
 @dataclass(frozen=True, slots=True, eq=False)
 class ClickLog:
     """An aggregated click log: one row for each query, document and position.
+
     Attributes
     ----------
     query_ids, doc_ids : Texts, shape (n,)

@@ -23,6 +23,7 @@ _OF_LOG = ("log", "log_digest", "log_count", "log_queries")
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DrawnQueries:
     """Queries sampled from a log, by strata.
+
     Attributes
     ----------
     query_ids, texts, strata : list of str

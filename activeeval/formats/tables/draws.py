@@ -39,6 +39,7 @@ _NO_TEXTS = Texts.from_list([])
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Draws:
     """Items of a sample, in judging order.
+
     Attributes
     ----------
     sample : str

@@ -32,6 +32,7 @@ _KEYS = ["query", "segment"]
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LoggedQueries:
     """The distinct queries of a log, sorted by segment and normal form.
+
     Attributes
     ----------
     forms, spellings : list of str

@@ -236,7 +236,9 @@ def sheet_parts(path: PathLike, n_rows: int | None = None, suffix: str | None = 
     }
     suffix = suffix or bare_suffix(path)
     if suffix not in readers:
-        raise FormatError(os.fspath(path), None, f"is not a table by its name, expected one that ends in {', '.join(TABLES)}")
+        raise FormatError(
+            os.fspath(path), None, f"is not a table by its name, expected one that ends in {', '.join(TABLES)}"
+        )
     check_table(path)
     has_no_rows = True
     for part in readers[suffix](path, n_rows):

@@ -32,6 +32,7 @@ _HEAD = 1 << 16
 @dataclass(frozen=True, slots=True, eq=False)
 class LetorData:
     """Rows of LETOR files, one a document, files concatenated.
+
     Attributes
     ----------
     grades : ndarray of int64, shape (n_items,)
