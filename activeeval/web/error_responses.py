@@ -15,7 +15,7 @@ from activeeval.web.rendering import rendered
 
 RETRY_S = 2
 """Seconds after which clients retry a request that failed because the database was not available."""
-_PASSING = "The campaign's database is not available at the moment: nothing was stored. It will be tried again."
+_PASSING = "Nothing was stored: the campaign's database is not available at the moment. It will be tried again."
 _PASSING_API = "the campaign's database is not available at the moment: nothing was stored, send the same request again"
 _NOTHING = "There is no such page."
 _NO_SUCH_NUMBER = {"int_parsing", "int_parsing_size", "greater_than_equal", "less_than_equal"}

@@ -238,7 +238,7 @@ def test_changed_texts_are_counted(watch, folder):
     ("arguments", "says"),
     [
         (("night", "--run", "2.run", "--date", DATES[0]), "is there already"),
-        (("night", "--run", "2.run", "--date", "2026-10-01"), "nights come in order"),
+        (("night", "--run", "2.run", "--date", "2026-10-01"), "draw nights in order"),
         (("night", "--run", "2.run", "--date", "yesterday"), "a night's date must be like 2026-11-25"),
         (("night", "--run", "a.run", "--date", DATES[1]), "is not one of the 20 queries of the watch"),
         (("night", "--run", "none.run", "--date", DATES[1]), "none.run"),

@@ -35,7 +35,7 @@ def differing():
 
 def test_the_answer_is_that_of_the_command(site):
     lead = site.at("zoe", "lead")
-    assert "nothing that may be read" in lead.get("/lead").text
+    assert "there is no estimate yet" in lead.get("/lead").text
     state = judged_by(site, "ann", "bob")
     page = lead.get("/lead").text
     for sentence in estimates_of(state).headline:
