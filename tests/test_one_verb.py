@@ -221,7 +221,7 @@ VERBS = {
     "watch status": verb("monitoring.series.last_says", "v", "Watch.status", lambda m: m.watch.status()),
     "watch estimate": verb("monitoring.watch.nights_of", "v", "Watch.estimate", lambda m: m.watch.estimate()),
     "watch report": verb(
-        "monitoring.night_pages.written_page", "v --out v.md", "Watch.report", lambda m: m.watch.report("v.md")
+        "monitoring.night_pages.write_page", "v --out v.md", "Watch.report", lambda m: m.watch.report("v.md")
     ),
     "gains learn": verb("gains.learn.learn_gains", "prefs.jsonl --max-grade 3 --out g.json"),
     "gains show": verb("formats.gains.read_gains", "g.json"),

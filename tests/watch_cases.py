@@ -11,7 +11,7 @@ from activeeval.campaigns.scripted_judge import judge_all
 from activeeval.campaigns.store import open_store
 from activeeval.monitoring.night_inputs import NightInputs
 from activeeval.monitoring.nights import draw_night
-from activeeval.monitoring.series import last_says, nights_say
+from activeeval.monitoring.series import estimate_nights, last_says
 from activeeval.monitoring.settings import Settings, set_up
 
 N_QUERIES, N_DOCS, TOP, NAME = 20, 12, 3, "quality"
@@ -75,7 +75,7 @@ class Watch:
         return last_says(self.store, NAME)
 
     def all_say(self, *span):
-        return nights_say(self.store, NAME, *span)
+        return estimate_nights(self.store, NAME, *span)
 
     def is_stored(self, night):
         """Return whether a night is there, and whether its campaign is."""

@@ -1,5 +1,5 @@
-"""Files and tables in and out; what is wrong with a file is said as ``path:line: problem``.
+"""Read and write files and tables; errors name their place as ``path:line: problem``.
 
-`text` reads lines, `tables` named columns; `loading` takes judgments, runs, probabilities and costs out of both.
-files, writing, arrays and keys serve them.
+`text` reads line formats, `tables` reads named columns; `loading` reads judgments, runs, probabilities and costs from
+both. `files`, `writing` and `arrays` are shared by all readers and writers.
 """

@@ -1,4 +1,4 @@
-"""Named arrays in one file (.npz), numbers and text alone."""
+"""Named arrays of numbers and text in one file (.npz)."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ from activeeval.formats.writing import AtomicFiles
 
 _FEW = 3
 _MOST_UNPACKED = 1 << 26
-"""Arrays take their own size alone; a small pool of one grade probability throughout packs by more than text does."""
+"""Bytes. Arrays need no more memory than their size; a small pool with one constant grade probability compresses more
+than text does, hence the larger limit."""
 _LEVEL = 1
-"""Of packing: 6 takes five times as long for a fifth to a third less (3.8 million items)."""
-# what NumPy and zipfile raise where bytes are lost, changed or foreign
+"""Compression level: level 6 takes five times as long to save a fifth to a third (3.8 million items)."""
+# exceptions of NumPy and zipfile for files that are truncated, corrupted or of another format
 _BROKEN = (
     *(ValueError, TypeError, EOFError, LookupError, AttributeError, RuntimeError, ArithmeticError, MemoryError),
     *(SyntaxError, tokenize.TokenError, OSError, zipfile.BadZipFile, zlib.error, struct.error),
@@ -33,7 +34,10 @@ _BROKEN = (
 
 
 def write_arrays(path: PathLike, arrays: Mapping[str, NDArray[Any]], files: AtomicFiles) -> None:
-    """Write arrays by name, packed, beside other files; the same arrays make the same bytes."""
+    """Write named arrays to a compressed .npz file, as one of the files of an atomic group.
+
+    Equal arrays give equal bytes.
+    """
     name = os.fspath(path)
     if os.path.isdir(path):
         raise FormatError(name, None, "is a folder, expected the name of a file")
@@ -42,40 +46,40 @@ def write_arrays(path: PathLike, arrays: Mapping[str, NDArray[Any]], files: Atom
 
 
 def pack(arrays: Mapping[str, NDArray[Any]], handle: IO[bytes]) -> None:
-    """Write arrays by name, packed, to what is open; the same arrays make the same bytes."""
+    """Write named arrays, compressed, to an open binary handle; equal arrays give equal bytes."""
     with zipfile.ZipFile(handle, "w") as packed:
         for key, array in arrays.items():
             content = io.BytesIO()
             np.lib.format.write_array(content, np.ascontiguousarray(array), allow_pickle=False)
-            entry = zipfile.ZipInfo(f"{key}.npy")  # without the time of day
+            entry = zipfile.ZipInfo(f"{key}.npy")  # no time stamp, so that equal arrays give equal bytes
             packed.writestr(entry, content.getbuffer(), zipfile.ZIP_DEFLATED, _LEVEL)
 
 
 def is_arrays(path: PathLike) -> bool:
-    """Return whether a file looks like one of named arrays, by its first bytes; no file does not."""
-    if not os.path.isfile(path):  # whoever opens a pipe waits for the other end
+    """Check whether a path is a regular file that starts with the bytes of a zip archive, as .npz files do."""
+    if not os.path.isfile(path):  # opening a pipe would block
         return False
     try:
         with open(path, "rb") as handle:
             return handle.read(4) == b"PK\x03\x04"
-    except OSError:  # whoever reads it says what is wrong
+    except OSError:  # the reader reports the problem
         return False
 
 
 def read_arrays(
     path: PathLike, needed: tuple[str, ...] = (), expected: str = "a drawn sample"
 ) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a file by name.
+    """Read the named arrays of a file.
 
     Parameters
     ----------
     expected : str
-        What messages say the file should be.
+        Description of the expected file, for error messages.
 
     Raises
     ------
     FormatError
-        Where the file is no such file, is cut short, unpacks to more than `files.check_unpacked` allows, or lacks one
+        If the file is not an .npz file, is truncated, unpacks to more than `files.check_unpacked` allows, or lacks one
         of the needed arrays.
     """
     return unpacked(read_binary(path), os.fspath(path), needed, expected)
@@ -84,7 +88,10 @@ def read_arrays(
 def unpacked(
     content: bytes, name: str, needed: tuple[str, ...] = (), expected: str = "a drawn sample"
 ) -> dict[str, NDArray[Any]]:
-    """Return the arrays that `pack` made bytes of; ``name`` is what messages call them, else as `read_arrays`."""
+    """Read the named arrays from the bytes that `pack` wrote.
+
+    ``name`` stands for the file in messages; the rest is as in `read_arrays`.
+    """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
             n_bytes = sum(entry.file_size for entry in packed.infolist())
@@ -96,14 +103,15 @@ def unpacked(
         raise FormatError(name, None, f"cannot be read as a file of arrays (.npz): expected {expected}") from None
     missing = [key for key in needed if key not in arrays]
     if missing:
-        held = f"lacks {', '.join(missing)}" if len(missing) <= _FEW else "holds other arrays"
-        raise FormatError(name, None, f"{held}, expected {expected}")
+        problem = f"lacks {', '.join(missing)}" if len(missing) <= _FEW else "holds other arrays"
+        raise FormatError(name, None, f"{problem}, expected {expected}")
     return arrays
 
 
 def _loaded(handle: Any) -> dict[str, NDArray[Any]]:
-    held = np.load(handle, allow_pickle=False)
-    if not isinstance(held, NpzFile):
+    """Load all arrays of an .npz handle; raise TypeError for a single array (.npy)."""
+    archive = np.load(handle, allow_pickle=False)
+    if not isinstance(archive, NpzFile):
         raise TypeError("a single array")
-    with held:
-        return {key: held[key] for key in held.files}
+    with archive:
+        return {key: archive[key] for key in archive.files}

@@ -1,4 +1,4 @@
-"""Pairs of documents that judges compared, and the truth that it came to: tables of preferences and of top-k truths."""
+"""Read and write tables of compared document pairs and of top-k truths."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from activeeval.formats.writing import write_atomically
 
 _FIELDS = ("preferred", "other")
 _BAD = "bad"
-"""In the place of a rank: a document that was thrown out at once."""
+"""Written in the rank column for a document that the judge discarded as bad."""
 
 
 def write_comparisons(comparisons: Iterable[Comparison], path: PathLike) -> None:
-    """Write pairs as JSON lines: query, preferred, other, tie, and the judge where there is one.
+    """Write compared pairs as JSON lines: query, preferred, other, tie, and the judge if there is one.
 
     Raises
     ------
     InputError
-        Where the name does not end in .jsonl or .jsonl.gz, or the file cannot be written.
+        If the name does not end in .jsonl or .jsonl.gz, or the file cannot be written.
     """
     if bare_suffix(path) != ".jsonl":
         raise InputError(f"{os.fspath(path)}: expected a name that ends in .jsonl")
@@ -40,7 +40,7 @@ def write_comparisons(comparisons: Iterable[Comparison], path: PathLike) -> None
 
 
 def comparisons_of(sheet: Sheet) -> list[Comparison]:
-    """Return the pairs of a table, as `write_comparisons` writes it; ``tie`` and ``judge`` may be missing.
+    """Convert a table written by `write_comparisons` to comparisons; ``tie`` and ``judge`` may be missing.
 
     Raises
     ------
@@ -58,10 +58,10 @@ def comparisons_of(sheet: Sheet) -> list[Comparison]:
 
 
 def write_truth(truths: Mapping[str, Truth], path: PathLike) -> None:
-    """Write top-k truths by the suffix of the name: .csv, .tsv, .jsonl (each also .gz) or .parquet.
+    """Write top-k truths to a table by the suffix of the name: .csv, .tsv, .jsonl (each also .gz) or .parquet.
 
-    The columns are query, rank and doc_id, best first; documents that are alike share a rank, those below the top have
-    none, those thrown out `bad`.
+    The columns are query, rank and doc_id, best first; equally good documents share a rank, documents below the top
+    have no rank, discarded documents have the rank `bad`.
     """
     rows: list[tuple[str, str | None, str]] = []
     for query, truth in truths.items():
@@ -69,7 +69,7 @@ def write_truth(truths: Mapping[str, Truth], path: PathLike) -> None:
         rows += [(query, None, doc) for doc in truth.below]
         rows += [(query, _BAD, doc) for doc in truth.bad]
     queries, ranks, docs = ([row[k] for row in rows] for k in range(3))
-    import polars as pl  # whoever reads alone does not wait for it
+    import polars as pl  # imported late: reading does not need polars
 
     from activeeval.formats.tables.export import write_columns
 
@@ -79,13 +79,13 @@ def write_truth(truths: Mapping[str, Truth], path: PathLike) -> None:
 
 
 def truths_of(sheet: Sheet) -> dict[str, Truth]:
-    """Return the truths of a table with the columns query, rank and doc_id, in any order.
+    """Convert a table with the columns query, rank and doc_id, in any order, to top-k truths.
 
     Raises
     ------
     FormatError
-        ``path:line`` of a rank that is no whole number from 1 on, of one that is not the number of documents before it
-        and one, of a document that a query has twice.
+        ``path:line`` of a rank that is not a whole number from 1 on or not one more than the number of documents ranked
+        before it, or of a document that occurs twice for a query.
     """
     queries = sheet.texts(sheet.column("query", QUERY)).tolist()
     doc_name, rank_name = sheet.column("document", DOCUMENT), sheet.column("rank", ["rank"])
@@ -103,22 +103,22 @@ def truths_of(sheet: Sheet) -> dict[str, Truth]:
 def _truth_of(
     sheet: Sheet, name: str, query: str, rows: Sequence[tuple[int, str, int]], is_bad: Sequence[bool]
 ) -> Truth:
-    """Return the truth of a query's rows, of rank, document and row each; a rank of 0 is none."""
+    """Build the truth of a query from its rows (rank, document, row number); rank 0 means unranked."""
     groups: list[list[str]] = []
     for rank, group in groupby(sorted(row for row in rows if row[0]), key=itemgetter(0)):
         members = list(group)
         n_before = sum(map(len, groups))
         if rank != n_before + 1:
             before = f", as {n_before} documents stand before it" if rank <= n_before else ""
-            what = f"query {shown(query)} has a rank {rank}, but none of {n_before + 1}{before}"
-            sheet.fail(members[0][2], name, what)
+            problem = f"query {shown(query)} has a rank {rank}, but none of {n_before + 1}{before}"
+            sheet.fail(members[0][2], name, problem)
         groups.append([doc for _, doc, _ in members])
     unranked = [(doc, is_bad[row]) for rank, doc, row in rows if not rank]
     return Truth.of(groups, (doc for doc, bad in unranked if not bad), (doc for doc, bad in unranked if bad))
 
 
 def _check_once(sheet: Sheet, name: str, queries: Sequence[str], docs: Sequence[str]) -> None:
-    """Raise where a query has a document twice."""
+    """Raise FormatError if a query has a document twice."""
     seen: dict[tuple[str, str], int] = {}
     for row, pair in enumerate(zip(queries, docs, strict=True)):
         first = seen.setdefault(pair, row)

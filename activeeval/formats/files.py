@@ -1,4 +1,4 @@
-"""Files as they come: plain or gzip bytes, text that is checked, places in it for messages."""
+"""Read files: plain or gzip bytes, validated text, and line numbers for messages."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ _PACKED = b"PK"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _PIECE = 1 << 18
 _CENSUS = 1 << 20
-"""Bytes that are looked through at a time: they stay in the cache of the processor."""
+"""Bytes validated at a time: they stay in the cache of the processor."""
 MOST_UNPACKED, MOST_TIMES = 1 << 24, 100
-"""How much a packed file may unpack to, in bytes, or in times its own: text that people judge packs to a tenth, a run
-with one score throughout to a fortieth, a bomb to a thousandth. Lines of eight bytes take 13 bytes a byte once they
-are read as LETOR (8 million of them 830 MB), which 600 MB are to hold."""
+"""Limits of the unpacked size of a compressed file, in bytes and as a multiple of its size; the larger one applies.
+Text for judges compresses to a tenth, a run with one constant score to a fortieth, a zip bomb to a thousandth. LETOR
+lines of eight bytes take 13 bytes of memory a byte (8 million lines: 830 MB); 600 MB must suffice."""
 MOST_PARSED = 1 << 23
-"""The same in bytes of text that becomes Python's own values, of which a byte takes up to 24: empty objects in JSON."""
+"""Limit in bytes for text that is parsed into Python objects: a byte of empty JSON objects takes up to 24 in memory."""
 _MOST_TYPED = 1 << 24
-"""Bytes that are taken of a device, as a terminal is one: nobody types so many, /dev/zero has no end."""
+"""Most bytes read from a character device: more than anyone types at a terminal; /dev/zero has no end."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileStamp:
-    """Size and time of a file when it was about to be read, to notice that it is still being written.
+    """Size and time of a file before it is read, to detect that it is still being written.
 
     Attributes
     ----------
     path : path
     state : tuple of int or None
-        None of what is no file on disk.
+        Inode, size in bytes and modification time in nanoseconds; None for anything but a regular file.
     """
 
     path: PathLike
@@ -56,11 +56,11 @@ class FileStamp:
 
     @classmethod
     def of(cls, path: PathLike) -> Self:
-        """Stamp a file."""
+        """Record the current state of a file."""
         return cls(path, cls._state(path))
 
     def check(self) -> None:
-        """Raise InputError where the file is another than when it was stamped."""
+        """Raise InputError if the file has changed since it was stamped."""
         if self._state(self.path) != self.state:
             problem = "has changed while it was read, as if it were still being written"
             raise InputError(f"{os.fspath(self.path)}: {problem}: try again once it is complete")
@@ -75,26 +75,26 @@ class FileStamp:
 
 
 def open_bytes(path: PathLike, most_unpacked: int = MOST_UNPACKED) -> Bytes:
-    """Return the bytes of a text file; everything else as `open_lines` has it."""
+    """Read the bytes of a text file, with the checks of `open_lines`."""
     return open_lines(path, most_unpacked)[0]
 
 
 def open_lines(path: PathLike, most_unpacked: int = MOST_UNPACKED) -> tuple[Bytes, int]:
-    """Return the bytes of a text file, unpacked where it is gzip, without a byte order mark, and the most lines it has.
+    """Read the bytes of a text file, unzipped and without a byte order mark, and an upper bound of its number of lines.
 
-    Gzip is told by its first two bytes, not by the name. A plain file is mapped, not copied.
+    Gzip is detected by the first two bytes, not by the name. A plain file is memory-mapped, not copied.
 
     Parameters
     ----------
     most_unpacked : int
-        How many bytes it may unpack to, or `MOST_TIMES` its size where that is more.
+        Most bytes that it may unpack to; `MOST_TIMES` its size is always allowed.
 
     Raises
     ------
     InputError
-        Where the file is missing, a directory, or not to be read.
+        If the file is missing, a directory, or unreadable.
     FormatError
-        Where it is empty, a broken gzip, not UTF-8, or holds a NUL byte; names the line.
+        If it is empty, broken gzip, not UTF-8, or contains a NUL byte; names the line.
     """
     data = np.frombuffer(_content(path, most_unpacked), dtype=np.uint8)
     if data[:3].tobytes() == _UTF8_MARK:
@@ -105,17 +105,17 @@ def open_lines(path: PathLike, most_unpacked: int = MOST_UNPACKED) -> tuple[Byte
 
 
 def open_text(path: PathLike, most_unpacked: int = MOST_UNPACKED) -> str:
-    """Return the text of a file, plain or gzip; errors as `open_bytes` has them."""
+    """Read a file as text, plain or gzip; raises as `open_bytes`."""
     return open_bytes(path, most_unpacked).tobytes().decode("utf-8")
 
 
 def text_stream(data: Bytes, newline: str) -> io.TextIOWrapper:
-    """Return a text to be read piece by piece out of bytes that `open_bytes` has checked; they are not copied."""
+    """Wrap bytes checked by `open_bytes` as a text stream, without a copy."""
     return io.TextIOWrapper(io.BufferedReader(_Pieces(data), _PIECE), encoding="utf-8", newline=newline)
 
 
 class _Pieces(io.RawIOBase):
-    """Bytes in memory, or mapped, as a stream."""
+    """Read-only binary stream over bytes in memory or in a mapped file."""
 
     def __init__(self, data: Bytes) -> None:
         self._rest = data.data
@@ -130,7 +130,7 @@ class _Pieces(io.RawIOBase):
 
 
 def read_binary(path: PathLike) -> bytes:
-    """Return the bytes of a file as they are, for formats that are not text."""
+    """Read the raw bytes of a file that is not text; raise FormatError if it is empty."""
     content = _plain_content(path)
     if len(content) == 0:
         raise FormatError(os.fspath(path), None, "the file is empty")
@@ -138,25 +138,25 @@ def read_binary(path: PathLike) -> bytes:
 
 
 def line_of(data: Bytes, place: int) -> int:
-    """Return the 1-based line that holds a place in the data."""
+    """Find the number of the line, from 1, that contains a byte position."""
     return int(np.count_nonzero(data[:place] == 10)) + 1
 
 
 def line_text(data: Bytes, place: int) -> str:
-    """Return the stripped text of the line that holds a place, the start of it where it is long."""
+    """Extract the stripped text of the line around a byte position, at most 10,000 bytes to either side."""
     before = data[max(place - 10_000, 0) : place].tobytes().rpartition(b"\n")[2]
     after = data[place : place + 10_000].tobytes().partition(b"\n")[0]
     return (before + after).decode("utf-8", "replace").strip()
 
 
 def token_at(data: Bytes, place: int) -> str:
-    """Return the text from a place to the next white space, for a message."""
+    """Extract the text from a byte position to the next white space, quoted for a message."""
     token = data[place : place + 200].tobytes().split(b"\n", 1)[0].split(maxsplit=1)
     return shown(token[0].decode("utf-8", "replace")) if token else "''"
 
 
 def span_texts(path: PathLike, data: Bytes, spans: Ints) -> Texts:
-    """Return the texts of byte spans (n, 2), shape (n,)."""
+    """Copy the texts of byte spans (start, stop), shape (n, 2), into one array of n texts."""
     check_lengths(path, data, spans)
     room = np.empty(int((spans[:, 1] - spans[:, 0]).sum()), dtype=np.uint8)
     offsets = np.zeros(len(spans) + 1, dtype=np.int64)
@@ -165,7 +165,7 @@ def span_texts(path: PathLike, data: Bytes, spans: Ints) -> Texts:
 
 
 def check_lengths(path: PathLike, data: Bytes, spans: Ints) -> None:
-    """Raise where a span is too long for an id; names its line."""
+    """Raise FormatError with the line number if a byte span is too long for an id."""
     lengths = spans[:, 1] - spans[:, 0]
     if lengths.max(initial=0) > LONGEST_ID:
         start, stop = spans[int(lengths.argmax())].tolist()
@@ -174,8 +174,8 @@ def check_lengths(path: PathLike, data: Bytes, spans: Ints) -> None:
         )
 
 
-def let_go(data: Bytes, start: int, stop: int) -> None:
-    """Give memory back that a mapped file takes between two places; what is looked at again is read again."""
+def release_pages(data: Bytes, start: int, stop: int) -> None:
+    """Release the memory pages of a mapped file between two byte positions; later access reads them from disk again."""
     mapped = data.base.obj if isinstance(data.base, memoryview) else None
     if not isinstance(mapped, mmap.mmap) or not hasattr(mapped, "madvise"):
         return
@@ -184,16 +184,16 @@ def let_go(data: Bytes, start: int, stop: int) -> None:
 
 
 def fill_exactly(path: str, data: Bytes, values: NDArray[np.float64], slow: Ints, what: str) -> Ints:
-    """Have Python read the numbers that the exact path of the kernels leaves, and put them in their places.
+    """Parse the numbers that the fast kernels cannot parse exactly, and store them in `values`.
 
-    Return the rows of `slow` whose numbers are closer to 0 than floats tell apart, and are not 0.
+    Return the rows of `slow` whose numbers are not 0 but closer to 0 than the smallest normal float.
 
     Parameters
     ----------
     slow : (k, 3) int64
         Flat place in `values`, start and stop of each number in the data.
     what : str
-        What a message calls such a number.
+        Name of such a number in messages.
     """
     if not slow.size:
         return slow
@@ -211,6 +211,7 @@ def fill_exactly(path: str, data: Bytes, values: NDArray[np.float64], slow: Ints
 
 
 def _content(path: PathLike, most_unpacked: int) -> bytearray | mmap.mmap:
+    """Read a file and unzip it if it is gzip, within the limits of `check_unpacked`."""
     content = _plain_content(path)
     if content[:2] != _GZIP_MAGIC:
         return content
@@ -228,7 +229,7 @@ def _content(path: PathLike, most_unpacked: int) -> bytearray | mmap.mmap:
 
 
 def check_unpacked(path: PathLike, n_bytes: int, n_packed: int, most_unpacked: int = MOST_UNPACKED) -> None:
-    """Raise where a packed file of a size unpacks to more bytes than it may: so many, or `MOST_TIMES` its size."""
+    """Raise FormatError if a compressed file unpacks to more than `most_unpacked` bytes and `MOST_TIMES` its size."""
     most = max(most_unpacked, MOST_TIMES * n_packed)
     if n_bytes > most:
         bound = f"expected at most {most_unpacked >> 20} MB or {MOST_TIMES} times its size"
@@ -236,14 +237,15 @@ def check_unpacked(path: PathLike, n_bytes: int, n_packed: int, most_unpacked: i
 
 
 def _plain_content(path: PathLike) -> bytearray | mmap.mmap:
+    """Map or read the bytes of a file as they are; raise InputError if it cannot be read."""
     try:
         with open(path, "rb") as handle:
             status = os.fstat(handle.fileno())
             if stat.S_ISCHR(status.st_mode):
-                return _typed(path, handle)
+                return _read_device(path, handle)
             if not stat.S_ISREG(status.st_mode) or status.st_size == 0:
                 return bytearray(handle.read())
-            # a private mapping is writable, as all other arrays that the kernels are given
+            # a private mapping is writable as all other kernel inputs are: one compiled version serves both
             return mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_COPY)
     except FileNotFoundError:
         raise InputError(f"{os.fspath(path)}: no such file") from None
@@ -257,8 +259,8 @@ def _plain_content(path: PathLike) -> bytearray | mmap.mmap:
         raise InputError(f"{os.fspath(path)!r}: cannot read: {problem}") from None
 
 
-def _typed(path: PathLike, handle: IO[bytes]) -> bytearray:
-    """Return what a device says until it ends."""
+def _read_device(path: PathLike, handle: IO[bytes]) -> bytearray:
+    """Read a character device to its end; raise InputError after `_MOST_TYPED` bytes."""
     content = bytearray(handle.read(_MOST_TYPED + 1))
     if len(content) > _MOST_TYPED:
         raise InputError(f"{os.fspath(path)}: is a device that does not end, expected a file")
@@ -266,31 +268,32 @@ def _typed(path: PathLike, handle: IO[bytes]) -> bytearray:
 
 
 def _check_text(path: PathLike, data: Bytes) -> int:
-    """Return the number of newlines of a text that is one."""
+    """Check that bytes are UTF-8 text without NUL bytes, and count the newlines."""
     if data[:2].tobytes() in _UTF16_MARKS:
         raise FormatError(os.fspath(path), 1, "the text is UTF-16, expected UTF-8")
     n_newlines, largest = 0, 0
     for start in range(0, data.size, _CENSUS):
         piece = data[start : start + _CENSUS]
         n_newlines, largest = n_newlines + int(np.count_nonzero(piece == 10)), max(largest, int(piece.max()))
-        if piece.min() == 0:  # at once: a file of holes says nothing for as long as it likes
+        if piece.min() == 0:  # checked in each piece, as a sparse file may be NUL bytes for terabytes
             if data[:2].tobytes() == _PACKED:
                 raise FormatError(os.fspath(path), None, "packed, as a sample or a spreadsheet is, expected text")
             line = line_of(data, start + int(np.argmin(piece)))
             raise FormatError(os.fspath(path), line, "a NUL byte, expected text")
-        let_go(data, start, start + _CENSUS)
+        release_pages(data, start, start + _CENSUS)
     if largest >= 0x80 and not _is_utf8(data):
         try:
             str(data.data, "utf-8")
         except UnicodeDecodeError as problem:
             wrong = data[problem.start : problem.end].tobytes()
-            expected = f"the bytes {wrong!r} are not UTF-8, expected UTF-8 text{_saved_anew(path, data, problem.start)}"
+            hint = _encoding_hint(path, data, problem.start)
+            expected = f"the bytes {wrong!r} are not UTF-8, expected UTF-8 text{hint}"
             raise FormatError(os.fspath(path), line_of(data, problem.start), expected) from None
     return n_newlines
 
 
-def _saved_anew(path: PathLike, data: Bytes, place: int) -> str:
-    """Return how a table comes to UTF-8, which a spreadsheet has saved as Windows does: the end of a message."""
+def _encoding_hint(path: PathLike, data: Bytes, place: int) -> str:
+    """Explain, at the end of a message, how to convert a table that a spreadsheet saved as Windows-1252 to UTF-8."""
     if bare_suffix(path) not in (".csv", ".tsv"):
         return ""
     letters = data[max(place - 20, 0) : place + 20].tobytes().decode("cp1252", "replace")
@@ -299,7 +302,7 @@ def _saved_anew(path: PathLike, data: Bytes, place: int) -> str:
 
 
 def _is_utf8(data: Bytes) -> bool:
-    """Return whether bytes are UTF-8, without a copy of them all."""
+    """Check whether bytes are UTF-8, without a copy of all of them."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         for start in range(0, data.size, _PIECE):

@@ -1,4 +1,4 @@
-"""Files of learned gains and discounts: JSON, one object."""
+"""Read and write files of learned gains and discounts: one JSON object."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _LARGEST = 1e15
 
 @dataclass(frozen=True, slots=True)
 class GainsFile:
-    """Gains and discounts of a file, and all else that it says.
+    """Learned gains and discounts read from a file, with all its other fields.
 
     Attributes
     ----------
     gains : tuple of float
         By grade, from 0.
     discounts : tuple of float
-        By rank; there is no credit behind the last.
+        By rank, from 1; ranks beyond the last have discount 0.
     fields : dict
-        The whole object.
+        The whole JSON object.
     by_rank : list of list of float
-        A row for each rank, a gain for each grade, where the file is a measure of gains by rank; else empty.
+        A row for each rank with a gain for each grade, if the measure has gains by rank; otherwise empty.
     """
 
     gains: tuple[float, ...]
@@ -41,7 +41,7 @@ class GainsFile:
 
 
 def read_gains(path: PathLike) -> GainsFile:
-    """Read gains and discounts; extra fields may be there or not.
+    """Read gains and discounts from a JSON file; other fields are optional.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def read_gains(path: PathLike) -> GainsFile:
     except ValueError as problem:
         raise FormatError(name, None, f"is not JSON: {problem}; expected gains and discounts") from None
     if not isinstance(fields, dict):
-        raise FormatError(name, None, "is no JSON object, expected one with the fields gains and discounts")
+        raise FormatError(name, None, "is not a JSON object, expected one with the fields gains and discounts")
     gains, discounts = _numbers(name, fields, "gains", 2), _numbers(name, fields, "discounts", 1)
     weights = fields.get("weights")
     if weights is not None and (
@@ -66,7 +66,7 @@ def read_gains(path: PathLike) -> GainsFile:
         or [len(row) if isinstance(row, list) else 0 for row in weights] != [len(gains)] * len(discounts)
     ):
         shape = f"{len(discounts)} rows by rank of {len(gains)} numbers by grade"
-        raise FormatError(name, None, f"the field weights does not fit gains and discounts, expected {shape}")
+        raise FormatError(name, None, f"the field weights does not match gains and discounts, expected {shape}")
     by_rank = _by_rank(name, fields)
     share, cautions = fields.get("rank_one_share"), fields.get("cautions", [])
     if share is not None and not _is_number(share):
@@ -80,13 +80,14 @@ def read_gains(path: PathLike) -> GainsFile:
 
 
 def write_gains(path: PathLike, fields: Mapping[str, Any]) -> None:
-    """Write the fields, one a line, under the name only when all is written."""
+    """Write the fields as a JSON object, one field a line; the file is replaced only when it is complete."""
     lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(value, allow_nan=False)}" for name, value in fields.items())
     with write_atomically(path) as handle:
         handle.write(f"{{\n{lines}\n}}\n")
 
 
 def _numbers(name: str, fields: Mapping[str, Any], field: str, least: int) -> tuple[float, ...]:
+    """Read a field as a tuple of at least `least` finite numbers; raise FormatError otherwise."""
     values = fields.get(field)
     if not isinstance(values, list) or len(values) < least:
         wanted = f"a list of {least} numbers or more" if least > 1 else "a list of numbers"
@@ -100,10 +101,10 @@ def _numbers(name: str, fields: Mapping[str, Any], field: str, least: int) -> tu
 
 
 def _by_rank(name: str, fields: Mapping[str, Any]) -> list[list[float]]:
-    """Return the weights where they are the measure."""
-    if (asked := fields.get("by_rank", False)) not in (True, False):
-        raise FormatError(name, None, f"the field by_rank is {asked!r:.60}, expected true or false")
-    if not asked:
+    """Read gains by rank and grade from ``weights`` if the field ``by_rank`` is true; otherwise return []."""
+    if (flag := fields.get("by_rank", False)) not in (True, False):
+        raise FormatError(name, None, f"the field by_rank is {flag!r:.60}, expected true or false")
+    if not flag:
         return []
     for rank, row in enumerate(weights := fields.get("weights") or [[None]]):
         for grade, value in enumerate(row):
@@ -114,12 +115,13 @@ def _by_rank(name: str, fields: Mapping[str, Any]) -> list[list[float]]:
 
 
 def _is_number(value: Any) -> bool:
+    """Check whether a value is a number, not a bool, of absolute value at most 1e15."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return is_number and bool(-_LARGEST <= value <= _LARGEST)
 
 
-def _check_ends(name: str, what: str, bands: Any, lengths: Mapping[str, int]) -> None:
-    """Raise where bands do not hold a confidence, and a lower and an upper end for every gain and discount."""
+def _check_ends(name: str, field_of_bands: str, bands: Any, lengths: Mapping[str, int]) -> None:
+    """Raise FormatError unless bands have a confidence, and a lower and an upper bound for each gain and discount."""
     is_whole = isinstance(bands, dict) and _is_number(bands.get("confidence"))
     for field, length in lengths.items():
         ends = bands.get(field) if is_whole else None
@@ -130,5 +132,7 @@ def _check_ends(name: str, what: str, bands: Any, lengths: Mapping[str, int]) ->
         )
         if not is_whole:
             raise FormatError(
-                name, None, f"the field {what} does not fit, expected a confidence and two ends of each of {field}"
+                name,
+                None,
+                f"the field {field_of_bands} does not fit, expected a confidence and two ends of each of {field}",
             )

@@ -1,4 +1,4 @@
-"""JSON as files hold it: no key twice, no number that is too long to be one."""
+"""Parse JSON strictly: without duplicate keys and overlong integers."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _MOST_DIGITS = 400
 
 
 def parse_json(text: str) -> Any:
-    """Return the value that a JSON text stands for.
+    """Parse a JSON text.
 
     Raises
     ------
     ValueError
-        Where it is no JSON, an object has a key twice, a whole number is too long, or it is nested too deeply.
+        If it is not JSON, an object has a key twice, an integer has more than 400 digits, or it is nested too deeply.
     """
     try:
         return _DECODER.decode(text)
@@ -25,27 +25,30 @@ def parse_json(text: str) -> Any:
 
 
 def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    held: dict[str, object] = {}
+    """Build an object from its pairs; raise ValueError for a duplicate key."""
+    fields: dict[str, object] = {}
     for key, value in pairs:
-        if key in held:
+        if key in fields:
             raise ValueError(f"the key {key!r:.60} is there twice")
-        held[key] = value
-    return held
+        fields[key] = value
+    return fields
 
 
 def _whole(digits: str) -> int:
+    """Parse an integer of at most 400 digits."""
     if len(digits) > _MOST_DIGITS:
         raise ValueError(f"a number of {len(digits)} digits, {digits[:20]}…")
     return int(digits)
 
 
 class TinyFloat(float):
-    """A number that is closer to 0 than floats tell apart, and is not 0, with what the file says."""
+    """A float whose text is not 0 but below the smallest normal float, with that text."""
 
     text: str
 
 
 def _fraction(text: str) -> float:
+    """Parse a float; keep the text of one below the smallest normal float."""
     value = float(text)
     if abs(value) >= LEAST_NORMAL or not is_not_zero(text):
         return value
@@ -54,5 +57,5 @@ def _fraction(text: str) -> float:
     return tiny
 
 
-# json.loads makes one for each text, which takes longer than a short line
+# shared: json.loads would construct a decoder for each text, which takes longer than parsing a short line
 _DECODER = json.JSONDecoder(object_pairs_hook=_distinct, parse_int=_whole, parse_float=_fraction)

@@ -1,4 +1,4 @@
-"""One door for judgments, runs, probabilities and costs, whatever they come as."""
+"""Load judgments, runs, probabilities and costs from files, dicts or data frames."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ DOCUMENT = ("doc_id", "docno", "docid")
 GRADE = ("relevance", "label", "grade", "score")
 SCORE = ("score",)
 _NOT_JUDGED = -1
-"""The grade of an item that nobody judged, as TREC has it."""
+"""Grade of an unjudged item, as in TREC qrels."""
 _TOLERANCE = 1e-6
 
 
 def load_qrels(source: Any) -> Qrels:
-    """Take judgments from a path, a dict of dicts, a data frame or `Qrels`.
+    """Load judgments from a path, a dict of dicts, a data frame or `Qrels`.
 
     Parameters
     ----------
     source : path, mapping, frame or Qrels
         A path is a table by its suffix .csv, .tsv, .jsonl, .parquet, .xlsx or .ods, TREC text otherwise. Columns
-        are query_id/doc_id/relevance, q_id/doc_id/score or qid/docno/label. None and NaN are no judgments.
+        are query_id/doc_id/relevance, q_id/doc_id/score or qid/docno/label. None and NaN mean unjudged.
 
     Examples
     --------
@@ -61,14 +61,14 @@ def load_qrels(source: Any) -> Qrels:
 
 
 def load_run(source: Any) -> Run:
-    """Take a run from a path, a dict of dicts, a data frame or `Run`.
+    """Load a run from a path, a dict of dicts, a data frame or `Run`.
 
     Parameters
     ----------
     source : path, mapping, frame or Run
         A path is a table by its suffix .csv, .tsv, .jsonl, .parquet, .xlsx or .ods, TREC text otherwise. Columns
         are query_id/doc_id/score, q_id/doc_id/score or qid/docno/score; rank is optional and by
-        default the place of the row within its query, from 1 on.
+        default the position of the row within its query, from 1.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def load_run(source: Any) -> Run:
 
 
 def _table_run(source: Any) -> Run:
-    """Take a run from a table on file or in memory."""
+    """Load a run from a table on file or in memory."""
     sheet = _sheet(source, "run", "score")
     column = sheet.column("score", SCORE)
     scores = sheet.floats(column)
@@ -94,14 +94,14 @@ def _table_run(source: Any) -> Run:
     is_ranked = "rank" in sheet.columns
     ranks = sheet.wholes("rank") if is_ranked else places_within(distinct_texts(query_ids)[1])
     name = Path(source).name.split(".")[0] if isinstance(source, (str, os.PathLike)) else ""
-    # without ranks of its own the order of a table's rows says nothing
-    said_ranks = ranks if is_ranked else np.zeros_like(ranks)
-    notes = order_notes(sheet.source, query_ids, scores, said_ranks, tiny_texts(sheet.columns[column], scores))
+    # without a rank column the order of a table's rows carries no information
+    stated_ranks = ranks if is_ranked else np.zeros_like(ranks)
+    notes = order_notes(sheet.source, query_ids, scores, stated_ranks, tiny_texts(sheet.columns[column], scores))
     return Run(query_ids, doc_ids, scores, ranks, name, sheet.source, notes)
 
 
 def load_tables(qrels: Any, runs: Sequence[Any]) -> tuple[Qrels, list[Run]]:
-    """Take judgments and runs side by side; a bad run is told first.
+    """Load judgments and runs in parallel; errors of runs are raised first.
 
     Parameters
     ----------
@@ -118,19 +118,19 @@ def load_tables(qrels: Any, runs: Sequence[Any]) -> tuple[Qrels, list[Run]]:
 
 
 def load_probabilities(source: Any) -> Probabilities:
-    """Take distributions over grades from a table: query_id, doc_id, p0, p1, … (path or data frame).
+    """Load distributions over grades from a table (path or data frame) with the columns query_id, doc_id, p0, p1, …
 
     Raises
     ------
     FormatError
-        Names the row that is no distribution: not finite, negative, or off 1 by more than 1e-6.
+        Names the first row that is not a distribution: not finite, negative, or a sum off 1 by more than 1e-6.
     """
     sheet = _sheet(source, "probabilities", "")
     names = distribution_columns(sheet)
     if not names or names != [f"p{y}" for y in range(len(names))]:
-        held = ", ".join(sheet.columns)
+        present = ", ".join(sheet.columns)
         raise FormatError(
-            sheet.source, None, f"no columns p0, p1, … without a gap in: {held}; expected one for each grade"
+            sheet.source, None, f"no columns p0, p1, … without a gap in: {present}; expected one for each grade"
         )
     query_ids, doc_ids = _pairs(sheet)
     probs = np.ascontiguousarray(np.column_stack([sheet.floats(name) for name in names]))
@@ -139,23 +139,23 @@ def load_probabilities(source: Any) -> Probabilities:
 
 
 def distribution_columns(sheet: Sheet) -> list[str]:
-    """Return the columns p0, p1, … of a table, in the order of the grades."""
+    """List the columns p0, p1, … of a table, in the order of the grades."""
     return sorted((name for name in sheet.columns if re.fullmatch(r"p\d+", name)), key=lambda name: int(name[1:]))
 
 
 def check_distributions(sheet: Sheet, names: Sequence[str], probs: Floats) -> None:
-    """Raise where a row of a table is no distribution over grades.
+    """Raise FormatError if a row of a table is not a distribution over grades.
 
     Parameters
     ----------
     names : sequence of str
-        The columns that the probabilities come from, those of the grades 0, 1, …
+        Columns of the probabilities, in the order of the grades 0, 1, …
     probs : ndarray of float64, shape (n, n_grades)
 
     Raises
     ------
     FormatError
-        Names the first row with a negative probability, or off 1 by more than 1e-6.
+        Names the first row with a negative probability, or a sum off 1 by more than 1e-6.
     """
     for k, name in enumerate(names):
         negative = np.flatnonzero(probs[:, k] < 0)
@@ -171,7 +171,7 @@ def check_distributions(sheet: Sheet, names: Sequence[str], probs: Floats) -> No
 
 
 def read_costs(path: PathLike) -> Costs:
-    """Read costs: one positive number a line in the order of the items, or a table with ids.
+    """Read costs of items: one positive number a line in the order of the items, or a table with ids.
 
     A name that ends in .csv, .tsv, .jsonl, .parquet, .xlsx or .ods is a table of query_id, doc_id and cost.
     """
@@ -194,6 +194,7 @@ def read_costs(path: PathLike) -> Costs:
 
 
 def _sheet(source: Any, what: str, value_name: str) -> Sheet:
+    """Convert a path, a dict of dicts or a data frame to a sheet with at least one row."""
     if isinstance(source, (str, os.PathLike)):
         return read_sheet(source)
     if isinstance(source, Mapping) and value_name:
@@ -211,6 +212,7 @@ def _sheet(source: Any, what: str, value_name: str) -> Sheet:
 
 
 def _mapping_sheet(source: Mapping[Any, Any], what: str, value_name: str) -> Sheet:
+    """Convert a dict of dicts, query to document to value, to a sheet."""
     query_ids: list[Any] = []
     for query, documents in source.items():
         if not isinstance(documents, Mapping):
@@ -227,6 +229,7 @@ def _mapping_sheet(source: Mapping[Any, Any], what: str, value_name: str) -> She
 
 
 def _pairs(sheet: Sheet) -> tuple[Texts, Texts]:
+    """Read the query and document ids of a sheet; raise FormatError if a pair occurs twice."""
     query_column, doc_column = sheet.column("query", QUERY), sheet.column("document", DOCUMENT)
     query_ids, doc_ids = sheet.texts(query_column), sheet.texts(doc_column)
     repeated = first_repeated_pair(query_ids, doc_ids)
@@ -238,9 +241,11 @@ def _pairs(sheet: Sheet) -> tuple[Texts, Texts]:
 
 
 def _pair_at(sheet: Sheet, row: int) -> str:
+    """Format the pair of a row for a message."""
     query_ids, doc_ids = (sheet.texts(sheet.column(*what)) for what in (("query", QUERY), ("document", DOCUMENT)))
     return _named(query_ids, doc_ids, row)
 
 
 def _named(query_ids: Texts, doc_ids: Texts, row: int) -> str:
+    """Format the pair of a row for a message, from columns of ids."""
     return f"document {shown(doc_ids[row])} of query {shown(query_ids[row])}"

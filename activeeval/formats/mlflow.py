@@ -1,4 +1,4 @@
-"""Results in MLflow: each value and the ends of its interval as metrics, the sample and all else as artefacts."""
+"""Log results to MLflow: values and interval bounds as metrics, the sample and the full rows as artifacts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from activeeval.core.errors import InputError
 
 NUMBERS = ("value", "low", "high", "std_error", "p_value")
-"""Of a row what becomes a metric."""
+"""Fields of a row that are logged as metrics."""
 _FOLDER = "activeeval"
 _UNKNOWN = re.compile(r"[^\w\-. :/]+")
 
@@ -33,25 +33,25 @@ def log(
     prefix: str = "",
     step: int | None = None,
 ) -> str:
-    """Log what was estimated to MLflow, and return the id of the run that it went to.
+    """Log the rows of a result to MLflow, and return the id of the run.
 
-    It goes to the run that is active; where none is, to a new one. A metric is called by its measure, its system or
-    difference and its number, as ``DCG_10/new.run minus old.run/low``.
+    The active run is used; without one, a new run is started. A metric is named by its measure, its system or
+    difference, and its number, as ``DCG_10/new.run minus old.run/low``.
 
     Parameters
     ----------
     estimate : result of `activeeval.estimate`, `compare`, `evaluate` or `score`, or rows of one
     artifacts : sequence of path
-        Files that belong to it: the sample, its sheets.
+        Files to attach: the sample, its sheets.
     prefix : str
-        Before the name of each metric.
+        Prefix of each metric's name.
     step : int, optional
-        As of other metrics of the run, as of the number of a night.
+        MLflow's step, for example the number of the nightly run.
 
     Raises
     ------
     InputError
-        Where MLflow is not installed, an artefact is no file, or nothing has a value.
+        If MLflow is not installed, an artifact is not a file, or no row has a value.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def log(
 
 
 def _metrics(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Yield the metrics of a row by name; what is not bounded is none."""
+    """Yield the name and value of each finite metric of a row; rows of single queries have none."""
     if row.get("query_id", "all") != "all":
         return
     of = row.get("direction") or row.get("system") or row.get("run") or row.get("question") or ""

@@ -1,4 +1,4 @@
-"""Judgments and runs brought onto one pool."""
+"""Combine judgments and runs in one pool."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ from activeeval.formats.text.trec import Run
 
 TIES = ("id", "rank", "input")
 NO_RELEVANT = ("zero", "skip")
-"""What a query without any relevant document is: a value of 0, as in trec_eval, or left out."""
+"""Treatment of a query without any relevant document: a value of 0, as in trec_eval, or left out."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TablePool:
-    """A pool with what judgments and runs say of its items.
+    """A pool with the judgments and the runs' scores of its items.
 
     Attributes
     ----------
     pool : QueryPool
     grades : ndarray of int64, shape (n_items,)
-        -1 where nobody judged the item.
+        -1 for unjudged items.
     scores : ndarray of float64, shape (n_runs, n_items)
-        NaN where the run does not hold the item.
+        NaN for items that the run does not contain.
     rankings : list of Rankings
         One for each run.
     n_missing : list of int
-        For each run, how many queries of the pool it leaves out.
+        For each run, the number of the pool's queries that it lacks.
     n_ignored : list of int
-        For each run, how many of its queries the pool does not hold.
+        For each run, the number of its queries that the pool lacks.
     notes : tuple of Note
-        What the readers of the judgments and the runs have to say of them.
+        Notes of the readers of the judgments and the runs.
     """
 
     pool: QueryPool
@@ -60,12 +60,12 @@ class TablePool:
 
     @property
     def has_relevant(self) -> NDArray[np.bool_]:
-        """Whether a document of each query has a grade above 0, shape (n_queries,)."""
+        """True for queries with a document of a grade above 0, shape (n_queries,)."""
         relevant = self.pool.item_queries[self.grades > 0]
         return np.asarray(np.bincount(relevant, minlength=self.pool.n_queries) > 0)
 
     def of_queries(self, which: Ints) -> TablePool:
-        """Return the part that is of some queries of the pool, by their positions, ascending."""
+        """Restrict the pool to some of its queries, given by ascending positions."""
         pool, items = self.pool.subset(which)
         rankings = [ranking.restricted_to(pool, items) for ranking in self.rankings]
         n_missing = [int(np.count_nonzero(ranking.lengths == 0)) for ranking in rankings]
@@ -79,62 +79,60 @@ class TablePool:
         )
 
     def with_rule(self, no_relevant: str) -> TablePool:
-        """Return the pool in which queries without any relevant document count as a rule of `NO_RELEVANT` says.
-
-        A note counts them, where there are any.
+        """Apply a rule of `NO_RELEVANT` to queries without any relevant document, and note their number.
 
         Raises
         ------
         InputError
-            Where the rule is not known, or leaves no query.
+            If the rule is unknown, or leaves no query.
         """
         one_of(no_relevant, NO_RELEVANT, "`no_relevant`")
-        kept, of = np.flatnonzero(self.has_relevant), self.pool.n_queries
-        if kept.size == of:
+        relevant, of = np.flatnonzero(self.has_relevant), self.pool.n_queries
+        if relevant.size == of:
             return self
-        if no_relevant == "skip" and not kept.size:
+        if no_relevant == "skip" and not relevant.size:
             problem = f"none of the {of} judged queries has a relevant document: `no_relevant` zero counts them as 0"
             raise InputError(problem, field="no_relevant")
-        note = Note("no relevant document", {"n": of - kept.size, "of": of, "rule": no_relevant})
-        part = self.of_queries(kept) if no_relevant == "skip" else self
-        nothing = () if kept.size else (Caution("warning", "nothing relevant", {"of": of}),)
+        note = Note("no relevant document", {"n": of - relevant.size, "of": of, "rule": no_relevant})
+        part = self.of_queries(relevant) if no_relevant == "skip" else self
+        nothing = () if relevant.size else (Caution("warning", "nothing relevant", {"of": of}),)
         return replace(part, notes=(*self.notes, note, *nothing))
 
 
 @dataclass(slots=True)
 class _TableRows:
-    """The rows of one table whose query the pool holds, those of a query together and queries in the pool's order.
+    """The rows of a table whose queries are in the pool, grouped by query in the pool's order.
 
     Attributes
     ----------
-    held : ndarray of int64 or slice
-        Where they stand in the table; all in their order where that is so, which takes no memory.
+    table_rows : ndarray of int64 or slice
+        Row numbers in the table; a slice if the table is already in order, which takes no memory.
     offsets : ndarray of int64, shape (n_queries + 1,)
-        Where the rows of each query start among them.
+        Start of each query's rows in `table_rows`.
     doc_ids : Texts
     names : list of str
         All queries of the table.
     """
 
-    held: Ints | slice
+    table_rows: Ints | slice
     offsets: Ints
     doc_ids: Texts
     names: list[str]
 
 
 def pool_from_tables(qrels: Qrels | None, runs: Sequence[Run], *, evaluated: int, ties: str = "id") -> TablePool:
-    """Make the pool of all judged items and of all items that the evaluated runs hold.
+    """Build the pool of all judged items and of all items of the evaluated runs.
 
     The queries are those of the judgments, in order of first appearance; without judgments,
     those of the evaluated runs. A query's items are its judged ones, then the others in the
-    order in which the evaluated runs bring them.
+    order in which the evaluated runs contain them.
 
     Parameters
     ----------
     qrels : Qrels or None
     runs : sequence of Run
     evaluated : int
-        The first so many runs bring items; the others only score what is there.
+        Number of runs, the first ones, that add items; later runs only score existing items.
     ties : {"id", "rank", "input"}
         Ranking is by score descending; equal scores by document id descending (trec_eval), by
         the rank column ascending, or in the order of the rows.
@@ -142,7 +140,7 @@ def pool_from_tables(qrels: Qrels | None, runs: Sequence[Run], *, evaluated: int
     Raises
     ------
     InputError
-        Where an evaluated run shares no query, or no item of one, with the judgments, or two with each other.
+        If an evaluated run shares no query, or no item of a query, with the judgments or with another evaluated run.
     """
     _check_arguments(qrels, len(runs), evaluated, ties)
     tables: list[Qrels | Run] = [*([] if qrels is None else [qrels]), *runs]
@@ -163,7 +161,7 @@ def pool_from_tables(qrels: Qrels | None, runs: Sequence[Run], *, evaluated: int
         _check_shared(tables, rows, items, pool, pair)
     grades = np.full(pool.n_items, -1, dtype=np.int64)
     if qrels is not None:
-        grades[items[0]] = qrels.grades[rows[0].held]
+        grades[items[0]] = qrels.grades[rows[0].table_rows]
         np.maximum(grades, -1, out=grades)
         rows, items = rows[1:], items[1:]
     scores = np.full((len(runs), pool.n_items), np.nan)
@@ -183,6 +181,7 @@ def pool_from_tables(qrels: Qrels | None, runs: Sequence[Run], *, evaluated: int
 
 
 def _check_arguments(qrels: Qrels | None, n_runs: int, evaluated: int, ties: str) -> None:
+    """Raise InputError if `ties` is unknown or `evaluated` is out of range."""
     one_of(ties, TIES, "ties")
     least = 0 if qrels is not None else 1
     if not least <= evaluated <= n_runs:
@@ -190,17 +189,18 @@ def _check_arguments(qrels: Qrels | None, n_runs: int, evaluated: int, ties: str
 
 
 def _rows(table: Qrels | Run, names: Texts, codes: Ints, index: dict[str, int]) -> _TableRows:
+    """Group the rows of a table by the queries of the pool."""
     listed = names.tolist()
     owners = np.array([index.get(name, -1) for name in listed], dtype=np.int64)[codes]
     order, offsets = segments_of_runs(owners, table.query_ids.repeats, len(index))
     if order is None and offsets[0] == 0:
         return _TableRows(slice(None), offsets, table.doc_ids.plain(), listed)
-    held = np.arange(offsets[0], offsets[-1]) if order is None else order[offsets[0] :]
-    return _TableRows(held, offsets - offsets[0], table.doc_ids[held], listed)
+    rows = np.arange(offsets[0], offsets[-1]) if order is None else order[offsets[0] :]
+    return _TableRows(rows, offsets - offsets[0], table.doc_ids[rows], listed)
 
 
 def _items(rows: list[_TableRows], n_defining: int) -> tuple[Ints, Texts, list[Ints]]:
-    """Return the distinct pairs of the defining tables by query, and for each table the item of each row or -1."""
+    """Collect the distinct pairs of the defining tables by query; return offsets, ids, and each row's item or -1."""
     offsets, item_ids = np.zeros_like(rows[0].offsets), Texts.from_list([])
     items: list[Ints] = []
     for t, part in enumerate(rows):
@@ -216,9 +216,9 @@ def _items(rows: list[_TableRows], n_defining: int) -> tuple[Ints, Texts, list[I
 def _with_new(
     offsets: Ints, item_ids: Texts, part: _TableRows, row_items: Ints, new: Ints
 ) -> tuple[Ints, Texts, Ints, Ints]:
-    """Return offsets and ids with the new rows of a table behind those of their queries.
+    """Append the new rows of a table to the items of their queries.
 
-    Beside them where each old item has moved to, and what the table's rows are now.
+    Return the new offsets and ids, the new position of each old item, and the item of each row of the table.
     """
     if not item_ids.size and first_repeated(part.offsets, part.doc_ids) is None:
         return part.offsets, part.doc_ids, row_items[:0], new
@@ -240,7 +240,7 @@ def _with_new(
 def _check_shared(
     tables: Sequence[Qrels | Run], rows: list[_TableRows], items: list[Ints], pool: QueryPool, pair: tuple[int, int]
 ) -> None:
-    """Raise where two tables share no query of the pool, or no item."""
+    """Raise InputError if two tables share no query of the pool, or no item."""
     first, second = (tables[t].source for t in pair)
     if first == second:
         first, second = f"{first} (1)", f"{second} (2)"
@@ -261,22 +261,22 @@ def _check_shared(
 
 
 def _marked(places: Ints, size: int) -> NDArray[np.bool_]:
-    """Return which of so many places are among some, negative ones left out."""
+    """Convert positions to a boolean mask of `size` elements; negative positions are ignored."""
     marked = np.zeros(size + 1, dtype=np.bool_)
     marked[places] = True
     return marked[:-1]
 
 
 def _ranking(pool: QueryPool, run: Run, rows: _TableRows, scores: Floats, items: list[Ints], ties: str) -> Rankings:
-    """Return a run's ranking, and fill in its scores; its items are the first of the list, and taken off it."""
+    """Build a run's ranking and fill in its scores; remove the run's items, the first of the list, to save memory."""
     is_held = items[0] >= 0
-    kept = slice(None) if is_held.all() else np.flatnonzero(is_held)
-    positions = items.pop(0)[kept]
-    scores[positions] = run.scores[rows.held][kept]
+    chosen = slice(None) if is_held.all() else np.flatnonzero(is_held)
+    positions = items.pop(0)[chosen]
+    scores[positions] = run.scores[rows.table_rows][chosen]
     if ties == "id":
-        del positions  # before the lists are made: of a large run they are the peak
+        del positions  # freed before the rankings are built, the peak of memory for a large run
         return Rankings.from_scores(pool, scores)
-    places, owners = np.arange(run.scores.size)[rows.held][kept], pool.item_queries[positions]
+    places, owners = np.arange(run.scores.size)[rows.table_rows][chosen], pool.item_queries[positions]
     second = run.ranks[places] if ties == "rank" else places
     order = np.lexsort((second, -run.scores[places], owners))
     return Rankings(pool, offsets_of(np.bincount(owners, minlength=pool.n_queries)), positions[order])

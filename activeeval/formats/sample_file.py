@@ -1,7 +1,7 @@
-"""A drawn sample on file: all that its units and any reading of it follow from, but for the grades.
+"""Write and read a sample file: everything that defines its units and estimates, except the grades.
 
-What is stored is what designs and predictions are computed from, rounded as it was then, and the order itself: whoever
-reads it has the same units to the last one. A digest over everything tells whether it is still as it was written.
+The file stores the inputs of designs and predictions, rounded as they were used, and the order itself, so that every
+reader gets identical units. A digest of all arrays detects changes.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ FORMAT = "activeeval sample 2"
 FIELDS = ("format", "digest", "words", "shown", "key", "budget", "blocks", "scale", "targets")
 TEXTS = "texts"
 JUDGES = "judges"
-"""What judges read may be somewhere else tomorrow: the sample is the same."""
+"""Judges' texts: left out of the digest, as they may move without a change of the sample."""
 FILES = "files"
-"""What was asked of a pool in files, in JSON."""
+"""Request for a sample of a pool in files, as JSON."""
 MACHINES = "truth_of_machines"
-"""Files, with how many grades of machines in them were taken for people's when the sample was drawn."""
+"""Files of grades, with the number of graders' grades accepted as people's when the sample was drawn."""
 _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 _IDS = ("query_ids", "item_ids")
 _POOL = ("query_ids", "query_offsets", "item_ids", "item_costs", "query_costs", "query_probs")
@@ -50,16 +50,16 @@ _ORDER = {
     "query_roots": "query_rates",
     "roots": "place_rates",
 }
-"""Fields of an order by the names that files have for them."""
+"""Fields of an order, by their names in files."""
 
 
 def to_arrays(campaign: Campaign, beside: Arrays | None = None) -> dict[str, NDArray[Any]]:
-    """Return the sample of a campaign as arrays of numbers and text, without its grades.
+    """Convert the sample of a campaign to arrays of numbers and text, without its grades.
 
     Parameters
     ----------
     beside : mapping of str to ndarray, optional
-        What else is to be kept, under names of its own; the digest is over it too.
+        Further arrays to store under names of their own; the digest includes them.
     """
     design = campaign.drawn_design
     scale = -1 if design.scale is None else design.scale
@@ -99,9 +99,9 @@ def to_arrays(campaign: Campaign, beside: Arrays | None = None) -> dict[str, NDA
 
 
 def digest_of(arrays: Arrays) -> str:
-    """Return the digest of all arrays but itself and where texts are: the id of a sample, 32 letters from a to p.
+    """Compute the digest of all arrays except the digest itself and the texts: the sample's id, 32 letters from a to p.
 
-    Hexadecimal digits might read as 12345e10, a number to a spreadsheet.
+    Hexadecimal digits could read as 12345e10, a number to a spreadsheet.
     """
     digest = hashlib.blake2b(digest_size=16)
     for name in sorted(set(arrays) - {"digest", TEXTS, JUDGES}):
@@ -112,17 +112,17 @@ def digest_of(arrays: Arrays) -> str:
 
 
 def id_of(arrays: Arrays) -> str:
-    """Return the id of a sample that was made arrays of: the digest that it was written with."""
+    """Read the id of a sample from its arrays: the digest stored when it was written."""
     return _word(arrays, "digest")
 
 
 def from_arrays(arrays: Arrays) -> Campaign:
-    """Return the campaign, not yet judged, of the sample that `to_arrays` made arrays of.
+    """Restore the campaign, without judgments, from the arrays of `to_arrays`.
 
     Raises
     ------
     InputError
-        Where the format is another, or an array was lost or changed since.
+        If the format is another version, or an array is missing or changed.
     """
     lacking = [name for name in FIELDS if name not in arrays]
     if lacking:
@@ -131,7 +131,7 @@ def from_arrays(arrays: Arrays) -> Campaign:
     if written != FORMAT:
         raise InputError(f"the sample has the format {written!r}, this release reads {FORMAT!r}")
     if id_of(arrays) != digest_of(arrays):
-        raise InputError("the sample was changed or damaged since it was written: its digest is another")
+        raise InputError("the sample was changed or damaged since it was written: its digest does not match")
     try:
         paths = QueryPaths.of_arrays(arrays) if "looks" in arrays else None
         return Campaign(
@@ -150,7 +150,7 @@ def from_arrays(arrays: Arrays) -> Campaign:
 
 
 def read_campaign(path: str) -> tuple[Campaign, Arrays]:
-    """Return the campaign of a sample's file, not yet judged, and all the arrays that are in it.
+    """Read the campaign of a sample file, without judgments, and all arrays of the file.
 
     Raises
     ------
@@ -161,14 +161,14 @@ def read_campaign(path: str) -> tuple[Campaign, Arrays]:
 
 
 def unpacked_campaign(content: bytes, name: str, base: bytes | None = None) -> tuple[Campaign, Arrays]:
-    """Return the campaign and the arrays of a sample that is kept as bytes.
+    """Restore the campaign and the arrays of a sample from bytes.
 
     Parameters
     ----------
     name : str
-        What messages call it.
+        Name of the sample in messages.
     base : bytes, optional
-        A whole sample, of which it holds only what is different.
+        A whole sample, if `content` holds only the arrays that differ from it.
     """
     if base is None:
         return _named(name, unpacked(content, name, FIELDS))
@@ -176,16 +176,17 @@ def unpacked_campaign(content: bytes, name: str, base: bytes | None = None) -> t
 
 
 def beyond(arrays: Arrays, base: Arrays) -> Arrays:
-    """Return the arrays of a sample that are not those of another."""
+    """Select the arrays of a sample that differ from those of another sample."""
 
-    def is_same(array: NDArray[Any], other: NDArray[Any]) -> bool:
-        same_form = (array.dtype, array.shape) == (other.dtype, other.shape)
-        return same_form and array.tobytes() == other.tobytes()
+    def is_same(array: NDArray[Any], base_array: NDArray[Any]) -> bool:
+        same_form = (array.dtype, array.shape) == (base_array.dtype, base_array.shape)
+        return same_form and array.tobytes() == base_array.tobytes()
 
     return {name: array for name, array in arrays.items() if name not in base or not is_same(array, base[name])}
 
 
 def _named(name: str, arrays: Arrays) -> tuple[Campaign, Arrays]:
+    """Restore a campaign; errors name the file."""
     try:
         return from_arrays(arrays), arrays
     except InputError as problem:
@@ -193,12 +194,13 @@ def _named(name: str, arrays: Arrays) -> tuple[Campaign, Arrays]:
 
 
 def _word(arrays: Arrays, name: str) -> str:
-    """Return the one word of an array; nothing where it holds another number of them."""
+    """Read the single text of an array, "" if it has any other number of texts."""
     words = arrays[name].ravel()
     return str(words[0]) if words.size == 1 else ""
 
 
 def _design(arrays: Arrays) -> Design:
+    """Restore the design of a sample."""
     columns: dict[str, Any] = {name: arrays[f"pool.{name}"] for name in _POOL if name not in _IDS}
     ids = {name: _ids(arrays, name) for name in _IDS}
     pool = QueryPool(**columns, **ids, draw=QueryDraw.of_arrays(arrays))
@@ -224,7 +226,7 @@ def _design(arrays: Arrays) -> Design:
         **rates,
     )
     _check_order(order)
-    order.query_probs.setflags(write=False)  # as a pool's are: kernels are compiled once for both
+    order.query_probs.setflags(write=False)  # read-only as a pool's arrays: kernels are compiled once for both
     budget, expected, planned = arrays["budget"].tolist()
     design = Design(
         name=name,
@@ -244,7 +246,7 @@ def _design(arrays: Arrays) -> Design:
 
 
 def _id_arrays(pool: QueryPool) -> dict[str, NDArray[Any]]:
-    """Return ids as arrays of text; as their bytes and where each starts, where one is far longer than most."""
+    """Convert ids to arrays of text, or to bytes and offsets if one id is far longer than most."""
     arrays: dict[str, NDArray[Any]] = {}
     for name, texts in zip(_IDS, (pool.query_texts, pool.item_texts), strict=True):
         whole = texts.array()
@@ -255,24 +257,24 @@ def _id_arrays(pool: QueryPool) -> dict[str, NDArray[Any]]:
 
 
 def _ids(arrays: Arrays, name: str) -> NDArray[Any] | list[str]:
-    """Return ids; those that are held as bytes as a list: a pool looks at each, whatever the offsets are."""
+    """Read ids; those stored as bytes become a list, so that the pool validates them whatever the offsets are."""
     texts, offsets = arrays[f"pool.{name}"], arrays.get(f"pool.{name}.offsets")
     return texts if offsets is None else Texts(texts, offsets).tolist()
 
 
 def _targets(arrays: Arrays, measures: list[str], scale: int, lists: list[Rankings]) -> list[Target]:
-    """Return the questions, each of all queries or of those that it was asked of."""
+    """Restore the targets, each with its segment of queries or all of them."""
     places = arrays["targets"].tolist()
     segments = list(arrays["within"]) if "within" in arrays else [np.ones(1, dtype=np.bool_)] * len(places)
-    shown = [called(_measure(text, scale), name) for text, name in zip(measures, arrays["shown"].tolist(), strict=True)]
+    named = [called(_measure(text, scale), name) for text, name in zip(measures, arrays["shown"].tolist(), strict=True)]
     return [
         Target(measure, lists[of_ranking], lists[other] if other >= 0 else None, None if part.all() else part)
-        for measure, (of_ranking, other), part in zip(shown, places, segments, strict=True)
+        for measure, (of_ranking, other), part in zip(named, places, segments, strict=True)
     ]
 
 
 def _check_order(order: Order) -> None:
-    """Raise where an order does not fit its pool: kernels trust its arrays."""
+    """Raise InputError if an order does not fit its pool, as kernels do not check its arrays."""
     offsets, items, n = order.offsets, order.items, order.pool.n_queries
     is_shaped = (
         offsets.shape == (n + 1,)
@@ -289,29 +291,30 @@ def _check_order(order: Order) -> None:
 
 
 def lists_of(design: Design) -> list[Rankings]:
-    """Return the rankings of all targets, each once, in the order in which the targets name them."""
+    """Collect the distinct rankings of all targets, in the order of the targets."""
     lists: list[Rankings] = []
     for target in design.targets:
         for ranking in (target.ranking, target.versus):
-            if ranking is not None and not any(ranking is other for other in lists):
+            if ranking is not None and not any(ranking is listed for listed in lists):
                 lists.append(ranking)
     return lists
 
 
 def _places(target: Target, lists: list[Rankings]) -> tuple[int, int]:
-    """Return which rankings a target is of; −1 where there is none to compare with."""
+    """Return the indices of a target's two rankings; −1 if it has no second one."""
     of_ranking = next(k for k, ranking in enumerate(lists) if ranking is target.ranking)
-    other = next((k for k, ranking in enumerate(lists) if ranking is target.versus), -1)
-    return of_ranking, other
+    of_versus = next((k for k, ranking in enumerate(lists) if ranking is target.versus), -1)
+    return of_ranking, of_versus
 
 
 def _measure(text: str, scale: int) -> SampledMeasure:
+    """Parse a measure, bound to a grade scale unless `scale` is negative."""
     measure = check_sampled(parse_measure(text))
     return measure if scale < 0 else measure.bound_to(scale)
 
 
 def _cost_arrays(order: Order) -> dict[str, NDArray[Any]]:
-    """Return the unit that makes costs of places of the pool's; the costs where the order is of a larger pool."""
+    """Store the unit that converts the pool's item costs to places, or the costs if the order is of a larger pool."""
     unit = order.pool.item_costs.sum() / order.pool.n_items
     if np.array_equal(order.costs, order.pool.item_costs[order.items] / unit):
         return {"unit": np.array([unit])}
@@ -319,15 +322,15 @@ def _cost_arrays(order: Order) -> dict[str, NDArray[Any]]:
 
 
 def _costs(arrays: Arrays, pool: QueryPool) -> Floats:
-    """Return the cost of each place, in mean items."""
+    """Restore the cost of each place of the order, in units of the mean item cost."""
     if "unit" not in arrays:
         return arrays["order.costs"]
-    with np.errstate(divide="ignore"):  # what is no number is refused with the order
+    with np.errstate(divide="ignore"):  # _check_order refuses values that are not finite
         return np.asarray(pool.item_costs[arrays["order.items"]] / arrays["unit"][0])
 
 
 def _model_arrays(beliefs: GradeProbs) -> dict[str, NDArray[Any]]:
-    """Return grade probabilities once, before the factor, and what makes nodes of them."""
+    """Store grade probabilities before the query factor is applied, and the parameters of the factor."""
     arrays: dict[str, NDArray[Any]] = {"grade_probs": beliefs.grade_probs}
     if beliefs.refit is not None:
         arrays["refit"] = np.array([True])
@@ -339,6 +342,7 @@ def _model_arrays(beliefs: GradeProbs) -> dict[str, NDArray[Any]]:
 
 
 def _beliefs(arrays: Arrays, pool: QueryPool, known: NDArray[np.int64]) -> GradeProbs | None:
+    """Restore the grade probabilities of a design, None if it has none."""
     if "grade_probs" not in arrays:
         return None
     extra = list(arrays.get("further_probs", ()))

@@ -1,6 +1,6 @@
-"""A drawn sample and the sheet for its judges: the planned items as rows, rows with grades as events.
+"""Write the sheet of a sample for its judges, and read judged sheets back as events.
 
-The sheet carries what a judge needs and the id of its sample; everything else stays with the sample.
+The sheet has only what a judge needs and the id of its sample; everything else stays in the sample file.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from activeeval.formats.tables.draws import CANNOT, EMPTY, Draws
 
 
 def sheet_of(campaign: Campaign, sample: str, after: int = 0) -> Draws:
-    """Return the sheet of a campaign: every planned item, unit by unit, none of them judged yet.
+    """Build the sheet of a campaign: all planned items, unit by unit, without grades.
 
     Parameters
     ----------
     sample : str
-        The id of the sample, which stands in every row.
+        The id of the sample, repeated in every row.
     after : int
-        How many units stand on an earlier sheet and are left out.
+        Number of leading units to leave out because they are on an earlier sheet.
     """
     units = campaign.planned[after:]
     sizes = np.array([len(unit.items) for unit in units], dtype=np.int64)
@@ -43,26 +43,26 @@ def sheet_of(campaign: Campaign, sample: str, after: int = 0) -> Draws:
 
 
 def take(campaign: Campaign, sheets: Mapping[str, Draws], samples: Sequence[str], policy: str = "refuse") -> Campaign:
-    """Return a campaign, which was not judged yet, with what sheets say.
+    """Apply the judgments of sheets to a campaign without judgments, and return the judged campaign.
 
-    Rows may stand in any order, and an item in several of them. A judge is a name in the column judge, or, without
-    one, a sheet: one that is given twice, by two paths or as a copy, is one judge.
+    Rows may be in any order, and an item in several sheets. A judge is a name in the column judge, or, without
+    names, the sheet: a sheet given twice, by two paths or as a copy, is one judge.
 
     Parameters
     ----------
     sheets : mapping of str to Draws
         By the name of the file.
     samples : sequence of str
-        The ids of the sample and of those that it grew from.
+        The ids of the sample and of the samples that it extends.
     policy : {"refuse", "majority", "median", "mean-gain"}
-        What becomes of an item that judges grade differently: an error; the grade that most give, the lowest of several
-        such; the lower median; or the mean of what their grades are worth. An item cannot be judged if nobody could.
+        How to resolve an item that judges grade differently: an error; the most frequent grade, the lowest of several
+        such; the lower median; or the mean of the grades' gains. An item cannot be judged if no judge could judge it.
 
     Raises
     ------
     InputError
-        Where a sheet is of another sample or holds a foreign item, an item is in none of them, has two grades of one
-        judge or one that is not of the scale.
+        If a sheet is of another sample or has an item outside of the sample, an item is in no sheet, has two grades by
+        one judge, or a grade beyond the scale.
     """
     rules = Rules(policy=policy)
     for name, sheet in sheets.items():
@@ -78,29 +78,29 @@ def take(campaign: Campaign, sheets: Mapping[str, Draws], samples: Sequence[str]
 
 
 def _grades_by_judge(campaign: Campaign, sheets: Mapping[str, Draws], policy: str) -> dict[int, dict[str, int]]:
-    """Return what each judge says of every item of a campaign's units; nobody where it waits."""
+    """Collect the grades of each item of a campaign by judge; the dict of a waiting item is empty."""
     pool, top = campaign.design.pool, campaign.design.max_grade
     places = {(u.query_id, doc): item for u in campaign.units for item, doc in zip(u.items, u.item_ids, strict=True)}
     by_item: dict[int, dict[str, int]] = {}
     places_of: dict[int, dict[str, str]] = {}
     first: dict[frozenset[tuple[str, str, int, str]], str] = {}
     for name, sheet in sheets.items():
-        nobody = first.setdefault(sheet.answers, name)  # what a sheet without names calls its judge
+        unnamed = first.setdefault(sheet.answers, name)  # name of the judge of a sheet without names
         columns = (sheet.query_id, sheet.doc_id, sheet.grade, sheet.judge)
         for row, (query, doc, grade, judge) in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
             item, where = places.get((query, doc)), sheet.place(name, row)
             if item is None:
                 foreign = f"{where}: item {doc!r} of query {query!r} is in the sheet, but not in the sample"
-                raise InputError(f"{foreign}{_likely(query, doc, places, sheets)}")
+                raise InputError(f"{foreign}{_changed_id_hint(query, doc, places, sheets)}")
             if top is not None and grade > top:
                 raise InputError(
                     f"{where}: grade {grade} of {pool.place(item)} is above the largest of the scale, {top}"
                 )
             grades = by_item.setdefault(item, {})
             if grade != EMPTY:
-                who = judge_name(judge) or nobody
-                add_grade(grades, who, grade, f"{where}: {pool.place(item)}")
-                places_of.setdefault(item, {})[who] = where
+                judge_key = judge_name(judge) or unnamed
+                add_grade(grades, judge_key, grade, f"{where}: {pool.place(item)}")
+                places_of.setdefault(item, {})[judge_key] = where
     if policy == "refuse":
         check_alike(DisagreedItem(pool.place(item), by_item[item], places_of[item]) for item in places_of)
     lost = [item for item in places.values() if item not in by_item]
@@ -111,10 +111,10 @@ def _grades_by_judge(campaign: Campaign, sheets: Mapping[str, Draws], policy: st
     return by_item
 
 
-def _likely(query: str, doc: str, places: Mapping[tuple[str, str], int], sheets: Mapping[str, Draws]) -> str:
-    """Return which planned id that no sheet holds a foreign one may have been, as the end of a message."""
-    held = {pair for s in sheets.values() for pair in zip(s.query_id.tolist(), s.doc_id.tolist(), strict=True)}
-    lost = [pair for pair in places if pair not in held]
+def _changed_id_hint(query: str, doc: str, places: Mapping[tuple[str, str], int], sheets: Mapping[str, Draws]) -> str:
+    """Guess the planned id that a foreign id was before a spreadsheet changed it, as the end of a message."""
+    present = {pair for s in sheets.values() for pair in zip(s.query_id.tolist(), s.doc_id.tolist(), strict=True)}
+    lost = [pair for pair in places if pair not in present]
     if any(query == of_query for of_query, _ in places):
         was = nearest_id(doc, [item for of_query, item in lost if of_query == query])
     else:
@@ -126,17 +126,17 @@ def _likely(query: str, doc: str, places: Mapping[tuple[str, str], int], sheets:
 
 
 def nearest_id(text: str, candidates: Sequence[str]) -> str:
-    """Return the candidate that is the same number, or else most alike; nothing of none."""
+    """Find the candidate that is numerically equal to a text, or else most similar; "" if there are none."""
 
-    def likeness(other: str) -> tuple[bool, float]:
-        return _is_same_number(text, other), SequenceMatcher(None, text.casefold(), other.casefold()).ratio()
+    def likeness(candidate: str) -> tuple[bool, float]:
+        return _is_same_number(text, candidate), SequenceMatcher(None, text.casefold(), candidate.casefold()).ratio()
 
     return max(dict.fromkeys(candidates), key=likeness, default="")
 
 
-def _is_same_number(text: str, other: str) -> bool:
-    """Return whether two texts are one number as far as a spreadsheet may show it: three digits, as 1.23E+14."""
+def _is_same_number(text: str, candidate: str) -> bool:
+    """Check whether two texts are the same number to three digits, as a spreadsheet may display it (1.23E+14)."""
     try:
-        return math.isclose(float(text), float(other), rel_tol=5e-3)
+        return math.isclose(float(text), float(candidate), rel_tol=5e-3)
     except ValueError:
         return False

@@ -1,6 +1,6 @@
-"""Judgments of a sample that stand in a file without their weights: the note beside it that says so.
+"""Write and read the note beside a file of sampled judgments, which lacks their weights.
 
-Readers of qrels (pytrec_eval, ir_measures, ranx) refuse a line that is none of theirs, so that the file itself cannot.
+The warning cannot be in the file itself: readers of qrels (pytrec_eval, ir_measures, ranx) refuse foreign lines.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _MOST = 2000
 
 
 def note_path(path: PathLike) -> str:
-    """Return the name of the note beside a file."""
+    """Build the path of the note beside a file."""
     return f"{os.fspath(path)}.note"
 
 
 def write_sampled_note(path: PathLike, origin: str, instead: str) -> None:
-    """Say beside a file that it holds judgments of a sample, of what, and with which command they are read instead."""
+    """Write the note that a file has sampled judgments, with their origin and the command that reads them correctly."""
     with write_atomically(note_path(path)) as handle:
         handle.write(
             f"{_MARK} ({origin}): scored plainly they mislead, for they lack their weights; instead:\n{instead}\n"
@@ -30,14 +30,14 @@ def write_sampled_note(path: PathLike, origin: str, instead: str) -> None:
 
 
 def remove_sampled_note(path: PathLike) -> None:
-    """Remove the note beside a file that holds judgments of a sample no longer; another file of that name stays."""
+    """Remove the note beside a file that no longer has judgments of a sample; any other file of that name stays."""
     if sampled_note(path):
         with suppress(OSError):
             os.unlink(note_path(path))
 
 
 def sampled_note(path: PathLike) -> str:
-    """Return the command that reads the judgments of a file instead, where a note says so; else nothing."""
+    """Read the command that reads the judgments of a file correctly from the note beside it, "" if there is no note."""
     try:
         with Path(note_path(path)).open(encoding="utf-8", errors="replace") as handle:
             first, instead = handle.readline(_MOST), handle.readline(_MOST)

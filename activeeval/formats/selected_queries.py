@@ -1,4 +1,4 @@
-"""The part of a sample on file that is there only where its queries were gathered of a larger pool."""
+"""The part of a sample file that exists only if the sample's queries were selected from a larger pool."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SUMS = ("base", "settled_squares", "open_squares", "open_share", "squares")
 
 
 def gathered_arrays(design: Design) -> dict[str, NDArray[Any]]:
-    """Return what a design knows of the larger pool, as arrays; none where there is no larger pool."""
+    """Convert a design's sums over the larger pool to arrays; an empty dict if there is no larger pool."""
     gathered = design.order.larger_pool
     if gathered is None:
         return {}
@@ -34,7 +34,7 @@ def gathered_arrays(design: Design) -> dict[str, NDArray[Any]]:
 
 
 def with_gathered(design: Design, arrays: Arrays) -> Design:
-    """Return a design that knows again what `gathered_arrays` said of the larger pool."""
+    """Restore a design's sums over the larger pool from the arrays of `gathered_arrays`."""
     if "gathered" not in arrays:
         return design
     horizon, cost = arrays["gathered"].tolist()
@@ -42,14 +42,15 @@ def with_gathered(design: Design, arrays: Arrays) -> Design:
     rows = zip(arrays["gathered.counts"], arrays["gathered.sums"], arrays["gathered.population"], strict=True)
     totals = []
     for k, ((n_queries, n_open), sums, population) in enumerate(rows):
-        known: dict[str, Any] = dict(zip(_SUMS, sums.tolist(), strict=True))
-        known |= {
+        fields: dict[str, Any] = dict(zip(_SUMS, sums.tolist(), strict=True))
+        fields |= {
             "planned": _curve(arrays, f"gathered.planned{k}"),
             "planned_blindly": _curve(arrays, f"gathered.blind{k}"),
         }
-        totals.append(PoolSums(n_queries=int(n_queries), n_open=int(n_open), population=population, **known))
+        totals.append(PoolSums(n_queries=int(n_queries), n_open=int(n_open), population=population, **fields))
     return design.gathered(larger_pool, totals)
 
 
 def _curve(arrays: Arrays, name: str) -> PlannedVariance | None:
+    """Restore a curve of planned variance, None if the arrays lack it."""
     return PlannedVariance.of_array(arrays[name]) if name in arrays else None

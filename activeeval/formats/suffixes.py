@@ -1,4 +1,4 @@
-"""What the name of a file says of its form, in a module that whoever only asks for that has at once."""
+"""Classify files by the suffix of their name; this module imports nothing slow."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from activeeval.core.errors import InputError
 PathLike = str | os.PathLike[str]
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
-"""Tables that are written and read."""
+"""Suffixes of tables that can be written and read."""
 SPREADSHEETS = (".xlsx", ".ods")
-"""Tables that are only read, but for the sheets that go to judges."""
+"""Suffixes of tables that can only be read, except for judges' sheets."""
 SHEETS = (*SUFFIXES, ".xlsx")
-"""What judges get."""
+"""Suffixes of judges' sheets."""
 TABLES = (*SUFFIXES, *SPREADSHEETS)
 
 
 def bare_suffix(path: PathLike) -> str:
-    """Return the lower-case suffix of a name, ``.gz`` left out: ``.csv`` of ``a.CSV.gz``."""
+    """Return the lower-case suffix of a name without ``.gz``: ``.csv`` for ``a.CSV.gz``."""
     name = Path(path)
     if name.suffix.lower() == ".gz":
         name = name.with_suffix("")
@@ -28,13 +28,13 @@ def bare_suffix(path: PathLike) -> str:
 
 
 def check_table(path: PathLike) -> None:
-    """Raise InputError where the name of a table is that of a pipe: whoever opens it waits for the other end.
+    """Raise InputError if the path of a table is a pipe or socket.
 
-    A table is read more than once, and a sheet is written, filled in and read again.
+    Opening a pipe would block; and a table is read more than once, and a sheet is written, filled in and read again.
     """
     try:
         mode = os.stat(path).st_mode
-    except (OSError, ValueError):  # what is not there, whoever opens it says
+    except (OSError, ValueError):  # opening the file reports that it is missing
         return
     if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
         raise InputError(f"{os.fspath(path)}: is a pipe, expected a file: write the table to one first")

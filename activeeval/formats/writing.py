@@ -1,4 +1,4 @@
-"""Files as they go: whole under their names, or none."""
+"""Write files atomically: a file is replaced only when it is complete."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from activeeval.formats.suffixes import PathLike
 _STANDARD = {"/dev/stdout": 1, "/dev/stderr": 2}
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 _LIVE: set[str] = set()
-"""Temporary names that this process writes under now."""
+"""Temporary files that this process is writing now."""
 
 
 class AtomicFiles:
-    """Files that take their names together: each is written whole and synced before the first one does.
+    """Group of files that are replaced together: all are written and synced before the first is renamed.
 
-    They take them in the order in which they were opened, and none does where writing any of them fails.
+    They are renamed in the order in which they were opened; if writing any of them fails, none is.
 
     Examples
     --------
@@ -47,13 +47,14 @@ class AtomicFiles:
     def open(self, path: PathLike, binary: bool = False) -> Iterator[IO[Any]]:
         """Open a file for writing under a temporary name in the same folder.
 
-        A name that ends in ``.gz`` is packed. A link stays, and what it leads to is written. What is there and no
-        regular file, as ``/dev/stdout``, is written to directly. What a killed process left of the same name goes.
+        A name that ends in ``.gz`` is compressed. A symbolic link stays, and its target is written. An existing path
+        that is not a regular file, such as ``/dev/stdout``, is written to directly. Temporary files of the same name
+        that killed processes left behind are removed.
 
         Raises
         ------
         InputError
-            ``path: cannot write: <reason>`` where the system refuses.
+            ``path: cannot write: <reason>`` if the system refuses.
         """
         target = os.path.realpath(path)
         special = _is_special(path, target)
@@ -61,7 +62,7 @@ class AtomicFiles:
         if not special:
             _remove_left_over(target)
             self._pending.append((path, temporary, target))
-        with _telling(path), _opened(temporary, special) as raw:
+        with _naming_errors(path), _opened(temporary, special) as raw:
             with _encoded(raw, str(path), binary) as handle:
                 yield handle
             raw.flush()
@@ -70,16 +71,16 @@ class AtomicFiles:
 
     def __exit__(self, kind: type[BaseException] | None, *_problem: object) -> None:
         try:
-            named = self._pending if kind is None else []
-            for path, temporary, target in named:
-                with _telling(path):
+            finished = self._pending if kind is None else []
+            for path, temporary, target in finished:
+                with _naming_errors(path):
                     if os.path.islink(target):
                         raise OSError("the link leads to itself")
                     if os.path.exists(target):
                         shutil.copymode(target, temporary)
                     os.replace(temporary, target)
-            for folder, path in {os.path.dirname(target): path for path, _, target in named}.items():
-                with _telling(path):
+            for folder, path in {os.path.dirname(target): path for path, _, target in finished}.items():
+                with _naming_errors(path):
                     _sync_folder(folder)
         finally:
             for _, temporary, _ in self._pending:
@@ -90,13 +91,13 @@ class AtomicFiles:
 
 @contextmanager
 def write_atomically(path: PathLike, binary: bool = False) -> Iterator[IO[Any]]:
-    """Open a file for writing that appears under its name only when all of it is written; see `AtomicFiles.open`."""
+    """Open a file for writing that is replaced only when it is complete; see `AtomicFiles.open`."""
     with AtomicFiles() as files, files.open(path, binary) as handle:
         yield handle
 
 
 def _temporary(target: str) -> str:
-    """Return a name beside a file that nobody can foresee: another user may have put a link there."""
+    """Build an unpredictable temporary name in a file's folder, as another user could put a link under a known one."""
     folder, name = os.path.split(target)
     temporary = os.path.join(folder, f".{name}.{os.getpid()}-{secrets.randbelow(10**15)}.tmp")
     _LIVE.add(temporary)
@@ -104,10 +105,10 @@ def _temporary(target: str) -> str:
 
 
 def _sync_folder(folder: str) -> None:
-    """Have the new names of a folder last through a loss of power, where the system can."""
+    """Sync a folder so that renamed files survive a loss of power, if the system supports it."""
     try:
         handle = os.open(folder, os.O_RDONLY)
-    except OSError:  # as of a folder that may be written and not read
+    except OSError:  # for example a folder with write but no read permission
         return
     try:
         os.fsync(handle)
@@ -119,7 +120,7 @@ def _sync_folder(folder: str) -> None:
 
 
 def _remove_left_over(target: str) -> None:
-    """Remove what processes that are no more left behind when they wrote a file."""
+    """Remove temporary files of a target that ended processes left behind."""
     folder, name = os.path.split(target)
     left = re.compile(rf"\.{re.escape(name)}\.(\d+)(-\d+)?\.tmp")
     with suppress(OSError):
@@ -130,11 +131,11 @@ def _remove_left_over(target: str) -> None:
 
 
 def _is_alive(process: int) -> bool:
-    """Return whether a process other than this one runs: what this one writes is known."""
+    """Check whether a process other than this one is running."""
     if process == os.getpid():
         return False
     try:
-        if os.name == "posix":  # elsewhere it would end the process
+        if os.name == "posix":  # on other systems this would end the process
             os.kill(process, 0)
     except (ProcessLookupError, OverflowError):
         return False
@@ -144,8 +145,8 @@ def _is_alive(process: int) -> bool:
 
 
 @contextmanager
-def _telling(path: PathLike) -> Iterator[None]:
-    """Turn what the system refuses into one line that names the file."""
+def _naming_errors(path: PathLike) -> Iterator[None]:
+    """Convert an OSError to an InputError that names the file."""
     try:
         yield
     except BrokenPipeError:
@@ -155,7 +156,8 @@ def _telling(path: PathLike) -> Iterator[None]:
 
 
 def _opened(path: str, special: bool) -> IO[bytes]:
-    # opened by name, a redirected standard output would be written from its start again
+    # opened by name, a redirected standard output would be overwritten from its start
+    """Open a file for writing: standard streams by duplicate descriptors, special files to append, others new."""
     if path in _STANDARD:
         return open(os.dup(_STANDARD[path]), "wb")
     if special:
@@ -164,7 +166,8 @@ def _opened(path: str, special: bool) -> IO[bytes]:
 
 
 def _is_special(path: PathLike, target: str) -> bool:
-    # /dev/stdout may lead to a regular file, which other output goes to as well
+    # /dev/stdout may be redirected to a regular file that receives other output too
+    """Check whether a path is a device or another existing path that is not a regular file."""
     if os.path.abspath(path).startswith(("/dev/", "/proc/")):
         return True
     return os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode) and not os.path.isdir(target)
@@ -172,10 +175,11 @@ def _is_special(path: PathLike, target: str) -> bool:
 
 @contextmanager
 def _encoded(raw: IO[bytes], path: str, binary: bool) -> Iterator[IO[Any]]:
+    """Wrap a binary handle for gzip compression and text as the path and `binary` require."""
     with ExitStack() as stack:
         stream: IO[Any] = raw
         if path.lower().endswith(".gz"):
-            # mtime 0: the same table packs to the same bytes on every day
+            # mtime 0: the same table compresses to the same bytes at any time
             packed: Any = gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0)
             stream = stack.enter_context(packed)
         if binary:

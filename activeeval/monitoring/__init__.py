@@ -1,1 +1,1 @@
-"""Watches: the quality of search from night to night, for the price of what is new."""
+"""Monitor search quality night after night: each night (a dated run of a watch) needs judgments only for new items."""

@@ -1,9 +1,10 @@
-"""What a watch is going to see: how likely a loss raises the alarm, by the planned half-widths of a bad night.
+"""Predict the power of a watch: the probability that a given loss raises the alarm.
 
-A bad night is the last one with a quarter of its lists upside down. Its difference from the last night is designed as a
-night is, with all labels in hand and by what they teach of grades: for the budget of a night, for the labels on
-suspicion, and for both again on the next night. The planned standard errors of these steps make a path of estimates
-whose steps are independent; how often it raises the alarm is counted over draws of such paths.
+The simulated bad night is the last night with a quarter of its result lists reversed. Its difference from the last
+night is designed as a regular night, with all labels and the grade model learned from them: for a night's budget, for
+the additional labels drawn on suspicion, and for both again on the next night. The planned standard errors of these
+steps define a path of estimates with independent increments; the share of simulated paths that raise the alarm is the
+probability.
 """
 
 from __future__ import annotations
@@ -29,27 +30,27 @@ from activeeval.monitoring.series import PLAIN
 from activeeval.monitoring.settings import Settings
 
 TURNED = 4
-"""One list of so many is upside down on a bad night."""
+"""One of this many lists is reversed on the simulated bad night."""
 MARGINS, STANDARD_ERRORS = 3.0, 4.0
-"""The loss that is looked for, in margins; without a margin in standard errors of the first look."""
+"""Size of the simulated loss, in margins; without a margin, in standard errors of the first interim analysis."""
 PATHS = 20_000
-"""Draws: a share is known to ± .007."""
+"""Number of simulated paths: a probability is accurate to ± .007."""
 _NIGHT, _BEFORE = "a bad night", "the night before"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlarmChance:
-    """How likely a loss is to raise the alarm.
+    """Probability that a loss raises the alarm.
 
     Attributes
     ----------
     measure : str
     loss : float
-        `MARGINS` margins; without a margin `STANDARD_ERRORS` of the first look.
+        `MARGINS` margins; without a margin, `STANDARD_ERRORS` standard errors of the first interim analysis.
     same_night : float
-        The probability of an alarm on the night of the loss.
+        Probability of an alarm on the night of the loss.
     second_night : float or None
-        By the next night, if the loss stays; None where nights are compared with the night before alone.
+        Probability by the next night, if the loss persists; None if the only reference is the previous night.
     """
 
     measure: str
@@ -59,27 +60,27 @@ class AlarmChance:
 
 
 def expected_alarms(store: Store, name: str) -> list[AlarmChance]:
-    """Compute by measure how likely a loss raises the alarm, with the labels of the watch so far.
+    """Compute, for each measure, the probability that a loss raises the alarm, given the labels of the watch so far.
 
-    Of nothing that is exactly known and has no margin: any loss raises it.
+    A measure that is known exactly and has no margin is left out: any loss raises the alarm.
 
     Raises
     ------
     StateError
-        Where items of the last night wait, or nothing is judged yet.
+        If items of the last night are not judged, or nothing is judged yet.
     """
     settings, rows = Settings.of(store.watches.get(name).config), store.watches.nights(name)
     left = NightRecord.of(store.watches.payload(name, rows[-1].date), f"watch {name}, {rows[-1].date}")
-    labels = labels_so_far(store, name, rows, left.held, settings)
+    labels = labels_so_far(store, name, rows, left.histories, settings)
     runs = {_NIGHT: _turned(left.run), _BEFORE: left.run}
     top = store.campaign(rows[0].campaign).max_grade
     case = case_of(runs, settings, left.known_grades, labels, top)
-    hand = in_hand(case.inputs.pool, left.held, labels)
-    asked = [each for each in case.asked(settings.measures, ["run", "difference"]) if each.system == _NIGHT]
-    changes = [k for k, each in enumerate(asked) if each.versus and each.target.matters.any()]
+    hand = in_hand(case.inputs.pool, left.histories, labels)
+    questions = [each for each in case.asked(settings.measures, ["run", "difference"]) if each.system == _NIGHT]
+    changes = [k for k, each in enumerate(questions) if each.versus and each.target.matters.any()]
     if not changes:
         return []
-    errors = _planned_errors(case, settings, [each.target for each in asked], hand)
+    errors = _planned_errors(case, settings, [each.target for each in questions], hand)
     estimates = [each.estimate for each in answered(state_of(store, rows[-1].campaign))[0]]
     degrees = max(min(each.degrees_of_freedom for each in estimates), 1.0)
     n_compared = len(changes) * (1 if settings.reference == "previous" else 2)
@@ -90,51 +91,51 @@ def expected_alarms(store: Store, name: str) -> list[AlarmChance]:
             continue
         same, second = chances(errors[:, k], loss, settings, n_compared, degrees)
         by_second = None if settings.reference == "previous" else second
-        out.append(AlarmChance(measure=asked[k].target.name, loss=loss, same_night=same, second_night=by_second))
+        out.append(AlarmChance(measure=questions[k].target.name, loss=loss, same_night=same, second_night=by_second))
     return out
 
 
 def chances(errors: Floats, loss: float, settings: Settings, n_compared: int, degrees: float) -> tuple[float, float]:
-    """Count how often paths of estimates raise the alarm on the first night, and by the second.
+    """Simulate paths of estimates; return the share with an alarm on the first night, and by the second night.
 
     Parameters
     ----------
     errors : ndarray, shape (6,)
-        Standard errors: of the first night's look and of that with labels on suspicion; of the second night's two looks
-        without, and with, labels on suspicion on the first.
+        Planned standard errors: of the first night, and of it with the labels on suspicion; of the second night and
+        of it with labels on suspicion, if the first night had none; the same two if it had some.
     """
     rng = np.random.default_rng(0)
     first = _estimates(errors[[0, 1]], loss, rng)
-    alarm, is_more = _looked(first, errors[[0, 1]], settings, n_compared, degrees)
+    alarm, is_more = _alarms_of(first, errors[[0, 1]], settings, n_compared, degrees)
     ends = np.where(is_more, first[1], first[0])
     before = np.where(is_more, errors[1], errors[0])
     second = np.empty((2, PATHS))
     after = np.where(is_more, errors[[4, 5]][:, None], errors[[2, 3]][:, None])
     for step in range(2):
         start, variance = (ends, before**2) if step == 0 else (second[0], after[0] ** 2)
-        second[step] = _next(start, variance, np.minimum(after[step] ** 2, variance), loss, rng)
-    again, _ = _looked(second, after, settings, n_compared, degrees)
+        second[step] = _later_estimates(start, variance, np.minimum(after[step] ** 2, variance), loss, rng)
+    again, _ = _alarms_of(second, after, settings, n_compared, degrees)
     return float(alarm.mean()), float((alarm | again).mean())
 
 
 def _estimates(errors: Floats, loss: float, rng: np.random.Generator) -> Floats:
-    """Draw the estimates of both looks of a night, shape (2, n_paths)."""
+    """Simulate the estimates of both interim analyses of a night, shape (2, n_paths)."""
     first = -loss + errors[0] * rng.standard_normal(PATHS)
     variances = np.full(PATHS, errors[0] ** 2), np.full(PATHS, min(errors[1], errors[0]) ** 2)
-    return np.stack([first, _next(first, *variances, loss, rng)])
+    return np.stack([first, _later_estimates(first, *variances, loss, rng)])
 
 
-def _next(start: Floats, variance: Floats, after: Floats, loss: float, rng: np.random.Generator) -> Floats:
-    """Draw estimates of a smaller variance after estimates: the covariance of the two is the smaller variance."""
+def _later_estimates(start: Floats, variance: Floats, after: Floats, loss: float, rng: np.random.Generator) -> Floats:
+    """Simulate estimates of a smaller variance, given earlier ones: their covariance is the smaller variance."""
     share = np.where(variance > 0, after / np.where(variance > 0, variance, 1.0), 1.0)
     noise = np.sqrt(np.maximum(after * (1 - share), 0.0)) * rng.standard_normal(start.size)
     return np.asarray(-loss + share * (start + loss) + noise)
 
 
-def _looked(
+def _alarms_of(
     estimates: Floats, errors: Floats, settings: Settings, n_compared: int, degrees: float
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Decide which paths raise the alarm on a night, and which get labels on suspicion."""
+    """Decide which paths raise the alarm on a night, and which get labels on suspicion; shapes (n_paths,)."""
     first, second = (
         _is_alarm(estimates[look], errors[look], settings, settings.confidence(n_compared, look), degrees)
         for look in range(2)
@@ -147,16 +148,18 @@ def _looked(
 def _is_alarm(
     estimates: Floats, errors: Floats, settings: Settings, confidence: float, degrees: float
 ) -> NDArray[np.bool_]:
+    """Check which estimates raise the alarm: the interval lies below 0, and the loss is at least the margin."""
     certain = estimates + float(t_quantile(confidence, degrees)) * errors < 0
     return np.asarray(certain & (estimates <= -settings.margin))
 
 
 def _planned_errors(case: PreparedCase, settings: Settings, targets: Sequence[Target], hand: EarlierLabels) -> Floats:
-    """Plan the standard errors of all targets on the steps that `chances` takes, shape (6, n_targets)."""
+    """Plan the standard errors of all targets at the six steps of `chances`, shape (6, n_targets)."""
     base = case.design(settings.method, targets)
     rows: list[Floats] = []
 
     def step(before: EarlierLabels, budget: float) -> EarlierLabels:
+        """Plan one further batch of labels, and append its standard errors to `rows`."""
         design, probs = going_on(base, before, budget)
         rows.append(np.sqrt([float(reading.planned.at(np.ones(1))[0]) for reading in design.readings]))
         return replace(before, probs=probs)
@@ -170,7 +173,7 @@ def _planned_errors(case: PreparedCase, settings: Settings, targets: Sequence[Ta
 
 
 def _turned(run: Run) -> Run:
-    """Turn one list of `TURNED` upside down."""
+    """Reverse the scores of one query in `TURNED`."""
     queries = {query: k for k, query in enumerate(dict.fromkeys(run.query_ids.tolist()))}
     is_turned = np.array([queries[query] % TURNED == 0 for query in run.query_ids.tolist()])
     return replace(run, scores=np.where(is_turned, -run.scores, run.scores), source=_NIGHT)

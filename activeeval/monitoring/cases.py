@@ -1,4 +1,4 @@
-"""Cases of a watch: runs by what they are called, with all that is known of their items."""
+"""Prepare the runs of a watch with all known grades of their items, as for a sample."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ def case_of(
     max_grade: int | None,
     progress: Callable[[str], object] = lambda what: None,
 ) -> PreparedCase:
-    """Return the case of some runs, the first of which is compared with each of the others.
+    """Prepare some runs, of which the first is compared with each of the others.
 
     Parameters
     ----------
     runs : mapping of str to Run
-        By what they are called.
+        By display name.
     known_grades : mapping
-        Grades from elsewhere, with the digest of the text that each is of.
+        Grades from other sources, with the digest of the text that each belongs to.
     labels : mapping of (query, document) to int
-        What judges of the watch have said: it teaches the model and goes on counting as drawn.
+        Labels by judges of the watch: they train the grade model and count with their inclusion probabilities.
     """
     listed = {pair for run in runs.values() for pair in pairs_in(run)}
     certain = certain_grades(known_grades, labels, listed)

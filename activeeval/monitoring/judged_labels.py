@@ -1,4 +1,4 @@
-"""The labels of a watch so far: what the judges of all its nights say, night by night."""
+"""Collect the labels of a watch so far, over the judges of all its nights."""
 
 from __future__ import annotations
 
@@ -18,57 +18,58 @@ def labels_so_far(
     store: Store,
     name: str,
     rows: Sequence[NightRow],
-    held: Mapping[Pair, ItemHistory],
+    histories: Mapping[Pair, ItemHistory],
     settings: Settings,
     *,
     replaces: bool = False,
 ) -> dict[Pair, int]:
-    """Collect the grade of each item that is judged, by query and document; −1 of one that nobody could judge.
+    """Collect the grade of each judged item by query and document; −1 for an item that cannot be judged.
 
-    What a lead has decided comes first, then what was said last, on whichever night.
+    A lead's decision has precedence, then the latest judgment of any night.
 
     Parameters
     ----------
     name : str
-        Of the watch.
-    held : mapping
-        What is held of tonight's texts: a grade of another text is none.
+        Name of the watch.
+    histories : mapping
+        History of the items in tonight's texts: labels of another text are ignored.
     replaces : bool
-        Whether the last night is being drawn anew.
+        True if the last night is being redrawn.
     """
     nights = by_night(rows)
     drawings = {steps[0].drawing for steps in (nights[:-1] if replaces else nights)}
     labels: dict[Pair, Label] = {}
     for number, row in enumerate(rows, 1):
         of_step = labels_of_step(store, row, settings)
-        # a night that was drawn anew may have been of texts that were not the right ones
-        drawn = None if row.drawing in drawings or not of_step else left_by(store, name, row).held
+        # a night that was redrawn may have had other texts
+        drawn = None if row.drawing in drawings or not of_step else record_of_step(store, name, row).histories
         for pair, label in of_step.items():
-            is_held = pair in held and held[pair].since <= number
-            if is_held and (drawn is None or is_same_text(drawn.get(pair), held[pair])):
+            is_current = pair in histories and histories[pair].since <= number
+            if is_current and (drawn is None or is_same_text(drawn.get(pair), histories[pair])):
                 labels[pair] = max(labels.get(pair, label), label, key=lambda each: each[1:])
     return {pair: label.grade for pair, label in labels.items()}
 
 
 def by_night(rows: Sequence[NightRow]) -> list[list[NightRow]]:
-    """List the steps of each night, in order: of a night that was drawn anew those of its last drawing."""
+    """Group the steps by night, in order; of a redrawn night only the steps of its last drawing."""
     drawings = [list(steps) for _, steps in groupby(rows, key=lambda row: row.drawing)]
     return list({steps[0].night: steps for steps in drawings}.values())
 
 
-def left_by(store: Store, name: str, row: NightRow) -> NightRecord:
-    """Unpack what a step of a night leaves."""
+def record_of_step(store: Store, name: str, row: NightRow) -> NightRecord:
+    """Load the record that a step of a night stored."""
     return NightRecord.of(store.watches.payload(name, row.date), f"watch {name}, {row.date}")
 
 
 def certain_grades(
     elsewhere: Mapping[Pair, tuple[int, int]], labels: Mapping[Pair, int], listed: Collection[Pair]
 ) -> list[Row]:
-    """Return the grades from elsewhere that are known for certain, of the items of some lists, nobody's by name.
+    """Select the grades from other sources to treat as known with certainty, for the items of some lists.
 
-    What the watch has drawn goes on counting with its probability, as grades may be the watch's own that were exported:
-    were these alone certain, what was drawn would count for itself and no longer for what was not. Where a query is
-    graded elsewhere as a whole, and not by what was drawn alone, nothing of it is left to chance, and so where all is.
+    The result has rows of query, document, grade and "" (no judge). An item with a label of the watch is left out, so
+    that it counts with its inclusion probability: external grades may be an export of these labels, which would then no
+    longer represent the items that were not drawn. Exceptions, in which all graded items are certain: queries that are
+    graded completely, not only in labelled items, and all queries if every listed item is graded.
     """
     by_query: dict[str, list[Pair]] = {}
     for pair in sorted(listed):
@@ -82,21 +83,21 @@ def certain_grades(
     return rows
 
 
-def folded(store: Store, row: NightRow, judges_per_item: int = 1) -> State:
-    """Fold the log of a step of a night."""
+def state_of_step(store: Store, row: NightRow, judges_per_item: int = 1) -> State:
+    """Fold the event log of a step of a night to its state."""
     state = State(judges_per_item=judges_per_item)
     state.apply_all(store.events(row.campaign))
     return state
 
 
 def n_waiting(store: Store, row: NightRow) -> int:
-    """Count the items that wait on a step of a night, handed out or not."""
+    """Count the unjudged items of a step of a night, leased or not."""
     waiting = store.waiting(row.campaign)
     return waiting["free"] + waiting["leased"]
 
 
 class Label(NamedTuple):
-    """A grade, whether a lead has decided it, and when the last of what it rests on was said."""
+    """A grade, whether a lead decided it, and the time of the latest judgment behind it."""
 
     grade: int
     is_decided: bool
@@ -104,8 +105,8 @@ class Label(NamedTuple):
 
 
 def labels_of_step(store: Store, night: NightRow, settings: Settings) -> dict[Pair, Label]:
-    """Collect the grades of the items that were judged on a step of a night; else as `labels_so_far`."""
-    state = folded(store, night, settings.judges_per_item)
+    """Collect the grades of the items judged in a step of a night; rules as in `labels_so_far`."""
+    state = state_of_step(store, night, settings.judges_per_item)
     labels: dict[Pair, Label] = {}
     for place, by_judge in state.judgments.items():
         if len(by_judge) < settings.judges_per_item:

@@ -1,4 +1,4 @@
-"""What there is before a night: the run of the night before, labels, known grades, and tonight's texts."""
+"""Collect the inputs of a night: the previous night's run, labels, known grades, and tonight's texts."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ from activeeval.formats.judgments.from_files import held_or_read
 from activeeval.formats.tables.text_tables import DOCUMENTS, read_texts
 from activeeval.formats.text.trec import Run
 from activeeval.inputs.known_grades import graded_rows
-from activeeval.monitoring.judged_labels import by_night, folded, labels_so_far, left_by
-from activeeval.monitoring.night_outputs import ItemHistory, NightRecord, Pair, held_also, pairs_in, with_texts
+from activeeval.monitoring.judged_labels import by_night, labels_so_far, record_of_step, state_of_step
+from activeeval.monitoring.night_outputs import ItemHistory, NightRecord, Pair, merge_histories, pairs_in, with_texts
 from activeeval.monitoring.settings import Settings
 
 MOST_REDRAWN = 99
-"""Times that a night is drawn anew: its steps have numbers of two digits, by which they are put in order."""
+"""Most times that a night can be redrawn: its steps are sorted by a number of two digits."""
 MOST_DAYS_AHEAD = 31
-"""How far ahead a night may be dated: clocks and zones differ by a day, a mistyped year or month by more."""
+"""Most days that a night may be in the future: time zones differ by a day, mistyped dates by more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NightInputs:
-    """What comes in on a night.
+    """Inputs of a night from the caller.
 
     Attributes
     ----------
     run : str or Run
     date : str
-        As 2026-11-25.
+        For example 2026-11-25.
     judged : sequence of str or Judgments
-        What is known, files or in memory.
+        Known judgments, files or in memory.
     documents, queries : str or None
         Tables of texts.
     machine_is_truth : bool
-        Take what machines say in files of judgments for labels.
+        Accept graders' grades in files of judgments as labels.
     largest : int
-        A grade that is known to be one of the scale; 0 where none is.
+        A grade known to be on the scale; 0 if none is known.
     answers : mapping of (query, document) to int, or None
-        What a scripted judge will say: a night of which it lacks a grade is refused.
+        Answers of a scripted judge: a night with an item that has no answer is refused.
     replaces : bool
-        Draw the last night anew, of its date: its run was not the one that was meant. What was judged for it goes on
-        counting, the store keeps both.
+        Redraw the last night, of the same date, because its run was wrong. Its labels still count, and the store
+        keeps both drawings.
     """
 
     run: Any
@@ -63,29 +63,39 @@ class NightInputs:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NightState:
-    """What there is before a step of a night: earlier runs, tonight's texts, what is held, labels, known grades.
+    """State of a watch before a step of a night: earlier runs, tonight's texts, item histories, labels, known grades.
 
     Attributes
     ----------
     number : int
-        Of the step.
+        Number of the step, from 1.
     step : str
-        What the step is called, see `NightRow.date`.
+        Name of the step, see `NightRow.date`.
     last : str
-        The step that it goes on from; empty for the first.
+        The previous step; "" for the first.
     left : NightRecord or None
-        What that leaves.
+        Record of the previous step.
     queries : tuple of str
-        Of the watch; none before its first night.
+        Queries of the watch; empty before its first night.
     night : str
-        The date of the night before; empty where there is none.
+        Date of the previous night; "" if there is none.
     run : Run or None
-        The run of the night before.
+        Run of the previous night.
+    digests : dict
+        Digest of each text of tonight, by query and document.
+    histories : dict
+        History of each item that was ever drawn, by query and document.
+    labels : dict
+        Grade of each judged item, −1 if it cannot be judged.
     taught : dict
-        Of the labels those that the grade model learns from: of labels on suspicion not their night's own, so that
-        rates stay what they were and all probabilities rise alike.
+        The labels that train the grade model. Labels on suspicion do not train the model of their own night, so that
+        sampling rates stay and all inclusion probabilities rise alike.
+    known_grades : dict
+        Grades from other sources, with the digest of the text of each.
     machines : dict of str to int
-        By file how many grades of machines are taken for people's, on earlier nights or tonight.
+        By file, the number of graders' grades accepted as people's, on earlier nights or tonight.
+    n_changed : int
+        Number of items whose text has changed.
     """
 
     number: int
@@ -96,7 +106,7 @@ class NightState:
     night: str
     run: Run | None
     digests: dict[Pair, int]
-    held: dict[Pair, ItemHistory]
+    histories: dict[Pair, ItemHistory]
     labels: dict[Pair, int]
     taught: dict[Pair, int]
     known_grades: dict[Pair, tuple[int, int]]
@@ -105,15 +115,15 @@ class NightState:
 
 
 def last_night(store: Store, name: str) -> NightRow:
-    """Return the last night of a watch, without what it leaves; raises InputError where there is none yet."""
+    """Return the row of the last step of a watch, without its record; raise InputError if there is none."""
     nights = store.watches.nights(name)
     if not nights:
-        raise InputError(f"watch {name} has no night yet: `watch night` takes the first")
+        raise InputError(f"watch {name} has no night yet: `watch night` draws the first")
     return nights[-1]
 
 
 def before_night(store: Store, watch: WatchRow, tonight: NightInputs, run: Run) -> NightState:
-    """Collect what there is before a night; raises InputError where it is out of order, or texts are lacking."""
+    """Collect the state before a night; raise InputError if its date is out of order or texts are missing."""
     rows = store.watches.nights(watch.name)
     nights = by_night(rows)
     _check_date(watch.name, tonight, [steps[0].night for steps in nights])
@@ -121,21 +131,21 @@ def before_night(store: Store, watch: WatchRow, tonight: NightInputs, run: Run) 
     if tonight.replaces:
         n_drawn = len({row.drawing for row in rows if row.night == tonight.date})
         if n_drawn > MOST_REDRAWN:
-            raise InputError(f"watch {watch.name}: {tonight.date} was drawn anew {MOST_REDRAWN} times", field="date")
+            raise InputError(f"watch {watch.name}: {tonight.date} was redrawn {MOST_REDRAWN} times", field="date")
         step, nights = f"{tonight.date}{REDRAWN}{n_drawn:02d}", nights[:-1]
-    left = left_by(store, watch.name, rows[-1]) if rows else None
-    earlier = left if not tonight.replaces else left_by(store, watch.name, nights[-1][-1]) if nights else None
+    left = record_of_step(store, watch.name, rows[-1]) if rows else None
+    earlier = left if not tonight.replaces else record_of_step(store, watch.name, nights[-1][-1]) if nights else None
     digests = _digests(tonight.documents, run)
-    held = {} if earlier is None else dict(earlier.held)
-    _check_texts(held, digests, run, tonight)
-    held, n_changed = with_texts(held, digests, len(rows) + 1)
+    histories = {} if earlier is None else dict(earlier.histories)
+    _check_texts(histories, digests, run, tonight)
+    histories, n_changed = with_texts(histories, digests, len(rows) + 1)
     if left is not None and tonight.replaces:
-        held = held_also(held, left.held, digests)
+        histories = merge_histories(histories, left.histories, digests)
     settings = Settings.of(watch.config)
-    labels = labels_so_far(store, watch.name, rows, held, settings, replaces=tonight.replaces)
+    labels = labels_so_far(store, watch.name, rows, histories, settings, replaces=tonight.replaces)
     known_grades = {} if earlier is None else dict(earlier.known_grades)
     known_grades = {pair: row for pair, row in known_grades.items() if row[1] in (0, digests.get(pair, row[1]))}
-    grades, machines = _given(tonight)
+    grades, machines = _known_judgments(tonight)
     for query, document, grade in grades:
         known_grades[query, document] = (grade, digests.get((query, document), 0))
     return NightState(
@@ -147,7 +157,7 @@ def before_night(store: Store, watch: WatchRow, tonight: NightInputs, run: Run) 
         night=nights[-1][0].night if nights else "",
         run=earlier.run if earlier else None,
         digests=digests,
-        held=held,
+        histories=histories,
         labels=labels,
         taught=labels,
         known_grades=known_grades,
@@ -157,11 +167,11 @@ def before_night(store: Store, watch: WatchRow, tonight: NightInputs, run: Run) 
 
 
 def before_more(store: Store, watch: WatchRow) -> NightState:
-    """Collect what there is before the labels on suspicion of the last night, whose own are judged."""
+    """Collect the state before the labels on suspicion of the last night, whose own items are judged."""
     rows = store.watches.nights(watch.name)
     earlier = by_night(rows)[:-1]
-    left = left_by(store, watch.name, rows[-1])
-    held = dict(left.held)
+    left = record_of_step(store, watch.name, rows[-1])
+    histories = dict(left.histories)
     return NightState(
         number=len(rows) + 1,
         step=rows[-1].date + MORE,
@@ -169,11 +179,11 @@ def before_more(store: Store, watch: WatchRow) -> NightState:
         left=left,
         queries=left.queries,
         night=earlier[-1][0].night if earlier else "",
-        run=left_by(store, watch.name, earlier[-1][-1]).run if earlier else None,
+        run=record_of_step(store, watch.name, earlier[-1][-1]).run if earlier else None,
         digests={},
-        held=held,
-        labels=labels_so_far(store, watch.name, rows, held, Settings.of(watch.config)),
-        taught=labels_so_far(store, watch.name, rows[:-1], held, Settings.of(watch.config)),
+        histories=histories,
+        labels=labels_so_far(store, watch.name, rows, histories, Settings.of(watch.config)),
+        taught=labels_so_far(store, watch.name, rows[:-1], histories, Settings.of(watch.config)),
         known_grades=dict(left.known_grades),
         machines=_machines_of(store, rows, by_night(rows)),
         n_changed=0,
@@ -181,45 +191,47 @@ def before_more(store: Store, watch: WatchRow) -> NightState:
 
 
 def _check_date(name: str, tonight: NightInputs, nights: Sequence[str]) -> None:
-    """Raise InputError where a night cannot be of its date, among the dates of the nights so far."""
+    """Raise InputError if the date of a night is invalid, given the dates of the nights so far."""
     last = nights[-1] if nights else ""
     try:
         night = date.fromisoformat(tonight.date)
     except ValueError:
         night = None
     if night is None or night.isoformat() != tonight.date:
-        raise InputError(f"a night's date is as 2026-11-25, got {tonight.date!r}", field="date")
+        raise InputError(f"a night's date must be like 2026-11-25, got {tonight.date!r}", field="date")
     if (ahead := (night - date.today()).days) > MOST_DAYS_AHEAD:
         problem = (
-            f"{tonight.date} lies {ahead:,} days ahead, and nights before it could not be drawn any more: expected "
+            f"{tonight.date} is {ahead:,} days ahead, and earlier nights could not be drawn any more: expected at most "
         )
-        raise InputError(f"watch {name}: {problem}{MOST_DAYS_AHEAD} days at most", field="date")
+        raise InputError(f"watch {name}: {problem}{MOST_DAYS_AHEAD} days", field="date")
     if tonight.replaces and tonight.date not in nights:
         there = f"the last is {last}" if last else "it has none yet"
         raise InputError(f"watch {name} has no night of {tonight.date} to replace: {there}", field="date")
     if tonight.replaces and tonight.date < last:
-        problem = f"{tonight.date} cannot be drawn anew: the night of {last} counts on it"
+        problem = f"{tonight.date} cannot be redrawn: the night of {last} depends on it"
         raise InputError(f"watch {name}: {problem}", field="date")
     if tonight.date == last and not tonight.replaces:
-        problem = f"the night of {last} is there already: `replace` draws it anew"
+        problem = f"the night of {last} exists already: `replace` redraws it"
         raise InputError(f"watch {name}: {problem}", field="date")
     if tonight.date < last:
-        problem = f"{tonight.date} lies before the last night, {last}: nights come in order"
+        problem = f"{tonight.date} is before the last night, {last}: draw nights in order"
         raise InputError(f"watch {name}: {problem}", field="date")
 
 
-def _check_texts(held: Mapping[Pair, ItemHistory], digests: Mapping[Pair, int], run: Run, tonight: NightInputs) -> None:
-    """Raise where a document had a text on an earlier night and has none tonight: nobody knows whether it changed."""
+def _check_texts(
+    histories: Mapping[Pair, ItemHistory], digests: Mapping[Pair, int], run: Run, tonight: NightInputs
+) -> None:
+    """Raise InputError if a document had a text on an earlier night and has none tonight, as it may have changed."""
     for pair in pairs_in(run):
-        row = held.get(pair)
+        row = histories.get(pair)
         if row is not None and row.text and pair not in digests:
             where = tonight.documents or "tonight's call names no `documents`"
             problem = f"{where}: document {shown(pair[1])} had a text on an earlier night and has none tonight: "
-            raise InputError(problem + "nobody knows whether it has changed", field="documents")
+            raise InputError(problem + "it may have changed", field="documents")
 
 
 def _digests(documents: str | None, run: Run) -> dict[Pair, int]:
-    """Return a digest of the text of each document of a run that has one, by query and document."""
+    """Compute a digest of the text of each document of a run that has one, by query and document."""
     if documents is None:
         return {}
     pairs = pairs_in(run)
@@ -229,37 +241,38 @@ def _digests(documents: str | None, run: Run) -> dict[Pair, int]:
 
 
 def _digest(text: Mapping[str, str]) -> int:
+    """Compute a digest of a text, a positive 64-bit integer."""
     words = "\0".join(f"{name}\0{text[name]}" for name in sorted(text))
     return int.from_bytes(hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big") | 1
 
 
 def _machines_of(store: Store, rows: Sequence[NightRow], nights: Sequence[Sequence[NightRow]]) -> dict[str, int]:
-    """Count by file the grades of machines that are taken for people's: known when a night was drawn, or judged on any.
+    """Count, by file, the graders' grades accepted as people's: known when a night was drawn, or judged on any night.
 
     Parameters
     ----------
     rows : sequence of NightRow
         All steps.
     nights : sequence of sequence of NightRow
-        Steps of the nights whose known grades go on counting.
+        Steps of the nights whose known grades still count.
     """
     known = dict(state_of(store, nights[-1][-1].campaign).sample.truth_of_machines) if nights else {}
     for row in rows:
-        judged = folded(store, row).machine_judgments
+        judged = state_of_step(store, row).machine_judgments
         known |= {source: max(n, known.get(source, 0)) for source, n in judged.items()}
     return known
 
 
-def _given(tonight: NightInputs) -> tuple[list[tuple[str, str, int]], dict[str, int]]:
-    """Return query, document and grade of each judgment that is known tonight, and how many a file has of machines."""
+def _known_judgments(tonight: NightInputs) -> tuple[list[tuple[str, str, int]], dict[str, int]]:
+    """Read query, document and grade of tonight's known judgments, and the number of graders' grades of each file."""
     rows: list[tuple[str, str, int]] = []
     machines: dict[str, int] = {}
     for source in tonight.judged:
         judgments = held_or_read(source, machine_is_truth=tonight.machine_is_truth)
         path = source if isinstance(source, str) else judgments.source
-        mine = [(query, doc, grade) for query, doc, grade, _ in graded_rows(judgments) if grade >= 0]
-        if not mine:
+        graded = [(query, doc, grade) for query, doc, grade, _ in graded_rows(judgments) if grade >= 0]
+        if not graded:
             raise InputError(f"{path}: holds no grade yet", field="judged")
-        rows += mine
+        rows += graded
         machines |= {path: judgments.n_of_machines} if judgments.n_of_machines else {}
     return rows, machines

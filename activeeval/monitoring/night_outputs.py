@@ -1,4 +1,4 @@
-"""What a night leaves to the next: its run, with which probability each item has come, grades from elsewhere."""
+"""Record of a night for the next one: its run, inclusion probabilities of items, grades from other sources."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from activeeval.formats.text.trec import Run
 
 Pair = tuple[str, str]
 _TIES = 100
-"""Rows beyond the last rank that are kept: equal scores are put in order by id later."""
+"""Rows stored beyond the last rank, as ties in the score are broken by id later."""
 _FIELDS = ("run.queries", "held.queries", "given.queries", "queries")
 
 
 class ItemHistory(NamedTuple):
-    """What is known of an item that may have come on some night.
+    """History of an item that may have been drawn on some night.
 
     Attributes
     ----------
     prob : float
         M, see `activeeval.core.design.carried_samples`.
     text : int
-        A digest of its text; 0 where nobody has given one.
+        Digest of its text; 0 if no text was given.
     version : int
-        0, or what makes another item of one whose text has changed: see `EarlierLabels`.
+        0, or a number that distinguishes the item after its text has changed: see `EarlierLabels`.
     since : int
-        The number of the night on which it first came in this text: labels of earlier nights are of another.
+        Number of the first step with this text: labels of earlier steps are of another text.
     """
 
     prob: float
@@ -45,30 +45,30 @@ class ItemHistory(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NightRecord:
-    """What a night leaves.
+    """Record of a night for the next one.
 
     Attributes
     ----------
     run : Run
-        As it was read, down to the rank at which lists end.
+        The run as read, down to the last rank of lists.
     queries : tuple of str
-        Of the watch.
-    held : dict
-        By query and document.
+        Queries of the watch.
+    histories : dict
+        History of items, by query and document.
     known_grades : dict
-        Grades that were known beforehand, by query and document, with the digest of the text they are of.
+        Grades known beforehand, by query and document, with the digest of their text.
     """
 
     run: Run
     queries: tuple[str, ...]
-    held: Mapping[Pair, ItemHistory]
+    histories: Mapping[Pair, ItemHistory]
     known_grades: Mapping[Pair, tuple[int, int]]
 
     def packed(self, depth: int) -> bytes:
-        """Return the bytes that `of` makes it of again; of lists that end at a rank."""
+        """Serialize the record to bytes that `of` reads; lists end at rank `depth`."""
         content = BytesIO()
         arrays = run_arrays(self.run, depth) | {"queries": np.array(self.queries, dtype=np.str_)}
-        pairs, rows = _columns(self.held)
+        pairs, rows = _columns(self.histories)
         arrays |= {f"held.{name}": column for name, column in pairs.items()}
         arrays["held.prob"] = np.array([row.prob for row in rows])
         arrays["held.text"], arrays["held.version"] = (
@@ -84,42 +84,47 @@ class NightRecord:
 
     @classmethod
     def of(cls, content: bytes, name: str) -> Self:
-        """Return what `packed` made bytes of; ``name`` is what messages call it."""
+        """Read a record from the bytes of `packed`; ``name`` is its name in messages."""
         arrays = unpacked(content, name, _FIELDS, "what a night leaves")
-        columns = (arrays[f"held.{what}"].tolist() for what in ("prob", "text", "version", "since"))
-        held = {pair: ItemHistory(*row) for pair, *row in zip(_pairs(arrays, "held"), *columns, strict=True)}
-        columns = (arrays[f"given.{what}"].tolist() for what in ("grade", "text"))
+        columns = (arrays[f"held.{field}"].tolist() for field in ("prob", "text", "version", "since"))
+        histories = {pair: ItemHistory(*row) for pair, *row in zip(_pairs(arrays, "held"), *columns, strict=True)}
+        columns = (arrays[f"given.{field}"].tolist() for field in ("grade", "text"))
         known_grades = {
             pair: (grade, text) for pair, grade, text in zip(_pairs(arrays, "given"), *columns, strict=True)
         }
-        return cls(run=run_of(arrays), queries=tuple(arrays["queries"].tolist()), held=held, known_grades=known_grades)
+        return cls(
+            run=run_of(arrays),
+            queries=tuple(arrays["queries"].tolist()),
+            histories=histories,
+            known_grades=known_grades,
+        )
 
 
 def run_arrays(run: Run, depth: int) -> dict[str, NDArray[Any]]:
-    """Return a run as arrays, its lists ending at a rank as rows are: more is not looked at."""
-    kept = _first(run, depth)
-    columns = {"queries": run.query_ids[kept].array(), "docs": run.doc_ids[kept].array()}
-    named = {"scores": run.scores[kept], "ranks": run.ranks[kept], "name": np.array([run.name])}
+    """Convert a run to arrays, its lists cut at a rank."""
+    is_listed = _first(run, depth)
+    columns = {"queries": run.query_ids[is_listed].array(), "docs": run.doc_ids[is_listed].array()}
+    named = {"scores": run.scores[is_listed], "ranks": run.ranks[is_listed], "name": np.array([run.name])}
     return {f"run.{name}": column for name, column in (columns | named).items()}
 
 
 def run_of(arrays: Mapping[str, NDArray[Any]]) -> Run:
-    """Return the run that `run_arrays` made arrays of."""
+    """Restore the run from the arrays of `run_arrays`."""
     queries, docs = (Texts.from_list(arrays[f"run.{name}"].tolist()) for name in ("queries", "docs"))
     return Run(queries, docs, arrays["run.scores"], arrays["run.ranks"], str(arrays["run.name"][0]))
 
 
-def in_hand(pool: QueryPool, held: Mapping[Pair, ItemHistory], labels: Mapping[Pair, int]) -> EarlierLabels:
-    """Return what earlier nights leave of a pool's items.
+def in_hand(pool: QueryPool, histories: Mapping[Pair, ItemHistory], labels: Mapping[Pair, int]) -> EarlierLabels:
+    """Align the item histories and labels of earlier nights with the items of a pool.
 
     Parameters
     ----------
     labels : mapping of (query, document) to int
-        Grades by judges of earlier nights, −1 where one could not judge.
+        Grades by judges of earlier nights, −1 if an item cannot be judged.
     """
     hand = EarlierLabels.nothing(pool.n_items)
     for z, pair in enumerate(pool.pairs_of(np.arange(pool.n_items))):
-        row = held.get(pair)
+        row = histories.get(pair)
         if row is None:
             continue
         hand.probs[z], hand.versions[z] = row.prob, row.version
@@ -135,7 +140,7 @@ def held_after(
     texts: Mapping[Pair, int],
     night: int,
 ) -> dict[Pair, ItemHistory]:
-    """Return what is held once a night is drawn with M of every item of its pool, (n_items,)."""
+    """Update item histories after a night is drawn; `probs` has M of every item of its pool, shape (n_items,)."""
     after = dict(before)
     for pair, prob in zip(pool.pairs_of(np.arange(pool.n_items)), probs.tolist(), strict=True):
         row = before.get(pair, ItemHistory(0.0, texts.get(pair, 0), 0, night))
@@ -145,23 +150,23 @@ def held_after(
 
 
 def with_texts(
-    held: Mapping[Pair, ItemHistory], texts: Mapping[Pair, int], night: int
+    histories: Mapping[Pair, ItemHistory], texts: Mapping[Pair, int], night: int
 ) -> tuple[dict[Pair, ItemHistory], int]:
-    """Return what is held of tonight's texts, and of how many items these have changed.
+    """Update item histories for tonight's texts, and count the items whose text has changed.
 
-    A changed item has not come yet, and has a number of its own.
+    A changed item starts again with M = 0 and a version of its own.
 
     Parameters
     ----------
     texts : mapping of (query, document) to int
         Digests of tonight's texts.
     """
-    after, n_changed = dict(held), 0
+    after, n_changed = dict(histories), 0
     for pair, text in texts.items():
-        row = held.get(pair)
+        row = histories.get(pair)
         if row is None or row.text == text:
             continue
-        if row.text == 0:  # nobody had given its text before
+        if row.text == 0:  # its text was unknown before
             after[pair] = row._replace(text=text)
         else:
             after[pair], n_changed = ItemHistory(0.0, text, text, night), n_changed + 1
@@ -169,29 +174,29 @@ def with_texts(
 
 
 def is_same_text(first: ItemHistory | None, second: ItemHistory | None) -> bool:
-    """Whether an item is held in the same text on two steps; a step that knows no text takes any of its version."""
+    """Check whether an item has the same text in two steps; an unknown text matches any of the same version."""
     if first is None or second is None or first.version != second.version:
         return False
     return first.text == second.text or 0 in (first.text, second.text)
 
 
-def held_also(
-    held: Mapping[Pair, ItemHistory], drawn: Mapping[Pair, ItemHistory], texts: Mapping[Pair, int]
+def merge_histories(
+    histories: Mapping[Pair, ItemHistory], drawn: Mapping[Pair, ItemHistory], texts: Mapping[Pair, int]
 ) -> dict[Pair, ItemHistory]:
-    """Add what a night that is drawn anew had drawn: its labels count, where they are of the same texts.
+    """Add the item histories of a night that is being redrawn, so that its labels still count for the same texts.
 
     Parameters
     ----------
-    held : mapping
-        What was held before that night, of tonight's texts.
+    histories : mapping
+        Histories before that night, with tonight's texts.
     drawn : mapping
-        What that night left.
+        Histories that the replaced drawing recorded.
     texts : mapping of (query, document) to int
         Digests of tonight's texts.
     """
-    after = dict(held)
+    after = dict(histories)
     for pair, row in drawn.items():
-        before = held.get(pair)
+        before = histories.get(pair)
         now = row._replace(text=texts.get(pair, row.text)) if before is None else before
         if is_same_text(row, now):
             after[pair] = row._replace(text=now.text)
@@ -199,27 +204,29 @@ def held_also(
 
 
 def pairs_in(run: Run) -> list[Pair]:
-    """Return query and document of every row of a run."""
+    """List query and document of every row of a run."""
     return list(zip(run.query_ids.tolist(), run.doc_ids.tolist(), strict=True))
 
 
 def _first(run: Run, depth: int) -> NDArray[np.bool_]:
-    """Return which rows stand among the first of their query: by score, then as they stand."""
+    """Mark the rows within the first ranks of their query, by score, then in the order of rows; shape (n_rows,)."""
     queries = run.query_ids.tolist()
     order = np.lexsort((np.arange(run.scores.size), -run.scores))
     seen: dict[str, int] = {}
-    kept = np.zeros(run.scores.size, dtype=np.bool_)
+    is_first = np.zeros(run.scores.size, dtype=np.bool_)
     for row in order.tolist():
         n = seen.get(queries[row], 0)
-        kept[row] = n < depth + _TIES
+        is_first[row] = n < depth + _TIES
         seen[queries[row]] = n + 1
-    return kept
+    return is_first
 
 
 def _columns(by_pair: Mapping[Pair, Any]) -> tuple[dict[str, NDArray[Any]], list[Any]]:
+    """Convert a dict by query and document to arrays of ids and a list of its values."""
     queries, docs = ([pair[k] for pair in by_pair] for k in (0, 1))
     return {"queries": Texts.from_list(queries).array(), "docs": Texts.from_list(docs).array()}, list(by_pair.values())
 
 
-def _pairs(arrays: Mapping[str, NDArray[Any]], what: str) -> Iterable[Pair]:
-    return zip(arrays[f"{what}.queries"].tolist(), arrays[f"{what}.docs"].tolist(), strict=True)
+def _pairs(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Iterable[Pair]:
+    """Read pairs of query and document from arrays."""
+    return zip(arrays[f"{prefix}.queries"].tolist(), arrays[f"{prefix}.docs"].tolist(), strict=True)

@@ -1,4 +1,4 @@
-"""Nights of a watch in words, as a table, as a page and a picture."""
+"""Present nights of a watch as sentences, tables, a page and a chart."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 _WIDTH, _PANEL, _EDGES, _DPI = 9.0, 1.9, 0.6, 110
 _SHIFT = 0.12
-"""Of a night's width, by which the two changes of a night are drawn beside each other."""
+"""Horizontal offset of the two changes of a night, in units of a night's width."""
 _SELDOM_NOT, _RARELY_NOT = 0.94, 0.985
-"""Probabilities from which odds are 19 in 20, and 99 in 100."""
+"""Probabilities from which odds are written as 19 in 20, and 99 in 100."""
 _RARE = ("since the night before", "since the reference", "alarm", "waiting")
-"""Columns that are left out where no night has one."""
+"""Columns that are left out if they are empty for all nights."""
 
 
 def night_sentences(night: NightContent) -> list[str]:
-    """Write what a night says: missing lists first, then its alarms, then its other changes, else its values."""
+    """Write sentences about a night: missing lists, then alarms, then other changes, or values without changes."""
     missing = missing_lists(night)
     changes = sorted(night.changes, key=lambda change: change.verdict != "worse")
     lines = [f"ALARM: {sentence(each)}" if each.verdict == "worse" else sentence(each) for each in changes]
@@ -44,12 +44,12 @@ def night_sentences(night: NightContent) -> list[str]:
 
 
 def missing_lists(night: NightContent) -> str:
-    """Write how many queries of the watch have no list tonight; empty where all have one."""
+    """Write the number of the watch's queries without a list tonight, "" if there are none."""
     return missing_lists_sentence(night.n_missing, night.n_queries, night.run) if night.n_missing else ""
 
 
 def alarm_title(night: NightContent) -> str:
-    """Write the verdict on a night in a few words; where lists are missing an alarm names them."""
+    """Write the verdict on a night in a few words; an alarm includes missing lists."""
     if any(change.verdict == "worse" for change in night.changes):
         missing = missing_lists(night)
         return f"ALARM: {missing}" if missing else "ALARM"
@@ -57,7 +57,7 @@ def alarm_title(night: NightContent) -> str:
 
 
 def meaning(night: NightContent) -> str:
-    """Write what the measures, intervals and verdicts of a night are."""
+    """Write definitions of a night's measures, intervals and verdicts."""
     of_changes = f", of differences that of {error_rate(night)}" if night.changes else ""
     together = "; of all segments they hold at once" if night.segment_findings else ""
     about = ABOUT[night.settings.scope].partition(":")[0]
@@ -67,13 +67,13 @@ def meaning(night: NightContent) -> str:
 
 
 def error_rate(night: NightContent) -> str:
-    """Write how often a night without a change raises an alarm."""
+    """Write the rate of false alarms, in nights of 100 without a change."""
     rate = night.settings.false_alarms
     return f"{counted(rate, 'false alarm')} in 100 nights"
 
 
 def outlook_sentence(expected: AlarmChance, budget: float, on_suspicion: float) -> str:
-    """Write how likely a loss raises the alarm of a watch."""
+    """Write the probability that a loss raises the alarm of a watch."""
     more = f", {on_suspicion:g} more on suspicion" if on_suspicion else ""
     second = "" if expected.second_night is None else f", by the second night {odds(expected.second_night)}"
     loss = f"a loss of {expected.loss:.2g} in {expected.measure}"
@@ -101,55 +101,55 @@ def odds(chance: float) -> str:
 
 
 def span_sentences(spans: Sequence[Answer]) -> list[str]:
-    """Write a sentence for each change from one night to another that was asked for."""
+    """Write a sentence for each requested change between two nights."""
     return [f"{span.measure} from {span.versus} to {span.system}: {figures(span)}." for span in spans]
 
 
 def night_table(night: NightContent, width: int = WIDTH) -> list[dict[str, str]]:
-    """Make the rows of a night: its values and changes, each with its interval, the other scope beside it."""
+    """Build the rows of a night: its values and changes with intervals, for both scopes."""
     return table_of([*night.findings, *night.changes], width=width)
 
 
 def series_table(nights: Sequence[NightContent]) -> list[dict[str, Any]]:
-    """Make a row for each measure of each night, with its changes and the intervals that decide."""
+    """Build a row for each night and measure, with changes and the intervals of their verdicts."""
     rows = []
     for night in nights:
         for value in night.values:
-            mine = [change for change in night.changes if change.measure == value.measure]
+            of_measure = [change for change in night.changes if change.measure == value.measure]
             rows.append(
                 {
                     "night": night.date,
                     "measure": value.measure,
                     "value": _number(value),
                     "interval": _interval(value),
-                    "since the night before": "".join(map(figures, _since(mine, night.before, is_before=True))),
-                    "since the reference": "".join(map(figures, _since(mine, night.before, is_before=False))),
-                    "alarm": "ALARM" if any(change.verdict == "worse" for change in mine) else "",
+                    "since the night before": "".join(map(figures, _since(of_measure, night.before, is_before=True))),
+                    "since the reference": "".join(map(figures, _since(of_measure, night.before, is_before=False))),
+                    "alarm": "ALARM" if any(change.verdict == "worse" for change in of_measure) else "",
                     "labels": value.judged,
                     "in hand": value.known,
                     "waiting": value.waiting or "",
                 }
             )
-    kept = [name for name in rows[0] if name not in _RARE or any(row[name] for row in rows)] if rows else []
-    return [{name: row[name] for name in kept} for row in rows]
+    columns = [name for name in rows[0] if name not in _RARE or any(row[name] for row in rows)] if rows else []
+    return [{name: row[name] for name in columns} for row in rows]
 
 
 def waiting_sentence(night: NightContent) -> str:
-    """Write why nothing can be read of a night."""
+    """Write the reason why a night has no estimates yet."""
     wait = f"{counted(night.waiting, 'item')} {'waits' if night.waiting == 1 else 'wait'}"
     why = wait if night.waiting else "nothing was drawn: the budget of a night is too small"
     return f"{night.date}: nothing can be read yet, {why}."
 
 
-def written_page(name: str, nights: Sequence[NightContent], path: str) -> None:
-    """Write the page of a watch, and its picture beside it."""
+def write_page(name: str, nights: Sequence[NightContent], path: str) -> None:
+    """Write the page of a watch, and its chart beside it."""
     picture = f"{path.removesuffix('.md')}.png"
     picture_of(nights, picture)
     page_of(name, nights, picture, path)
 
 
 def page_of(name: str, nights: Sequence[NightContent], picture: str, path: str) -> None:
-    """Write a page in markdown: the last night, a picture, alarms, the last night by segment, a table."""
+    """Write a page in markdown: the last night, the chart, alarms, the last night by segment, a table."""
     last = nights[-1] if nights else None
     lines = [f"# {name}", ""]
     if last is not None:
@@ -174,7 +174,7 @@ def page_of(name: str, nights: Sequence[NightContent], picture: str, path: str) 
 
 
 def picture_of(nights: Sequence[NightContent], path: str) -> None:
-    """Draw for each measure its values with their bands and its changes with alarms, and the labels of each night."""
+    """Draw each measure's values with intervals and changes with alarms, and the number of labels of each night."""
     measures = list(dict.fromkeys(value.measure for night in nights for value in night.values))
     panels = 2 * len(measures) + 1
     figure, axes = plain_figure(_WIDTH, _EDGES + _PANEL * panels, panels, dpi=_DPI)
@@ -191,28 +191,28 @@ def picture_of(nights: Sequence[NightContent], path: str) -> None:
 
 
 def _series(axis: Any, measure: str, nights: Sequence[NightContent]) -> None:
-    """Draw the values of a measure with their bands."""
-    read = [
+    """Draw the values of a measure with their intervals."""
+    points = [
         (k, v) for k, night in enumerate(nights) for v in night.values if v.measure == measure and v.value is not None
     ]
-    x = [k for k, _ in read]
-    ends = [[_or(getattr(v, name), v.value) for _, v in read] for name in ("low", "high")]
+    x = [k for k, _ in points]
+    ends = [[_value_or(getattr(v, name), v.value) for _, v in points] for name in ("low", "high")]
     axis.fill_between(x, *ends, alpha=0.3, color="tab:blue", label="this night, 95 %", linewidth=0)
-    axis.plot(x, [v.value for _, v in read], "o-", color="tab:blue", markersize=3)
+    axis.plot(x, [v.value for _, v in points], "o-", color="tab:blue", markersize=3)
     axis.set_ylabel(measure)
     axis.legend(fontsize=8, loc="best")
 
 
 def _changes(axis: Any, measure: str, nights: Sequence[NightContent]) -> None:
-    """Draw what each night is more than the one before and than the reference, with the intervals that decide."""
+    """Draw a measure's changes since the previous night and since the reference, with the intervals of verdicts."""
     axis.axhline(0, color="0.7", linewidth=0.8)
     since = {True: [], False: []}  # type: dict[bool, list[tuple[int, Answer]]]
     for k, night in enumerate(nights):
-        mine = [change for change in night.changes if change.measure == measure and change.is_bounded]
+        of_measure = [change for change in night.changes if change.measure == measure and change.is_bounded]
         for is_before, drawn in since.items():
-            drawn += [(k, change) for change in _since(mine, night.before, is_before=is_before)]
-    read = [change for drawn in since.values() for _, change in drawn]
-    if margin := max((change.margin for change in read), default=0.0):
+            drawn += [(k, change) for change in _since(of_measure, night.before, is_before=is_before)]
+    bounded = [change for drawn in since.values() for _, change in drawn]
+    if margin := max((change.margin for change in bounded), default=0.0):
         axis.axhline(-margin, color="tab:red", linewidth=0.8, linestyle="--", label="the margin")
     raised: list[tuple[float, float]] = []
     for (is_before, drawn), color, shift in zip(
@@ -228,35 +228,38 @@ def _changes(axis: Any, measure: str, nights: Sequence[NightContent]) -> None:
     if raised:
         axis.plot(*zip(*raised, strict=True), "v", color="tab:red", label="alarm")
     axis.set_ylabel(f"change,\n{error_rate(nights[-1])}" if nights else "change", fontsize=8)
-    if read:
+    if bounded:
         axis.legend(fontsize=8, loc="best")
 
 
-def _since(mine: Sequence[Answer], before: str, *, is_before: bool) -> list[Answer]:
-    """Choose the change since the night before, or the one since another reference."""
-    return [change for change in mine if (change.versus == before) == is_before][:1]
+def _since(changes: Sequence[Answer], before: str, *, is_before: bool) -> list[Answer]:
+    """Select the change since the previous night, or the one since another reference."""
+    return [change for change in changes if (change.versus == before) == is_before][:1]
 
 
-def _or(value: float | None, other: float | None) -> float | None:
-    return other if value is None else value
+def _value_or(value: float | None, default: float | None) -> float | None:
+    """Return a value, or a default if it is None."""
+    return default if value is None else value
 
 
 def _figures(value: NightValue) -> str:
-    """Write the value with its interval in brackets."""
+    """Format a value with its interval in brackets."""
     return f"{_number(value)} ({_interval(value)})" if value.value is not None else "nothing can be said yet"
 
 
 def _interval(value: NightValue) -> str:
+    """Format the interval of a value, "" if it is unbounded."""
     if value.low is None or value.high is None:
         return ""
     return " to ".join(number(end, _places(value)) for end in (value.low, value.high))
 
 
 def _number(value: NightValue) -> str:
+    """Format a value, "" if it is None."""
     return "" if value.value is None else number(value.value, _places(value))
 
 
 def _places(value: NightValue) -> int:
-    """Choose as many decimals as an interval is worth."""
+    """Return the number of decimals that suits the width of an interval."""
     half = 0.0 if value.low is None or value.high is None else (value.high - value.low) / 2
     return places_of(value.value or 0.0, half)

@@ -1,4 +1,4 @@
-"""Nights of a watch as rows, for JSON and tables."""
+"""Convert nights of a watch to rows for JSON and tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from activeeval.report.rendering import Cell
 
 
 def rows_of(night: NightContent) -> list[dict[str, Cell]]:
-    """Return the rows of a night: its values, its changes, its values by segment."""
+    """Build the rows of a night: values, changes, and values by segment."""
     goals = dict(night.settings.segment_half_widths)
     values = [{"kind": "night", **value.row()} for value in night.values]
     segments = [
@@ -35,7 +35,7 @@ def rows_of(night: NightContent) -> list[dict[str, Cell]]:
 
 
 def change_row(change: Answer, settings: Settings) -> dict[str, Cell]:
-    """Make the row of a change; the nights are called from and to."""
+    """Build the row of a change; the two nights are the fields from and to."""
     needed = change.needed
     return {
         "kind": "change",

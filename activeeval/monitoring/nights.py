@@ -1,4 +1,4 @@
-"""A night of a watch: what is drawn for tonight's run, all labels so far in hand."""
+"""Draw a night of a watch: select the items to judge for tonight's run, given all labels so far."""
 
 from __future__ import annotations
 
@@ -38,29 +38,29 @@ from activeeval.sampling.draw import with_texts as texts_of_sample
 from activeeval.sampling.drawn_sample import DrawnSample
 
 ONLY_LISTS = "the first night's lists"
-"""The name of a run that nothing is compared with: it keeps queries in the pool that have no list tonight."""
+"""Name of a run that is not compared: it keeps queries without a list tonight in the pool."""
 MISSING = "missing"
-"""In the configuration of a night's campaign: the queries of the watch without a list tonight."""
+"""Key in the configuration of a night's campaign: counts of the queries without a list tonight."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NightDraw:
-    """What was drawn on a night.
+    """The sample drawn on a night.
 
     Attributes
     ----------
     campaign : str
-        In which it is judged.
+        Name of the campaign in which it is judged.
     n_new, n_pending : int
-        Items that are to be judged: new ones, and those that an earlier night left.
+        Number of items to judge: new ones, and unjudged ones of earlier nights.
     n_in_hand : int
-        Items of tonight's question that were judged before and go on counting.
+        Number of items of tonight's questions with a label from earlier nights.
     n_known : int
-        Items of tonight's lists whose grades come from elsewhere.
+        Number of items of tonight's lists with a grade from other sources.
     n_changed : int
-        Items that have lost their grade, as their text is another.
+        Number of items that lost their grade because their text has changed.
     notes : tuple of Note or Caution
-        How many labels half-widths take, where such are asked for.
+        Number of labels needed for the requested half-widths.
     """
 
     campaign: str
@@ -75,13 +75,13 @@ class NightDraw:
 def draw_night(
     store: Store, name: str, tonight: NightInputs, *, progress: Callable[[str], object] = lambda what: None
 ) -> NightDraw:
-    """Draw what is new on a night and store it as a campaign; all of it or nothing.
+    """Draw the sample of a night and store it as a campaign; all or nothing.
 
     Raises
     ------
     InputError
-        Where the night is there already or lies before the last, its run is of other queries, or a scripted judge
-        lacks a grade.
+        If the night exists already or precedes the last one, its run has other queries, or a scripted judge lacks a
+        grade.
     """
     watch = store.watches.get(name)
     stamp = FileStamp.of(tonight.run) if isinstance(tonight.run, (str, os.PathLike)) else None
@@ -97,19 +97,19 @@ def draw_more(
     *,
     progress: Callable[[str], object] = lambda what: None,
 ) -> NightDraw:
-    """Draw the labels on suspicion of the last night as a campaign of their own, for the same questions.
+    """Draw the labels on suspicion of the last night as a separate campaign, for the same questions.
 
-    Thresholds of the same numbers are raised until the new labels cost the budget on suspicion on average.
+    The thresholds of the same random numbers are raised until the expected cost of new labels is the budget.
 
     Parameters
     ----------
     answers : mapping of (query, document) to int, optional
-        As of `NightInputs`.
+        As in `NightInputs`.
 
     Raises
     ------
     StateError
-        Where items of the night wait, or it has these labels already.
+        If items of the night are unjudged, or it has labels on suspicion already.
     """
     watch, last = store.watches.get(name), last_night(store, name)
     if last.is_more:
@@ -131,12 +131,14 @@ def _draw(
     on_suspicion: NightRow | None = None,
     stamp: FileStamp | None = None,
 ) -> NightDraw:
-    """Draw and store a step of a night: the first, or where it is given the one that goes on from it.
+    """Draw and store a step of a night: its own sample, or its labels on suspicion if `on_suspicion` is given.
 
     Parameters
     ----------
-    stamp : Stamp, optional
-        Of the file of the run: one that is still being written is no night's.
+    on_suspicion : NightRow, optional
+        The step that the labels on suspicion extend.
+    stamp : FileStamp, optional
+        Stamp of the run's file, to refuse a file that is still being written.
     """
     settings, is_first = Settings.of(watch.config), on_suspicion is None
     queries = before.queries or tuple(dict.fromkeys(run.query_ids.tolist()))
@@ -145,20 +147,20 @@ def _draw(
     progress("reading the files")
     max_grade = _scale(store, watch, settings, tonight, before)
     case = case_of(runs, settings, before.known_grades, before.taught, max_grade, progress)
-    asked = _asked(case, settings, tonight.date)
+    questions = _questions(case, settings, tonight.date)
     progress("drawing what is new")
-    hand = in_hand(case.inputs.pool, before.held, before.labels)
-    plan = plan_night(case, settings, asked, segments_of(watch, settings), hand) if is_first else NightPlan()
+    hand = in_hand(case.inputs.pool, before.histories, before.labels)
+    plan = plan_night(case, settings, questions, segments_of(watch, settings), hand) if is_first else NightPlan()
     budget = settings.budget if is_first else settings.on_suspicion
-    design, probs = _designed(case, settings, asked, plan, hand, budget)
-    sample = _sample(settings, case, asked, design).judged_by_machines(before.machines)
+    design, probs = _designed(case, settings, questions, plan, hand, budget)
+    sample = _sample(settings, case, questions, design).judged_by_machines(before.machines)
     if on_suspicion is not None:
         sample = replace(sample, text_files=kept_texts(store.campaign(on_suspicion.campaign).config))
     _check_answers(sample, tonight.answers)
     campaign = f"{watch.name}.{before.step}"
     sample, texts = texts_of_sample(sample, campaign, tonight.documents, tonight.queries)
-    held = held_after(case.inputs.pool, before.held, probs, before.digests, before.number)
-    left = NightRecord(run=run, queries=queries, held=held, known_grades=before.known_grades)
+    histories = held_after(case.inputs.pool, before.histories, probs, before.digests, before.number)
+    left = NightRecord(run=run, queries=queries, histories=histories, known_grades=before.known_grades)
     put = partial(
         store.watches.add_night,
         watch.name,
@@ -167,20 +169,20 @@ def _draw(
     )
     if stamp is not None:
         stamp.check()
-    beside = {"watch": watch.name, "date": before.step, "seed": settings.seed, MISSING: _missing(run, queries)}
-    beside |= {"texts": {what: asdict(file) for what, file in sample.text_files.items()}} if sample.text_files else {}
-    create(store, campaign, sample, settings.rules, texts=texts, beside=beside, put=put)
+    config = {"watch": watch.name, "date": before.step, "seed": settings.seed, MISSING: _missing(run, queries)}
+    config |= {"texts": {what: asdict(file) for what, file in sample.text_files.items()}} if sample.text_files else {}
+    create(store, campaign, sample, settings.rules, texts=texts, beside=config, put=put)
     return _drawn(campaign, sample, hand.probs, before.n_changed, plan.notes)
 
 
 def check_judged(store: Store, name: str, night: NightRow) -> None:
-    """Raise StateError where something that was drawn waits on a night."""
+    """Raise StateError if drawn items of a night are unjudged."""
     if n := n_waiting(store, night):
-        raise StateError(f"watch {name}: {n} items of {night.night} wait: what was drawn counts as a whole")
+        raise StateError(f"watch {name}: {n} items of {night.night} are not judged yet: judge all that was drawn first")
 
 
 def _missing(run: Run, queries: Sequence[str]) -> dict[str, Any]:
-    """Count the queries of the watch without a list tonight: they count as 0."""
+    """Count the queries of the watch without a list tonight; their value is 0."""
     listed = set(run.query_ids.tolist())
     return {
         "n_missing": sum(query not in listed for query in queries),
@@ -192,22 +194,23 @@ def _missing(run: Run, queries: Sequence[str]) -> dict[str, Any]:
 def _designed(
     case: PreparedCase,
     settings: Settings,
-    asked: Sequence[QuestionTarget],
+    questions: Sequence[QuestionTarget],
     plan: NightPlan,
     hand: EarlierLabels,
     budget: float,
 ) -> tuple[Design, Floats]:
-    """Return the design of a night, and M of every item of the pool after it."""
-    targets = [each.target for each in asked]
+    """Design a step of a night; return the design, and M of every item of the pool, shape (n_items,)."""
+    targets = [each.target for each in questions]
     base = case.design(settings.method, targets, weights=plan.weights, beside=plan.beside)
     return going_on(base, hand, budget, plan.enough)
 
 
-def _sample(settings: Settings, case: PreparedCase, asked: Sequence[QuestionTarget], design: Design) -> DrawnSample:
+def _sample(settings: Settings, case: PreparedCase, questions: Sequence[QuestionTarget], design: Design) -> DrawnSample:
+    """Build the sample of a design."""
     names = dict(zip(map(id, case.inputs.rankings), case.systems, strict=True))
     return DrawnSample(
         campaign=Campaign(design, key=int(key_of(settings.seed))),
-        questions=tuple(each.question for each in asked),
+        questions=tuple(each.question for each in questions),
         systems=tuple(names[id(ranking)] for ranking in lists_of(design)),
         depth=case.depth,
         seed=settings.seed,
@@ -216,17 +219,18 @@ def _sample(settings: Settings, case: PreparedCase, asked: Sequence[QuestionTarg
 
 
 def _check_answers(sample: DrawnSample, answers: Mapping[Pair, int] | None) -> None:
-    """Raise where a scripted judge lacks a grade of what is drawn."""
+    """Raise InputError if a scripted judge lacks a grade of a drawn item."""
     lacking = [] if answers is None else [pair for pair in sample.pairs if answers.get(pair, -1) < 0]
     if lacking:
         query, doc = lacking[0]
-        problem = f"document {shown(doc)} of query {shown(query)} is asked for and has no grade "
+        problem = f"document {shown(doc)} of query {shown(query)} was drawn and has no grade "
         raise InputError(f"{problem}({len(lacking)} such items): expected one", field="oracle")
 
 
 def _drawn(
     campaign: str, sample: DrawnSample, probs_before: Floats, n_changed: int, notes: tuple[Note | Caution, ...]
 ) -> NightDraw:
+    """Summarize a drawn sample."""
     design = sample.campaign.design
     new = [item for unit in sample.campaign.planned for item in unit.items]
     whole = design.order.items[sample.campaign.whole_selection.places]
@@ -244,7 +248,7 @@ def _drawn(
 
 
 def _numbers(sample: DrawnSample) -> Floats:
-    """Return u of every item of a pool that a sample goes by, shape (n_items,); 1 of items that it does not hold."""
+    """Return the random number u of every item of a pool, shape (n_items,); 1 for items outside the sample's order."""
     order, scheme = sample.campaign.design.order, sample.campaign.design.scheme
     assert isinstance(scheme, CarriedScheme)
     numbers = np.ones(order.pool.n_items)
@@ -261,9 +265,9 @@ def _runs(
     before: NightState,
     queries: Sequence[str],
 ) -> dict[str, Run]:
-    """Return the runs of a night by name: tonight's, last night's, and the reference.
+    """Collect the runs of a night by name: tonight's, the previous night's, and the reference.
 
-    Where a query has no list in any of these, the first night's run keeps it in the pool: it counts as 0.
+    If a query has no list in any of these, the first night's run keeps it in the pool, where its value is 0.
     """
     runs = {tonight: run}
     if before.run is not None:
@@ -282,31 +286,33 @@ def _runs(
 
 
 def _check_queries(run: Run, queries: Sequence[str]) -> None:
-    """Raise where a run is of other queries than the watch."""
+    """Raise InputError if a run has queries that are not in the watch."""
     wanted = set(queries)
     foreign = sorted(set(run.query_ids.tolist()) - wanted)
     if foreign:
         meant = did_you_mean(foreign[0], queries)
-        problem = f"query {shown(foreign[0])} is none of the {len(wanted)} queries of the watch ({len(foreign)} such)"
-        raise InputError(f"{run.source}: {problem}; {meant}a watch is of one set of queries")
+        problem = (
+            f"query {shown(foreign[0])} is not one of the {len(wanted)} queries of the watch ({len(foreign)} such)"
+        )
+        raise InputError(f"{run.source}: {problem}; {meant}a watch has one set of queries")
 
 
 def _scale(store: Store, watch: WatchRow, settings: Settings, tonight: NightInputs, before: NightState) -> int:
-    """Return the largest grade of a watch: as it was set up, else as its first night had it."""
+    """Return the largest grade of a watch: as set up, or as found on its first night."""
     if settings.max_grade is not None:
         return settings.max_grade
-    if before.queries:  # of a first night that is drawn anew the scale is not yet settled
+    if before.queries:  # a first night that is redrawn determines the scale anew
         return int(store.campaign(by_night(store.watches.nights(watch.name))[0][0].campaign).max_grade or 0)
     known = (grade for grade, _ in before.known_grades.values())
     largest = max((tonight.largest, *known, *before.labels.values()))
     if not largest:
-        problem = f"watch {watch.name} knows no largest grade: say `max_grade` when it is set up"
+        problem = f"watch {watch.name} has no largest grade: give `max_grade` when you set it up"
         raise InputError(problem, field="max_grade")
     return largest
 
 
-def _asked(case: PreparedCase, settings: Settings, tonight: str) -> list[QuestionTarget]:
-    """Return tonight's questions: its value, and what it is more than each other run whose lists are not the same."""
-    asked = case.asked(settings.measures, ["run", "difference"] if len(case.systems) > 1 else ["run"])
-    of_tonight = [each for each in asked if each.system == tonight and each.versus != ONLY_LISTS]
+def _questions(case: PreparedCase, settings: Settings, tonight: str) -> list[QuestionTarget]:
+    """List tonight's questions: its value, and its difference from each other run with different lists."""
+    questions = case.asked(settings.measures, ["run", "difference"] if len(case.systems) > 1 else ["run"])
+    of_tonight = [each for each in questions if each.system == tonight and each.versus != ONLY_LISTS]
     return [each for each in of_tonight if not each.versus or each.target.matters.any()]

@@ -1,4 +1,4 @@
-"""Nights as answers: a value each night, and tonight less the night before and less the reference, with verdicts."""
+"""Estimate nights: values, and tonight minus the previous night and the reference, with verdicts."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ from activeeval.report.rendering import Cell
 from activeeval.sampling.answers import SampleAnswer
 
 PLAIN = 0.95
-"""The confidence of values, and of the interval of a difference by which a night looks bad."""
+"""Confidence of values' intervals, and of the interval that decides whether a night looks bad."""
 _OF_A_NIGHT = ("date", "measure", "value", "low", "high", "judged", "waiting", "known")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NightValue:
-    """A measure on a night.
+    """The value of a measure on a night.
 
     Attributes
     ----------
     date, measure : str
     answer : Answer or None
-        With a 95 % interval; None while items wait.
+        With a 95 % interval; None while items are unjudged.
     judged, waiting, known : int
-        Items that were judged for this night, that wait, and whose labels counted already.
+        Number of items judged for this night, unjudged, and labelled before.
     """
 
     date: str
@@ -54,53 +54,54 @@ class NightValue:
 
     @property
     def value(self) -> float | None:
-        """The estimate; None while it is not known or infinite, as the ends of its interval."""
+        """The estimate; None if it is unknown or infinite, as are the bounds."""
         return None if self.answer is None else finite(self.answer.value)
 
     @property
     def low(self) -> float | None:
-        """The lower end."""
+        """The lower bound."""
         return None if self.answer is None else finite(self.answer.low)
 
     @property
     def high(self) -> float | None:
-        """The upper end."""
+        """The upper bound."""
         return None if self.answer is None else finite(self.answer.high)
 
     def row(self) -> dict[str, Cell]:
-        """Tabulate it for JSON."""
+        """Convert the value to a row for JSON."""
         return {name: getattr(self, name) for name in _OF_A_NIGHT}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NightContent:
-    """A night: values, changes with their verdicts, what waits, warnings, values by segment.
+    """Results of a night: values, changes with verdicts, unjudged items, warnings, values by segment.
 
     Attributes
     ----------
     date, before : str
-        Of the night, and of the one before it; empty for the first.
+        Date of the night, and of the previous one; "" for the first.
     campaign : str
-        The one that is judged: of the night, or of its labels on suspicion.
+        The campaign to judge: of the night, or of its labels on suspicion.
     values : sequence of NightValue
     changes : sequence of Answer
-        Tonight less the night before and less the reference, each with the interval that decides.
+        Tonight minus the previous night and minus the reference, each with the interval of its verdict.
     waiting : int
+        Number of unjudged items.
     settings : Settings
-        Of the watch.
+        Settings of the watch.
     n_missing, n_queries : int
-        Queries of the watch without a list tonight, and all.
+        Number of the watch's queries without a list tonight, and of all.
     run : str
-        The name of tonight's run.
+        Name of tonight's run.
     looks_bad : bool
-        Whether the labels on suspicion are to be drawn: a plain interval lies below 0, and its verdict is open.
+        True if labels on suspicion should be drawn: a 95 % interval lies below 0, and its verdict is undecided.
     n_suspicion : int
-        Items that were drawn on suspicion.
+        Number of items drawn on suspicion.
     cautions : sequence of Caution
     segments, findings, segment_findings : sequence of Answer
-        Values by segment as they are estimated; and for readers, of all queries and by segment.
+        Values by segment as estimated; for display, values of all queries and by segment.
     definitions : sequence of (str, str)
-        Measures as they are shown, and in full.
+        Displayed and full names of measures.
     """
 
     date: str
@@ -123,7 +124,7 @@ class NightContent:
 
     @property
     def exit_code(self) -> int:
-        """10 where a change is worse; 11 where one is undecided, items wait or nothing can be read; else 0."""
+        """10 if a change is worse; 11 if one is undecided, items are unjudged or there is no estimate; otherwise 0."""
         code = exit_code(self.changes)
         is_read = not self.waiting and all(value.value is not None for value in self.values)
         return code if code == WORSE or is_read else OPEN
@@ -131,7 +132,7 @@ class NightContent:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Reading:
-    """The last step of a night that can be read, by both scopes."""
+    """Estimates of the last completely judged step of a night, for both scopes."""
 
     state: CampaignState
     look: int
@@ -139,7 +140,7 @@ class _Reading:
 
     @classmethod
     def of(cls, states: Sequence[CampaignState]) -> _Reading | None:
-        """Read the last step of which nothing waits; None where items of the first wait, or nothing has come."""
+        """Read the last step without unjudged items; None if the first step has some, or nothing is judged."""
         for look in range(len(states) - 1, -1, -1):
             try:
                 by_scope = {scope: answered(states[look], scope=scope)[0] for scope in ("pool", "population")}
@@ -149,7 +150,7 @@ class _Reading:
         return None
 
     def of_change(self, measure: str, earlier: str) -> dict[str, SampleAnswer]:
-        """Return the answers of tonight less an earlier run by scope; none where the lists are the same."""
+        """Select the estimates of tonight minus an earlier run by scope; empty if the lists are the same."""
         return {
             scope: each
             for scope, answers in self.by_scope.items()
@@ -158,19 +159,19 @@ class _Reading:
         }
 
 
-def night_says(
+def estimate_night(
     store: Store, settings: Settings, segments: Segments | None, steps: Sequence[NightRow], last: str, first: str
 ) -> NightContent:
-    """Read a night as far as it is judged.
+    """Estimate a night as far as it is judged.
 
     Parameters
     ----------
     segments : Segments or None
-        Of the watch, where it has some.
+        Segments of the watch, if it has some.
     steps : sequence of NightRow
-        The night, and its labels on suspicion where there are some.
+        The night, and its labels on suspicion if there are some.
     last, first : str
-        The dates of the night before, empty for the first one, and of the first.
+        Dates of the previous night ("" for the first one) and of the first night.
     """
     date, states = steps[0].night, [state_of(store, step.campaign) for step in steps]
     reading = _Reading.of(states)
@@ -185,7 +186,7 @@ def night_says(
         "n_suspicion": states[1].progress.judged + states[1].progress.waiting if len(states) > 1 else 0,
         **missing,
     }
-    if reading is None:  # items wait, or nothing has come
+    if reading is None:  # unjudged items, or no judgments yet
         values = [_value(date, measure, None, states) for measure in settings.measures]
         return NightContent(values=values, changes=[], **shared)
     answers = reading.by_scope[settings.scope]
@@ -206,7 +207,7 @@ def night_says(
 
 
 def _changes_of(date: str, names: Sequence[str], reading: _Reading, settings: Settings) -> tuple[list[Answer], bool]:
-    """Make the changes since earlier runs by measure; and whether one looks bad and is undecided."""
+    """Estimate the changes since earlier runs for each measure; also return whether one looks bad and is undecided."""
     measures = dict.fromkeys(answer.target.name for answer in reading.by_scope[settings.scope])
     compared = [(measure, name) for measure in measures for name in names]
     confidence, campaign = settings.confidence(len(compared), reading.look), reading.state.read[0].campaign
@@ -223,23 +224,23 @@ def _changes_of(date: str, names: Sequence[str], reading: _Reading, settings: Se
 
 
 def last_says(store: Store, name: str) -> NightContent:
-    """Read the last night of a watch.
+    """Estimate the last night of a watch.
 
     Raises
     ------
     InputError
-        Where it has none yet.
+        If it has no night yet.
     """
-    return nights_say(store, name, last_night(store, name).night)[-1]
+    return estimate_nights(store, name, last_night(store, name).night)[-1]
 
 
-def nights_say(store: Store, name: str, begin: str = "", end: str = "") -> list[NightContent]:
-    """Read each night of a watch by date; some nights where a first or a last date is given.
+def estimate_nights(store: Store, name: str, begin: str = "", end: str = "") -> list[NightContent]:
+    """Estimate the nights of a watch in order, optionally from a first to a last date.
 
     Raises
     ------
     InputError
-        Where the watch has no such night.
+        If the watch has no night of a given date.
     """
     watch = store.watches.get(name)
     nights = by_night(store.watches.nights(name))
@@ -248,12 +249,12 @@ def nights_say(store: Store, name: str, begin: str = "", end: str = "") -> list[
     dates = [steps[0].night for steps in nights]
     for date in (begin, end):
         if date and date not in dates:
-            there = f"its nights are from {dates[0]} to {dates[-1]}" if dates else "it has none yet"
-            raise InputError(f"watch {name} has no night of {date}: {there}", field="date")
+            dates_text = f"its nights are from {dates[0]} to {dates[-1]}" if dates else "it has none yet"
+            raise InputError(f"watch {name} has no night of {date}: {dates_text}", field="date")
     if begin and end and begin > end:
         raise InputError(f"{begin} is later than {end}: the earlier night comes first", field="date")
     return [
-        night_says(store, settings, segments, steps, dates[k - 1] if k else "", dates[0])
+        estimate_night(store, settings, segments, steps, dates[k - 1] if k else "", dates[0])
         for k, steps in enumerate(nights)
         if (not begin or dates[k] >= begin) and (not end or dates[k] <= end)
     ]
@@ -268,16 +269,16 @@ def change_of(
     settings: Settings,
     confidence: float,
 ) -> Answer:
-    """Make the answer to what a night is more than an earlier one, for the scope of the watch, the other beside it.
+    """Build the answer for a night minus an earlier one, for the scope of the watch, with the other scope attached.
 
     Parameters
     ----------
     campaign : Campaign
-        That is read.
+        The campaign behind the estimates.
     estimates : dict of str to Estimate
-        Of the target, by scope.
+        Estimates of the target, by scope.
     confidence : float
-        Of the interval that decides.
+        Confidence of the interval that decides.
     """
     answers = {}
     for scope, estimate in estimates.items():
@@ -291,14 +292,14 @@ def change_of(
             measure=target.name,
             p_value=estimate.p_value,
             margin=settings.margin,
-            needed=needed and replace(needed, can_grow=True),  # by the next night's labels
+            needed=needed and replace(needed, can_grow=True),  # the next night adds labels
         )
-    other = "population" if settings.scope == "pool" else "pool"
-    return answers[settings.scope].with_other(answers[other])
+    other_scope = "population" if settings.scope == "pool" else "pool"
+    return answers[settings.scope].with_other(answers[other_scope])
 
 
 def same_lists(later: str, earlier: str, measure: str, settings: Settings, n_queries: int) -> Answer:
-    """Make the answer of two runs whose lists are the same as far as the measure reads them."""
+    """Build the answer for two runs with the same lists down to the measure's cutoff: a difference of exactly 0."""
     return Answer(
         system=later,
         versus=earlier,
@@ -316,17 +317,17 @@ def same_lists(later: str, earlier: str, measure: str, settings: Settings, n_que
 
 
 def _reference(settings: Settings, first: str, last: str) -> str:
-    """Return the name of the reference among a night's systems."""
+    """Return the name of the reference run on a night."""
     return {"previous": last, "first": first}.get(settings.reference, REFERENCE)
 
 
 def _is_below(estimate: Estimate) -> bool:
-    """Whether the plain interval of a difference lies below 0."""
+    """Check whether the 95 % interval of a difference lies below 0."""
     return estimate.bounds(estimate.interval(PLAIN))[1] < 0
 
 
 def _had_labels(state: CampaignState) -> Bools:
-    """Mark the items of a night's lists that had labels before it: judged on an earlier night, or given."""
+    """Mark the items of a night's lists with earlier labels: judged on an earlier night, or known."""
     design = state.sample.campaign.drawn_design
     in_hand = design.scheme.in_hand
     before = design.known >= 0
@@ -334,7 +335,7 @@ def _had_labels(state: CampaignState) -> Bools:
 
 
 def _value(date: str, measure: str, answer: SampleAnswer | None, states: Sequence[CampaignState]) -> NightValue:
-    """Make the value of a night, of which nothing can be read where there is no answer."""
+    """Build the value of a night; `answer` is None if there is no estimate."""
     return NightValue(
         date=date,
         measure=measure,

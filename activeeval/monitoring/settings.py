@@ -1,4 +1,4 @@
-"""What a watch was set up for."""
+"""Settings of a watch."""
 
 from __future__ import annotations
 
@@ -30,54 +30,54 @@ from activeeval.sampling.segment_budgets import SegmentGoals
 
 OF_NIGHTS = ("first", "previous")
 REFERENCE = "reference"
-"""What a run that is no night's is called among a night's."""
+"""Name of the reference run, if it is not the run of a night."""
 _SEGMENTS = ("segments.queries", "segments.names")
 MOST_FALSE_ALARMS = 25
 BUDGETS_ON_SUSPICION = 2.0
-"""Labels on suspicion by default, in budgets of a night: with three budgets in all the half-width of a difference is
-about 1 / √3 of what it was, so that a loss that the plain interval has just seen (1.96 standard errors) stands out by
-3.4, beyond what an alarm takes (2.6 to 2.8)."""
+"""Default number of labels on suspicion, in budgets of a night. With three budgets in all, the half-width of a
+difference shrinks to about 1 / √3, so that a loss just visible in the 95 % interval (1.96 standard errors) becomes 3.4
+standard errors, beyond the threshold of an alarm (2.6 to 2.8)."""
 SHARES_OF_LOOKS = (0.5, 0.5)
-"""Of a night's false alarms: its first look, and the one with the labels on suspicion. They add up to 1, so that the
-rate holds however the looks depend on each other."""
+"""Shares of a night's false-alarm rate for its two interim analyses: its own labels, and with the labels on suspicion.
+They add up to 1, so that the rate holds whatever the dependence of the two (Bonferroni)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a watch measures, for how much, and when it raises an alarm.
+    """Settings of a watch: measures, budget, and the rule for alarms.
 
     Attributes
     ----------
     measures : tuple of str
     budget : float
-        New labels a night, on average; at most, where half-widths are asked for.
+        New labels a night, on average; with half-widths, the upper limit.
     max_grade : int or None
-        None takes the largest grade that the first night comes with.
+        None takes the largest grade found on the first night.
     seed : int
-        Of the numbers that all nights share.
+        Seed of the random numbers that all nights share.
     margin : float
-        The largest loss that does not matter.
+        The largest loss that does not matter, in the unit of the measure.
     scope : {"pool", "population"}
-        What verdicts are about: these queries, or the queries that they are a sample of.
+        Scope of verdicts: these queries, or the population from which they are sampled.
     false_alarms : float
-        False alarms in 100 nights without a change, at most.
+        Largest number of false alarms in 100 nights without a change.
     budget_on_suspicion : float or None
-        New labels, on average, that a night gets on top where it looks bad and its verdict is open; 0 for none. None
-        takes twice ``budget``.
+        Additional labels, on average, for a night that looks bad and is undecided; 0 for none. None takes twice
+        ``budget``.
     reference : str
-        What nights are compared with beside the night before: first, previous, or the file of a run.
+        Comparison in addition to the previous night: first, previous, or the file of a run.
     judges_per_item : int
     policy : str
     pool_depth : int
         The rank at which lists end.
     models : tuple of str
-        Grade models by name; none takes what earlier nights teach.
+        Grade models by name; empty learns from the labels of earlier nights.
     segments : str or None
-        The file that says which queries are of which segment, as it was called: it is stored with the watch.
+        Name of the file of segments, whose content is stored with the watch.
     segment_half_widths : tuple of (str, float)
-        What the intervals of segments should come to on every night; none: the budget is spent.
+        Target half-widths of segments' intervals on every night; if there are none, the whole budget is spent.
     half_width : float or None
-        What that of all queries should come to.
+        Target half-width for all queries.
     """
 
     measures: tuple[str, ...]
@@ -99,7 +99,7 @@ class Settings:
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> Self:
-        """Return the settings of a stored watch."""
+        """Read the settings of a stored watch."""
         stored: dict[str, Any] = {field.name: config[field.name] for field in fields(cls) if field.name in config}
         stored["margin"] = stored.get("margin") or 0.0
         stored |= {name: tuple(value) for name, value in stored.items() if isinstance(value, list)}
@@ -108,12 +108,12 @@ class Settings:
 
     @classmethod
     def chosen(cls, seed: int | None, policy: str | None, **options: Any) -> Self:
-        """Make the settings of a new watch, and check them; without a seed one of the system's.
+        """Build and check the settings of a new watch; without a seed, generate one.
 
         Raises
         ------
         InputError
-            Where a watch cannot be so.
+            If a setting is not valid.
         """
         whole, parts = halves_of(options.get("half_width"))
         halves: dict[str, Any] = {"half_width": whole} | ({"segment_half_widths": tuple(parts)} if parts else {})
@@ -127,17 +127,17 @@ class Settings:
 
     @property
     def rules(self) -> Rules:
-        """How each night is judged."""
+        """Judging rules of each night."""
         return Rules(judges_per_item=self.judges_per_item, policy=self.policy)
 
     @property
     def method(self) -> str:
-        """How items are drawn."""
+        """Name of the sampling method."""
         return default_method(*map(sampled_measure, self.measures)).name
 
     @property
     def goals(self) -> SegmentGoals | None:
-        """The half-widths that every night is to reach; None where there are none."""
+        """Target half-widths of every night; None if there are none."""
         if self.half_width is None and not self.segment_half_widths:
             return None
         if not self.segment_half_widths:
@@ -146,34 +146,34 @@ class Settings:
 
     @property
     def on_suspicion(self) -> float:
-        """New labels that a night gets on top where it looks bad and its verdict is open; 0 for none."""
+        """Additional labels for a night that looks bad and is undecided; 0 for none."""
         return BUDGETS_ON_SUSPICION * self.budget if self.budget_on_suspicion is None else self.budget_on_suspicion
 
     def confidence(self, n_compared: int, look: int = 0) -> float:
-        """Return the confidence of the interval that decides a difference on a night.
+        """Compute the confidence of the interval that decides about a difference on a night.
 
-        A night raises a false alarm with probability ``false_alarms`` / 100 at most: this is shared by its comparisons,
-        each measure against each run (Bonferroni), and where the night may look twice by its looks (`SHARES_OF_LOOKS`).
+        A night raises a false alarm with probability at most ``false_alarms`` / 100. This is divided among its
+        comparisons, each measure with each run (Bonferroni), and among its interim analyses (`SHARES_OF_LOOKS`).
 
         Parameters
         ----------
         n_compared : int
-            Differences that are compared with 0 on this night.
+            Number of differences that are compared with 0 on this night.
         look : {0, 1}
-            0 reads the labels of the night, 1 those on suspicion too.
+            0 for the labels of the night, 1 with the labels on suspicion.
         """
         share = SHARES_OF_LOOKS[look] if self.on_suspicion else 1.0
         return 1 - 2 * share * self.false_alarms / 100 / max(n_compared, 1)
 
     def check(self) -> None:
-        """Raise InputError where a watch cannot be so."""
+        """Raise InputError if a setting is not valid."""
         if not self.measures:
             raise InputError("a watch needs a measure", field="measure")
         measured = [sampled_measure(text) for text in self.measures]
         if len({str(measure) for measure in measured}) < len(measured):
             raise InputError("a measure is named twice, expected each once", field="measure")
         if not judging_of(measured).has_grades:
-            raise InputError("a watch is of measures of grades, not of top-k judging", field="measure")
+            raise InputError("a watch needs a measure of grades, not of top-k judging", field="measure")
         if not (math.isfinite(self.budget) and self.budget > 0):
             raise InputError(f"the budget of a night must be a positive number, got {self.budget:g}", field="budget")
         if not 0 < self.false_alarms <= MOST_FALSE_ALARMS:
@@ -188,12 +188,12 @@ class Settings:
 
 
 def set_up(store: Store, name: str, settings: Settings) -> None:
-    """Store a watch.
+    """Store a new watch.
 
     Raises
     ------
     InputError
-        Where the name is taken, the reference or the segments cannot be read, or a half-width is of none of these.
+        If the name is taken, the reference or the segments cannot be read, or a half-width is of an unknown segment.
     """
     settings.check()
     content = BytesIO()
@@ -212,7 +212,7 @@ def set_up(store: Store, name: str, settings: Settings) -> None:
 
 
 def segments_of(watch: WatchRow, settings: Settings) -> Segments | None:
-    """Return the segments that a watch was set up with; None without."""
+    """Load the segments of a watch; None if it has none."""
     if settings.segments is None:
         return None
     arrays = unpacked(watch.payload, f"watch {watch.name}", _SEGMENTS, "segments")
@@ -221,15 +221,15 @@ def segments_of(watch: WatchRow, settings: Settings) -> Segments | None:
 
 
 def checked_policy(policy: str | None, judges_per_item: int, measures: Sequence[str]) -> str:
-    """Return what several judges' grades count as: a grade, as the next night takes it for the item's.
+    """Choose and check the policy that reduces several judges' grades of an item to one.
 
     Raises
     ------
     InputError
-        Where it is the mean gain, which is no grade.
+        If it is the mean gain, which is not a grade that the next night could reuse.
     """
     chosen = policy or ("majority" if judges_per_item % 2 else "median")
     if chosen == "mean-gain":
-        problem = "`policy` mean-gain: the next night takes over grades, and a mean gain is none: majority or median"
-        raise InputError(problem, field="policy")
+        problem = "`policy` mean-gain: the next night reuses grades, and a mean gain is not a grade: expected "
+        raise InputError(f"{problem}majority or median", field="policy")
     return policy_for(chosen, judges_per_item, False, measures)

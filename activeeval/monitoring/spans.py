@@ -1,4 +1,4 @@
-"""From one night to another: the difference of two runs of a watch, read from all that is judged so far."""
+"""Estimate the difference between two nights of a watch from all labels so far."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from activeeval.monitoring.settings import Settings
 
 
 def change_between(store: Store, name: str, earlier: str, later: str) -> list[Answer]:
-    """Read by measure what a night is more than an earlier one, from one sample: all that is judged so far.
+    """Estimate a night minus an earlier one for each measure, from one sample of all labels so far.
 
-    The interval is at the level of a single comparison of a night.
+    The confidence is that of a night with a single comparison.
 
     Raises
     ------
     StateError
-        Where items of the last night wait: what was drawn counts as a whole.
+        If items of the last night are unjudged.
     """
     settings, nights = Settings.of(store.watches.get(name).config), store.watches.nights(name)
     steps = {of_night[0].night: of_night[0].date for of_night in by_night(nights)}
@@ -33,11 +33,11 @@ def change_between(store: Store, name: str, earlier: str, later: str) -> list[An
     }
     last = nights[-1]
     latest = left.get(last.date) or NightRecord.of(store.watches.payload(name, last.date), f"watch {name}, {last.date}")
-    labels = labels_so_far(store, name, nights, latest.held, settings)
+    labels = labels_so_far(store, name, nights, latest.histories, settings)
     check_judged(store, name, last)
     runs, top = {date: left[date].run for date in (later, earlier)}, store.campaign(nights[0].campaign).max_grade
     case = case_of(runs, settings, latest.known_grades, labels, top)
-    hand = in_hand(case.inputs.pool, latest.held, labels)
+    hand = in_hand(case.inputs.pool, latest.histories, labels)
     changes = []
     for each in case.asked(settings.measures, ["difference"]):
         if not each.target.matters.any():

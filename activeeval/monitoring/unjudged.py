@@ -1,4 +1,4 @@
-"""What the unjudged items of a watch's last night may be worth, before anybody judges one of them."""
+"""Bound the value of a watch's last night over its unjudged items."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from activeeval.scoring.unjudged import UnjudgedBounds, holes_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NightUnjudged:
-    """What a night's run is worth, as far as that is known.
+    """Bounds of a night's values over its unjudged items.
 
     Attributes
     ----------
     date : str
-    holes : tuple of Holes
-        By measure; none where no item of its lists is judged yet.
+    holes : tuple of UnjudgedBounds
+        By measure; empty if no item of its lists is judged yet.
     n_unjudged : int
-        Queries without any judgment, which no mean is of.
+        Number of queries without any judgment, which the means exclude.
     """
 
     date: str
@@ -37,44 +37,45 @@ class NightUnjudged:
     n_unjudged: int
 
 
-def holes_of_last_night(
+def unjudged_of_last_night(
     store: Store, name: str, budgets: Sequence[int] = (), progress: Callable[[str], object] = lambda what: None
 ) -> NightUnjudged:
-    """Return what the holes of a watch's last night may be worth by each of its measures.
+    """Bound the values of a watch's last night for each of its measures, over the unjudged items of its lists.
 
-    Known are the labels of all nights so far, and grades from elsewhere.
+    All labels so far and grades from other sources are known.
 
     Parameters
     ----------
     budgets : sequence of int
-        As of `activeeval.scoring.unjudged.holes_of`.
+        As in `activeeval.scoring.unjudged.holes_of`.
 
     Raises
     ------
     InputError
-        Where the watch has no night yet.
+        If the watch has no night yet.
     """
     settings, last = Settings.of(store.watches.get(name).config), last_night(store, name)
     nights = store.watches.nights(name)
     left = NightRecord.of(store.watches.payload(name, last.date), f"watch {name}, {last.date}")
     run = replace(left.run, source=last.night)
-    grades = _grades_of(left, labels_so_far(store, name, nights, left.held, settings))
+    grades = _grades_of(left, labels_so_far(store, name, nights, left.histories, settings))
     if grades.keys().isdisjoint(pairs_in(run)):
         return NightUnjudged(date=last.night, holes=(), n_unjudged=len(left.queries))
     tables = pool_from_tables(_as_judgments(grades), [run], evaluated=1)
     tables = replace(tables, rankings=[tables.rankings[0].cut_at(settings.pool_depth)])
     measures, top = [sampled_measure(text) for text in settings.measures], store.campaign(nights[0].campaign).max_grade
-    held = holes_of(tables, 0, run, last.night, measures, max_grade=top, budgets=budgets, progress=progress)
-    return NightUnjudged(date=last.night, holes=tuple(held), n_unjudged=len(left.queries) - tables.pool.n_queries)
+    bounds = holes_of(tables, 0, run, last.night, measures, max_grade=top, budgets=budgets, progress=progress)
+    return NightUnjudged(date=last.night, holes=tuple(bounds), n_unjudged=len(left.queries) - tables.pool.n_queries)
 
 
 def _grades_of(left: NightRecord, labels: Mapping[Pair, int]) -> dict[Pair, int]:
-    """Return all grades that are known of the queries of a watch; what its judges say comes before others'."""
+    """Collect all known grades for the queries of a watch; labels of its judges override other sources."""
     queries = set(left.queries)
     grades = {pair: grade for pair, (grade, _) in left.known_grades.items() if pair[0] in queries}
     return grades | {pair: grade for pair, grade in labels.items() if grade >= 0}
 
 
 def _as_judgments(grades: Mapping[Pair, int]) -> Qrels:
+    """Convert grades by query and document to judgments."""
     queries, docs = (Texts.from_list([pair[k] for pair in grades]) for k in (0, 1))
     return Qrels(queries, docs, np.array(list(grades.values()), dtype=np.int64), "the labels so far")

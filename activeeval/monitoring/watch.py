@@ -1,4 +1,4 @@
-"""A watch in a store: nights drawn, judgments taken in, what they say, the same as the command line's."""
+"""Python interface of a watch in a store: draw nights, import judgments, read results, as on the command line."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from activeeval.monitoring.night_pages import (
     series_table,
     span_sentences,
     waiting_sentence,
-    written_page,
+    write_page,
 )
 from activeeval.monitoring.night_rows import change_row, rows_of
-from activeeval.monitoring.series import NightContent, last_says, nights_say
+from activeeval.monitoring.series import NightContent, estimate_nights, last_says
 from activeeval.monitoring.settings import Settings, set_up
 from activeeval.monitoring.spans import change_between
 from activeeval.monitoring.watch_steps import WatchStep, take_judgments, take_night
@@ -39,14 +39,14 @@ from activeeval.report.rendering import Cell
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Night(PrintableResult):
-    """What a night of a watch says.
+    """Result of a night of a watch.
 
     Attributes
     ----------
-    says : activeeval.monitoring.series.NightSays
-        Its values, its changes with their verdicts, what waits.
+    says : activeeval.monitoring.series.NightContent
+        Its values, its changes with verdicts, the number of unjudged items.
     step : WatchStep
-        What was drawn and taken in before that.
+        What this call drew and imported.
     """
 
     says: NightContent
@@ -54,38 +54,38 @@ class Night(PrintableResult):
 
     @property
     def exit_code(self) -> int:
-        """0 fine, 10 worse: an alarm, 11 undecided, or items wait."""
+        """0 fine, 10 worse (an alarm), 11 undecided or items are unjudged."""
         return self.says.exit_code
 
     @property
     def sentences(self) -> list[str]:
-        """What the night says, its alarms first."""
+        """Sentences about the night, alarms first."""
         return [*night_sentences(self.says), *([] if self.says.findings else [waiting_sentence(self.says)])]
 
     @property
     def table(self) -> Sequence[Mapping[str, Cell]]:
-        """Its values and changes."""
+        """Values and changes of the night."""
         return night_table(self.says) if self.says.findings else []
 
     @property
     def footnotes(self) -> list[str]:
-        """What the measures, intervals and verdicts are."""
+        """Definitions of measures, intervals and verdicts."""
         return [meaning(self.says)] if self.says.findings else []
 
     def rows(self) -> list[dict[str, Cell]]:
-        """Return its values, its changes, its values by segment, as the command line has them."""
+        """Return values, changes, and values by segment, as the command line prints them."""
         return rows_of(self.says)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Nights(PrintableResult):
-    """What the nights of a watch say, one after the other.
+    """Results of the nights of a watch in order.
 
     Attributes
     ----------
-    nights : list of NightSays
+    nights : list of NightContent
     spans : list of Answer
-        The change from the first date that was asked for to the last, by measure.
+        The change from the first requested date to the last, by measure.
     """
 
     nights: Sequence[NightContent]
@@ -93,40 +93,40 @@ class Nights(PrintableResult):
 
     @property
     def sentences(self) -> list[str]:
-        """The change between the dates that were asked for."""
+        """Sentences about the change between the requested dates."""
         return span_sentences(self.spans)
 
     @property
     def table(self) -> Sequence[Mapping[str, Cell]]:
-        """A row for each measure of each night."""
+        """A row for each night and measure."""
         return series_table(self.nights)
 
     @property
     def footnotes(self) -> list[str]:
-        """What the measures, intervals and verdicts are."""
+        """Definitions of measures, intervals and verdicts."""
         return [meaning(night) for night in self.nights[-1:]]
 
     def rows(self) -> list[dict[str, Cell]]:
-        """Return the rows of all nights, as the command line has them."""
+        """Return the rows of all nights, as the command line prints them."""
         rows = [row for night in self.nights for row in rows_of(night)]
         return rows + [change_row(change, self.nights[-1].settings) for change in self.spans]
 
 
 class NightOptions(TypedDict, total=False):
-    """What else `Watch.night` may be told.
+    """Further options of `Watch.night`.
 
     Attributes
     ----------
     judged : path, dict of dicts, data frame or Judgments, or a list of them
-        Judgments that are known from elsewhere: they cost nothing.
+        Judgments known from other sources: they cost nothing.
     oracle : path, dict of dicts, data frame or Judgments
-        Judge what is drawn at once by these.
+        Judge the drawn items at once by these grades.
     replace : bool
-        Draw the last night anew; what was judged for it goes on counting.
+        Redraw the last night; its labels still count.
     documents, queries : str
         Tables of texts: a document whose text has changed loses its grade.
     machine_is_truth : bool
-        Take what machines say in files of judgments for labels.
+        Accept graders' grades in files of judgments as labels.
     """
 
     judged: Any
@@ -138,7 +138,7 @@ class NightOptions(TypedDict, total=False):
 
 
 class WatchOptions(TypedDict, total=False):
-    """What else `create_watch` may be told: see `activeeval.monitoring.settings.Settings`."""
+    """Further options of `create_watch`: see `activeeval.monitoring.settings.Settings`."""
 
     scope: str
     false_alarms: float
@@ -154,7 +154,7 @@ class WatchOptions(TypedDict, total=False):
 
 @dataclass(slots=True, eq=False)
 class Watch(StoreHandle):
-    """A watch in a store; `open_watch` opens it, and `close`, or the end of a ``with``, closes the store.
+    """A watch in a store, opened by `open_watch`; `close`, or the end of a ``with``, closes the store.
 
     Attributes
     ----------
@@ -178,18 +178,18 @@ class Watch(StoreHandle):
 
     @property
     def campaign(self) -> StoredCampaign:
-        """The campaign in which the last night is judged: sheets are written of it, and items claimed."""
+        """The campaign in which the last night is judged, for writing sheets and claiming items."""
         return StoredCampaign(self.store, last_says(self.store, self.name).campaign)
 
     @checked
     def night(self, run: Any, date: str | None = None, **options: Unpack[NightOptions]) -> Night:
-        """Take tonight's run, draw what is new, and return what the night says already.
+        """Draw a night for a run, and return its results so far.
 
         Parameters
         ----------
         run : path, dict of dicts or data frame
         date : str, optional
-            As 2026-11-25; by default today.
+            For example 2026-11-25; by default today.
         options
             `NightOptions`: judged, oracle, replace, documents, queries, machine_is_truth.
         """
@@ -209,27 +209,29 @@ class Watch(StoreHandle):
 
     @checked
     def submit(self, judged: Any = None, judge: str | None = None, *, machine_is_truth: bool = False) -> Night:
-        """Take judgments in, and return what the last night says; labels on suspicion are drawn where it looks bad.
+        """Import judgments, draw labels on suspicion if the last night looks bad, and return its results.
 
         Parameters
         ----------
         judged : path, dict of dicts, data frame or Judgments, or a list of them
-            Judged sheets, of the last night or earlier ones; by default what a page has taken.
+            Judged sheets, of the last night or earlier ones; by default the judgments already in the store.
         judge : str, optional
-            Whose they are, where a source names no judge.
+            Name of the judge, for sources that name none.
         """
-        named = enumerate(sources_of(judged), 1)
-        sources = {str(each) if is_path(each) else f"judged {k}": columns_of(each, f"judged {k}") for k, each in named}
-        who = None if judge is None else judge_of(judge)
-        return self._last(take_judgments(self.store, self.name, sources, who, machine_is_truth=machine_is_truth))
+        numbered = enumerate(sources_of(judged), 1)
+        sources = {
+            str(each) if is_path(each) else f"judged {k}": columns_of(each, f"judged {k}") for k, each in numbered
+        }
+        name = None if judge is None else judge_of(judge)
+        return self._last(take_judgments(self.store, self.name, sources, name, machine_is_truth=machine_is_truth))
 
     def status(self) -> Night:
-        """Read the last night, once judgments that came late count for all nights."""
+        """Return the results of the last night, after sharing late judgments among all nights."""
         return self._last(WatchStep(shared=share_labels(self.store, self.name)))
 
     @checked
     def estimate(self, begin: str = "", end: str = "") -> Nights:
-        """Read each night; of two dates also the change from the one to the other, by all labels so far.
+        """Return the results of each night; for two dates, also the change between them by all labels so far.
 
         Parameters
         ----------
@@ -241,25 +243,26 @@ class Watch(StoreHandle):
 
     @checked
     def report(self, path: Any, *, force: bool = False) -> str:
-        """Write what a team reads of a month, .md with a picture beside it, and return the name of the file."""
+        """Write a report of the nights, .md with a chart beside it, and return the name of the file."""
         share_labels(self.store, self.name)
         name = str(os.fspath(path))
         if not name.endswith(".md"):
             raise InputError(f"{name}: expected a name that ends in .md", field="path")
         if os.path.exists(name) and not force:
             raise InputError(f"{name} is there already: give another name, or `force`", field="force")
-        written_page(self.name, nights_say(self.store, self.name), name)
+        write_page(self.name, estimate_nights(self.store, self.name), name)
         return name
 
     def _last(self, step: WatchStep) -> Night:
+        """Build the result of the last night, and issue its warnings."""
         says = last_says(self.store, self.name)
         warn_of([("", says.cautions)])
         return Night(says=says, step=step)
 
 
 def nights_of(store: Store, name: str, begin: str = "", end: str = "") -> Nights:
-    """Read the nights of a watch, and between two dates the change."""
-    nights = nights_say(store, name, begin, end)
+    """Read the results of nights, and the change between two given dates."""
+    nights = estimate_nights(store, name, begin, end)
     spans = change_between(store, name, begin, end) if begin and end and begin < end else []
     return Nights(nights=nights, spans=spans)
 
@@ -276,7 +279,7 @@ def create_watch(
     seed: int | None = None,
     **options: Unpack[WatchOptions],
 ) -> Watch:
-    """Set up a watch of an index, night after night, in a store that is made where there is none.
+    """Set up a watch in a store, which is created if it does not exist.
 
     Parameters
     ----------
@@ -284,13 +287,13 @@ def create_watch(
         A file, or sqlite:///FILE or postgresql://USER@HOST/DATABASE.
     measure : str or measure, or a list of them
     budget : float
-        New labels a night, on average; at most, with half-widths.
+        New labels a night, on average; with half-widths, the upper limit.
     max_grade : int, optional
-        The largest grade of the scale; by default that of the first night's judgments.
+        The largest grade of the scale; by default the largest of the first night's judgments.
     margin : float
-        The largest loss that does not matter.
+        The largest loss that does not matter, in the unit of the measure.
     seed : int, optional
-        Of the numbers that all nights share; by default a new one.
+        Seed of the random numbers that all nights share; by default a new one.
     options
         `WatchOptions`: segments, half_width, scope, false_alarms, reference, ….
 
@@ -308,22 +311,22 @@ def create_watch(
     """
     check_names(options, WatchOptions)
     if options.get("segments") is not None:
-        file_name(options["segments"], "`segments`")  # the watch keeps its name
-    asked: dict[str, Any] = {"judges_per_item": 1, **options}
-    asked |= {"measures": tuple(map(str, measures_of(measure)[0])), "models": tuple(asked.pop("model", ()))}
-    asked |= {"budget": number(budget, "`budget`"), "max_grade": max_grade, "margin": margin}
-    settings = Settings.chosen(seed, asked.pop("policy", None), **asked)
+        file_name(options["segments"], "`segments`")  # the watch stores the file's name
+    fields: dict[str, Any] = {"judges_per_item": 1, **options}
+    fields |= {"measures": tuple(map(str, measures_of(measure)[0])), "models": tuple(fields.pop("model", ()))}
+    fields |= {"budget": number(budget, "`budget`"), "max_grade": max_grade, "margin": margin}
+    settings = Settings.chosen(seed, fields.pop("policy", None), **fields)
     return Watch(opened_with(url, lambda store: set_up(store, name, settings), create=True), name)
 
 
 @checked
 def open_watch(url: Any, name: str) -> Watch:
-    """Open a watch where it is stored.
+    """Open an existing watch.
 
     Raises
     ------
     InputError
-        Where there is no such store, or no such watch in it.
+        If the store or the watch does not exist.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What happens on a night of a watch: it is drawn, judged where grades are at hand, looked at again where it is bad."""
+"""The steps of a night: draw it, judge it if a scripted judge is given, draw labels on suspicion if it looks bad."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from activeeval.campaigns.import_judgments import ImportedFile
 from activeeval.campaigns.scripted_judge import ScriptedAnswers, judge_all
 from activeeval.campaigns.store import NightRow, Store
 from activeeval.core.judgments import Judgments
-from activeeval.monitoring.late_sheets import share_labels, take_sheets
+from activeeval.monitoring.late_sheets import import_sheets, share_labels
 from activeeval.monitoring.night_inputs import NightInputs, last_night
 from activeeval.monitoring.night_outputs import Pair
 from activeeval.monitoring.nights import NightDraw, draw_more, draw_night
@@ -17,21 +17,21 @@ from activeeval.monitoring.series import last_says
 
 Progress = Callable[[str], object]
 ORACLE = "oracle"
-"""The judge who says what a file says."""
+"""Name of the scripted judge, whose answers come from a file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchStep:
-    """What was done on a night.
+    """Changes that one call made to a watch.
 
     Attributes
     ----------
     drawn, more : NightDraw or None
-        For the night, and on suspicion.
-    files : sequence of (NightRow, TakenFile)
-        Judgments that came in, each for its night.
+        Samples drawn for the night, and on suspicion.
+    files : sequence of (NightRow, ImportedFile)
+        Imported judgments, each with its night.
     shared : dict of str to int
-        How many judgments nights have taken over from one another, by step.
+        Number of judgments copied from other nights, by step.
     """
 
     drawn: NightDraw | None = None
@@ -52,12 +52,12 @@ def take_night(
     progress: Progress = lambda what: None,
     begun: Begun = lambda step: None,
 ) -> WatchStep:
-    """Draw a night; with a scripted judge judge it, and draw and judge the labels on suspicion where it looks bad.
+    """Draw a night; with a scripted judge also judge it, and draw and judge labels on suspicion if it looks bad.
 
     Parameters
     ----------
     begun : callable
-        Takes what is stored before anything later can fail.
+        Called with the stored step, before anything later can fail.
     """
     if script is not None:
         tonight = replace(tonight, largest=max(script.grades.values(), default=0), answers=script.grades)
@@ -67,7 +67,7 @@ def take_night(
         return WatchStep(drawn=drawn)
     _judge(store, drawn, script)
     shared = share_labels(store, name)
-    more = suspected(store, name, script.grades, progress=progress)
+    more = draw_if_suspicious(store, name, script.grades, progress=progress)
     if more is not None:
         _judge(store, more, script)
     return WatchStep(drawn=drawn, more=more, shared=shared)
@@ -83,30 +83,31 @@ def take_judgments(
     progress: Progress = lambda what: None,
     begun: Begun = lambda step: None,
 ) -> WatchStep:
-    """Take judgments in, and draw the labels on suspicion where the last night is judged and looks bad.
+    """Import judgments, and draw labels on suspicion if the last night is judged and looks bad.
 
     Parameters
     ----------
     sources
-        As of `activeeval.campaigns.import_judgments.take_files`; none where they came by a page.
+        As in `activeeval.campaigns.import_judgments.take_files`; empty if judgments came by the judging page.
     begun : callable
-        As of `take_night`.
+        As in `take_night`.
     """
     last_night(store, name)
     how = {"machine_is_truth": machine_is_truth}
-    files = take_sheets(store, name, sources, judge, **how) if sources else []
+    files = import_sheets(store, name, sources, judge, **how) if sources else []
     shared = share_labels(store, name, is_corrected=bool(sources))
     begun(WatchStep(files=files, shared=shared))
-    return WatchStep(files=files, shared=shared, more=suspected(store, name, None, progress=progress))
+    return WatchStep(files=files, shared=shared, more=draw_if_suspicious(store, name, None, progress=progress))
 
 
-def suspected(
+def draw_if_suspicious(
     store: Store, name: str, grades: Mapping[Pair, int] | None, *, progress: Progress = lambda what: None
 ) -> NightDraw | None:
-    """Draw the labels on suspicion where the last night looks bad; None where it does not."""
+    """Draw labels on suspicion if the last night looks bad; otherwise return None."""
     return draw_more(store, name, grades, progress=progress) if last_says(store, name).looks_bad else None
 
 
 def _judge(store: Store, drawn: NightDraw, script: ScriptedAnswers) -> None:
+    """Judge a drawn sample with a scripted judge."""
     for _ in judge_all(store, drawn.campaign, ORACLE, script.grades, machine=script.machine):
         pass

@@ -1,10 +1,10 @@
-"""Segments of a watch: which queries are of which, what half-widths in them take of a night, what a night says of them.
+"""Segments of a watch: plan a night for half-widths in segments, and estimate its values in them.
 
-Intervals of segments hold at once, as everywhere (`activeeval.sampling.answers.by_segment`). A night draws the least
-new labels that should bring tonight's values to the half-widths, with all that earlier nights have drawn in hand. So
-that alarms still work, what a night is more than another keeps `activeeval.core.planning.new_labels.SHARE` of what
-rates are made of, and an item that no night could draw comes with `activeeval.core.design.carried_samples.LEAST` at
-least.
+Intervals of segments hold simultaneously, as everywhere (`activeeval.sampling.answers.by_segment`). A night draws the
+fewest new labels that should bring tonight's values to the half-widths, given all items of earlier nights. To keep
+alarms reliable, changes between nights keep the weight `activeeval.core.planning.new_labels.SHARE` in the sampling
+rates, and an item that no night could draw otherwise has an inclusion probability of at least
+`activeeval.core.design.carried_samples.LEAST`.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from activeeval.sampling.segment_budgets import SegmentGoals
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NightPlan:
-    """How a night is drawn so that it comes to half-widths.
+    """Sampling plan of a night.
 
     Attributes
     ----------
     beside : tuple of Target
-        Tonight's values in the named segments: they count in whom to judge behind the questions.
+        Tonight's values in the named segments: they influence sampling rates after the questions.
     weights : tuple of float
-        Of the questions, then of these.
+        Weights of the questions, then of these.
     enough : float or None
-        The threshold at which all half-widths should be reached; None where none is asked for.
+        Threshold at which all half-widths should be reached; None if there are none.
     notes : tuple of Note or Caution
-        How many labels that takes.
+        Number of labels needed.
     """
 
     beside: tuple[Target, ...] = ()
@@ -52,23 +52,23 @@ class NightPlan:
 def plan_night(
     case: PreparedCase,
     settings: Settings,
-    asked: Sequence[QuestionTarget],
+    questions: Sequence[QuestionTarget],
     segments: Segments | None,
     in_hand: EarlierLabels,
 ) -> NightPlan:
-    """Return how a night is drawn: for its whole budget, or for half-widths where such are asked for.
+    """Plan a night: for its whole budget, or for half-widths if some are set.
 
     Raises
     ------
     InputError
-        Where no query of the night is of a segment that has a half-width.
+        If a segment with a half-width has no query of the night.
     """
     goals = settings.goals
     if goals is None:
         return NightPlan()
     members, notes = ({}, []) if segments is None else goals.members(segments, case.inputs.pool)
-    values = [each for each in asked if not each.versus]
-    parts = [(None, each) for each in asked] + [(name, each) for name in goals.half_widths for each in values]
+    values = [each for each in questions if not each.versus]
+    parts = [(None, each) for each in questions] + [(name, each) for name in goals.half_widths for each in values]
     targets = [each.target if name is None else replace(each.target, within=members[name]) for name, each in parts]
     wanted = {
         which: goal
@@ -80,30 +80,30 @@ def plan_night(
     least = least_labels(planner, method, wanted, in_hand, settings.budget, changes)
     names = [name for name, _ in parts]
     return NightPlan(
-        beside=tuple(targets[len(asked) :]),
+        beside=tuple(targets[len(questions) :]),
         weights=least.weights,
         enough=least.enough,
-        notes=(_price(goals, least, settings.budget), *notes, *_hardly_read(names, least.prospects)),
+        notes=(_price(goals, least, settings.budget), *notes, *_too_few_queries(names, least.prospects)),
     )
 
 
 def answers_by_segment(sample: DrawnSample, segments: Segments | None) -> list[SampleAnswer]:
-    """Return what a night's sample says of its values in each segment of which enough is judged."""
+    """Estimate the values of a night in each segment with enough judgments."""
     if segments is None:
         return []
     return by_segment(sample, [each for each in sample.made_for if not each.versus], segments)[0]
 
 
 def _price(goals: SegmentGoals, least: LeastLabels, budget: float) -> Note | Caution:
-    """Return how many labels the half-widths take tonight."""
+    """Note the number of labels that the half-widths need tonight."""
     numbers: dict[str, Told] = {"goals": str(goals), "needed": rounded_up(least.cost), "budget": budget}
     if least.cost > budget:
         return Caution("warning", "night too dear", numbers)
     return Note("night enough", numbers) if least.cost else Note("night in hand", {"goals": str(goals)})
 
 
-def _hardly_read(names: Sequence[str | None], prospects: Sequence[Prospect]) -> list[Caution]:
-    """Return which segments are to have too few judged queries to be read."""
+def _too_few_queries(names: Sequence[str | None], prospects: Sequence[Prospect]) -> list[Caution]:
+    """Warn about segments that will have too few judged queries for an estimate."""
     few = [
         name
         for name, prospect in zip(names, prospects, strict=True)

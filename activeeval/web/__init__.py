@@ -1,1 +1,1 @@
-"""The judging page: people judge a campaign in a browser, programs over HTTP. Routes, forms and templates only."""
+"""The judging page of a campaign: routes, forms and templates for people in a browser and for programs over HTTP."""

@@ -1,4 +1,4 @@
-"""What programs ask over HTTP with a token: the lines of ``campaign claim``, ``submit`` and ``status``."""
+"""HTTP API for programs with a token: the JSON lines of ``campaign claim``, ``submit`` and ``status``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from activeeval.campaigns.store import JudgeAnswer
 from activeeval.web.desks import owned
 from activeeval.web.error_responses import RefusedError
 from activeeval.web.openapi import ClaimedItem, NothingLeft, Progress, StoredAnswer, refusals
-from activeeval.web.roles import CurrentCampaign, Who, for_role
+from activeeval.web.roles import CurrentCampaign, CurrentUser, for_role
 from activeeval.web.settings import ServedCampaign
 
 router = APIRouter(prefix="/api/campaigns/{name}")
@@ -23,23 +23,23 @@ Name = Annotated[str, Path(description="Of the campaign.")]
 
 
 def _as_whole(value: object) -> object:
-    """Return a number as JSON means it: 2.0 is 2."""
+    """Convert a float without a fraction to int: in JSON, 2.0 is 2."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 class EmptyBody(BaseModel):
-    """A body that says nothing."""
+    """An empty request body."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class AnswerRequest(BaseModel):
-    """What is said of an item that was claimed: a grade, why there can be none, or that it is put off.
+    """The answer to a claimed item: a grade, a reason why it cannot be graded, or a deferral.
 
-    Of two documents it is the better one, that they are alike, or one that belongs nowhere.
+    In a comparison of two documents: the better one, a tie, or a document to discard.
     """
 
-    __qualname__ = "Answer"  # as the OpenAPI document calls it
+    __qualname__ = "Answer"  # name in the OpenAPI document
     model_config = ConfigDict(extra="forbid", title="Answer")
     token: StrictStr = Field(max_length=200)
     grade: Annotated[StrictInt, BeforeValidator(_as_whole)] | None = None
@@ -54,7 +54,8 @@ class AnswerRequest(BaseModel):
     then_claim: StrictBool = False
 
     @model_validator(mode="after")
-    def _says_one_thing(self) -> AnswerRequest:
+    def _check_single_answer(self) -> AnswerRequest:
+        """Check that the body contains exactly one answer."""
         named = (self.grade, self.cannot, self.preferred, self.discard)
         if sum(value is not None for value in named) + self.later + self.tie != 1:
             raise ValueError("expected one of grade, cannot and later; of two documents preferred, tie, discard")
@@ -64,7 +65,7 @@ class AnswerRequest(BaseModel):
 
     @property
     def said(self) -> JudgeAnswer:
-        """The same as the store takes it."""
+        """The answer in the form that the store takes."""
         return JudgeAnswer.of(**self.model_dump(exclude={"token", "key", "then_claim"}))
 
 
@@ -73,20 +74,20 @@ class AnswerRequest(BaseModel):
 )
 @for_role("token")
 def claim(
-    served: CurrentCampaign, who: Who, name: Name, _: Annotated[EmptyBody | None, Body()] = None
+    served: CurrentCampaign, user: CurrentUser, name: Name, _: Annotated[EmptyBody | None, Body()] = None
 ) -> Mapping[str, Any]:
-    """Take the next item; nothing is left where the answer is empty."""
+    """Claim the next item; an empty object means that no item is left."""
     _check_name(served, name)
-    item = desk_of(served.store, name).claim(who.name)
+    item = desk_of(served.store, name).claim(user.name)
     return {} if item is None else claimed_line(item, served.store, name)
 
 
 @router.post("/submit", response_model=StoredAnswer, response_model_exclude_unset=True, responses=refusals(409))
 @for_role("token")
-def submit(served: CurrentCampaign, who: Who, name: Name, answer: AnswerRequest) -> Mapping[str, Any]:
-    """Give the answer to an item, and with ``then_claim`` take the next one in the same step."""
+def submit(served: CurrentCampaign, user: CurrentUser, name: Name, answer: AnswerRequest) -> Mapping[str, Any]:
+    """Submit the answer to an item; with ``then_claim``, also claim the next item in the same transaction."""
     _check_name(served, name)
-    owned(served, who, answer.token, "no item was given out to you under this token")
+    owned(served, user, answer.token, "no item was given out to you under this token")
     desk = desk_of(served.store, name)
     if not answer.then_claim:
         return acknowledged_line(desk.submit(answer.token, answer.said, answer.key), answer.token)
@@ -100,11 +101,12 @@ def submit(served: CurrentCampaign, who: Who, name: Name, answer: AnswerRequest)
 @router.get("/status", response_model=Progress, responses=refusals(409))
 @for_role("any token")
 def status(served: CurrentCampaign, name: Name) -> Mapping[str, Any]:
-    """Say how far the campaign is, without an estimate; where controls are mixed in, as of its last complete block."""
+    """Report the progress of the campaign, without an estimate; with controls, as of its last complete stage."""
     _check_name(served, name)
     return served.desk.status().row()
 
 
 def _check_name(served: ServedCampaign, name: str) -> None:
+    """Raise RefusedError unless the campaign has this name."""
     if name != served.name:
         raise RefusedError(404, "there is no campaign of that name here")

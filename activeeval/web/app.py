@@ -1,4 +1,4 @@
-"""The application: all routes behind one guard, all answers behind one shield."""
+"""Build the application: all routes behind one access check, all responses through one security middleware."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ STATIC = {
     "page.js": "text/javascript; charset=utf-8",
     "htmx.min.js": "text/javascript; charset=utf-8",
 }
-"""Files that pages load, by name: no other file of the machine has an address."""
+"""Static files by name, with their content types: no other file is served."""
 router = APIRouter()
 
 
 @router.get("/")
 @for_role("anyone")
 def home() -> Response:
-    """Lead to the judge's page."""
+    """Redirect to the judge's page."""
     return RedirectResponse("/judge", 303)
 
 
 @router.get("/static/{name}")
 @for_role("anyone")
 def static(name: str) -> Response:
-    """Send a file that pages load."""
+    """Send a static file."""
     if name not in STATIC:
         raise HTTPException(404)
     content = files("activeeval.web").joinpath("static", name).read_bytes()
@@ -59,34 +59,34 @@ def static(name: str) -> Response:
 
 
 def _add_all(app: FastAPI, part: APIRouter, *, is_described: bool) -> None:
-    """Add the routes of a part one by one, so that whoever asks for the routes of the application has them all."""
+    """Add the routes of a router one by one, so that `app.routes` lists them all."""
     for route in part.routes:
         if not isinstance(route, APIRoute):
             continue
-        says: dict[str, Any] = {}
+        api_options: dict[str, Any] = {}
         if is_described:
             unset = route.response_model_exclude_unset
-            says = {"response_model": route.response_model, "response_model_exclude_unset": unset}
-            says |= {"responses": route.responses}
+            api_options = {"response_model": route.response_model, "response_model_exclude_unset": unset}
+            api_options |= {"responses": route.responses}
         methods = sorted(route.methods or ())
-        app.add_api_route(route.path, route.endpoint, methods=methods, include_in_schema=is_described, **says)
+        app.add_api_route(route.path, route.endpoint, methods=methods, include_in_schema=is_described, **api_options)
 
 
 def make_app(served: ServedCampaign) -> SecurityMiddleware:
-    """Return the application that serves a campaign."""
+    """Build the application that serves a campaign."""
     app = routes(served)
 
     @app.get("/api/openapi.json", include_in_schema=False)
     @for_role("anyone")
     def openapi() -> JSONResponse:
-        """Say what programs may ask."""
+        """Send the OpenAPI document of the API."""
         return JSONResponse(described(app, served))
 
     return SecurityMiddleware(app, served.door)
 
 
 def routes(served: ServedCampaign) -> FastAPI:
-    """Return the routes without their shield."""
+    """Build the application without the security middleware."""
     app = FastAPI(title="activeeval", openapi_url=None, docs_url=None, redoc_url=None, dependencies=[Depends(guard)])
     app.state.served = served
     judges = comparison_pages.router if isinstance(served.desk, PairsDesk) else judge_pages.router

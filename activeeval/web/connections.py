@@ -1,4 +1,4 @@
-"""Connections before anybody has signed in: how large and how slow a request may be, and how many there are."""
+"""Limit the size, duration and number of connections before anyone signs in."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from activeeval.web.middleware import BODY_S, HEADERS, LINGERS_S
 
 HEAD_BYTES = 16 * 1024
-"""Of a request without its body: as much as h11 and gunicorn take; a browser sends about one thousand."""
+"""Most bytes of a request without its body, as in h11 and gunicorn; a browser sends about one thousand."""
 HEAD_S = 10.0
-"""Seconds for the same, from the moment somebody connects, and for the handshake of TLS."""
+"""Most seconds for the same, from the connection on, and for the TLS handshake."""
 MOST = 400
-"""Connections: with what one turn of the loop accepts, and with files, below the 1,024 that a process may have open."""
+"""Most connections: with those accepted in one turn of the loop, and open files, below a process's 1,024 files."""
 BACKLOG = 256
-"""Connections that one turn of the loop accepts."""
-_MOST_PIPELINED = 8  # requests that wait behind one that is answered; browsers send none
+"""Connections accepted in one turn of the event loop."""
+_MOST_PIPELINED = 8  # requests queued behind one in progress; browsers send none
 
 
 class Connection(HttpToolsProtocol):
-    """A connection whose requests are limited before they reach the application.
+    """HTTP connection that limits requests before they reach the application.
 
-    Limits are of bytes (`HEAD_BYTES`), of time (`HEAD_S`) and of the number of connections (`MOST`): one more takes the
-    place of the one that has kept the server waiting for longest.
+    It limits bytes (`HEAD_BYTES`), time (`HEAD_S`) and the number of connections (`MOST`): a further connection
+    replaces the one for which the server has waited longest.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._since = 0.0  # when the server began to wait for this connection
-        self._n_unread = 0  # bytes since the parser last came to the end of a head, to some body or to the end of that
+        self._since = 0.0  # time at which the server began to wait for this connection
+        self._n_unread = 0  # bytes since the parser last completed a head, a part of a body or a body
         self._has_moved = False
         self._in_body = False
         self._is_refused = False
@@ -40,21 +40,21 @@ class Connection(HttpToolsProtocol):
         self._write_timer: TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
-        """Take a connection, in place of another where there are too many."""
+        """Accept a connection; close another one if there are too many."""
         super().connection_made(transport)
         self._wait_for_head()
         if len(self.connections) > MOST:
             self._make_room()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget a connection."""
+        """Cancel the timers of a closed connection."""
         super().connection_lost(exc)
         self._end_head()
         if self._write_timer is not None:
             self._write_timer.cancel()
 
     def data_received(self, data: bytes) -> None:
-        """Read what has come, in pieces that stay within the limit of a head."""
+        """Parse received bytes in pieces within the limit of a head."""
         at = 0
         while at < len(data) and not (self._is_refused or self.transport.is_closing()):
             piece = data[at : at + HEAD_BYTES - self._n_unread]
@@ -68,64 +68,68 @@ class Connection(HttpToolsProtocol):
             self._wait_for_head()
 
     def on_headers_complete(self) -> None:
-        """Go on to the body."""
+        """Start the body; end the connection if too many requests are queued."""
         self._has_moved = self._in_body = True
         self._end_head()
         if len(self.pipeline) >= _MOST_PIPELINED:
-            raise ValueError("too many requests at once")  # the parser stops, and the connection is ended
+            raise ValueError("too many requests at once")  # stops the parser, which ends the connection
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """Take a part of a body."""
+        """Receive a part of a body."""
         self._has_moved = True
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """Go on to the next request."""
+        """Prepare for the next request."""
         self._has_moved, self._in_body = True, False
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request, and for the answer to be taken."""
+        """Wait for the next request, and for the client to read the response."""
         self._since = self.loop.time()
         super().on_response_complete()
         self._watch_writing()
 
     def pause_writing(self) -> None:
-        """Wait for more of an answer to be taken."""
+        """Wait until the client reads more of a response."""
         super().pause_writing()
         self._watch_writing()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse a request that cannot be read."""
+        """Refuse a malformed request."""
         self._refuse(HTTPStatus.BAD_REQUEST, msg)
 
     @property
     def waits(self) -> bool:
-        """Whether the server waits for the other side: for a request, for its end, or for an answer to be taken."""
+        """True if the server waits for the client: for a request, for its end, or until it reads a response."""
         is_answering = self.cycle is not None and not self.cycle.response_complete
         return not is_answering or self.cycle.more_body or self.transport.get_write_buffer_size() > 0
 
     def _make_room(self) -> None:
+        """Close the connection for which the server has waited longest; refuse this one if there is none."""
         others = [each for each in self.connections if each is not self and isinstance(each, Connection) and each.waits]
         if not others:
             self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, "There are too many connections: try again soon.")
             return
-        # who was answered before is likelier to be somebody's browser
+        # a connection that already had a response is more likely a browser
         longest = min(others, key=lambda each: (each.cycle is not None, each._since))
-        self.connections.discard(longest)  # before the loop comes to it: the next one that connects ends another
+        self.connections.discard(longest)  # at once, so that the next connection closes another one
         longest.transport.abort()
 
     def _wait_for_head(self) -> None:
+        """Start the timer for the head of a request."""
         self._since = self.loop.time()
         self._head_timer = self.loop.call_later(HEAD_S, self._end_slow)
 
     def _end_head(self) -> None:
+        """Cancel the timer for the head."""
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
 
     def _end_slow(self) -> None:
+        """Refuse a head that takes too long; close an idle connection."""
         self._head_timer = None
         if self._n_unread:
             self._refuse(HTTPStatus.REQUEST_TIMEOUT, f"Headers may take {HEAD_S:.0f} seconds.")
@@ -133,24 +137,25 @@ class Connection(HttpToolsProtocol):
             self.transport.close()
 
     def _watch_writing(self) -> None:
-        """End the connection where nothing of what is written is taken for as long as a body may take to come."""
+        """Close the connection if the client reads nothing of a response for `BODY_S` seconds."""
         n_bytes = self.transport.get_write_buffer_size()
         if n_bytes and self._write_timer is None:
             self._write_timer = self.loop.call_later(BODY_S, self._end_stalled, n_bytes)
 
     def _end_stalled(self, n_before: int) -> None:
+        """Close the connection if no byte was read since the timer started."""
         self._write_timer = None
         if self.transport.get_write_buffer_size() >= n_before:
             self.transport.abort()
         self._watch_writing()
 
     def _refuse(self, status: HTTPStatus, sentence: str) -> None:
-        """Say why a request is refused, let go what still comes of it, and end the connection a little later.
+        """Send the reason of a refusal, discard further input, and close the connection a little later.
 
-        Whoever is still sending would else see that the connection broke, and not why.
+        Closed at once, the connection would show a client that is still sending an error without the reason.
         """
         if self._is_refused or (self.cycle is not None and not self.cycle.response_complete):
-            self.transport.abort()  # within another answer nothing can be said
+            self.transport.abort()  # a refusal cannot be sent in the middle of another response
             return
         self._is_refused = True
         self._end_head()
@@ -163,10 +168,10 @@ class Connection(HttpToolsProtocol):
 
 
 class HandshakeTimeoutLoop(asyncio.SelectorEventLoop):
-    """A loop that ends slow handshakes of TLS: asyncio waits a minute, and uvicorn has no setting of that."""
+    """Event loop that ends slow TLS handshakes: asyncio waits a minute, and uvicorn has no setting for it."""
 
     def create_server(self, *args: Any, **options: Any) -> Any:
-        """Return a server; see `asyncio.loop.create_server`."""
+        """Create a server with `HEAD_S` as handshake timeout; see `asyncio.loop.create_server`."""
         if options.get("ssl") is not None:
             options["ssl_handshake_timeout"] = HEAD_S
         return super().create_server(*args, **options)

@@ -1,4 +1,4 @@
-"""What all pages of judges have in common: whose item it is, the document in its frame, the lease that goes on."""
+"""Shared parts of judges' pages: ownership of items, sandboxed documents, renewal of leases."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from activeeval.core.judgments.log import Event
 from activeeval.web.error_responses import RefusedError
 from activeeval.web.forms import Fields, reply_in
 from activeeval.web.rendering import rendered
-from activeeval.web.roles import CurrentCampaign, Who, for_role, served_in
+from activeeval.web.roles import CurrentCampaign, CurrentUser, for_role, served_in
 from activeeval.web.settings import ServedCampaign
 
 D = TypeVar("D", bound=PageDesk)
@@ -29,15 +29,15 @@ _SAID = ("judged", "cannot", "deferred", "corrected", "preferred", "undone", "no
 
 @router.post("/renew")
 @for_role("judge")
-def renew(served: CurrentCampaign, who: Who, fields: Fields) -> Response:
-    """Let the lease of an item start again, as its judge is at it."""
+def renew(served: CurrentCampaign, user: CurrentUser, fields: Fields) -> Response:
+    """Renew the lease of an item that its judge is working on."""
     token = fields.get("token", "")
-    owned(served, who, token)
-    return Response(status_code=204 if served.desk.renew(who.name, token) else 410)
+    owned(served, user, token)
+    return Response(status_code=204 if served.desk.renew(user.name, token) else 410)
 
 
 def at_desk(kind: type[D], refusal: str) -> Callable[[Request], D]:
-    """Return what gives a route the desk that is served, where it is of the kind that the route is for."""
+    """Build a dependency that returns the served desk if it has the given type, and refuses the request otherwise."""
 
     def desk_in(request: Request) -> D:
         desk = served_in(request).desk
@@ -48,10 +48,10 @@ def at_desk(kind: type[D], refusal: str) -> Callable[[Request], D]:
     return desk_in
 
 
-def owned(served: ServedCampaign, who: Person, token: str, refusal: str = _NOT_YOURS) -> Event:
-    """Return the event of an item that this judge was shown; raise RefusedError where it is none of his."""
+def owned(served: ServedCampaign, user: Person, token: str, refusal: str = _NOT_YOURS) -> Event:
+    """Return the event that showed an item to this judge; raise RefusedError if the token is not theirs."""
     try:
-        return served.desk.event_of(who.name, token)
+        return served.desk.event_of(user.name, token)
     except InputError as error:
         if error.is_passing:
             raise
@@ -59,26 +59,26 @@ def owned(served: ServedCampaign, who: Person, token: str, refusal: str = _NOT_Y
 
 
 def replied(served: ServedCampaign, fields: Fields) -> Reply:
-    """Return what a form says of an item, with the guidelines that are beside it."""
+    """Parse the reply of a form, with the version of the current guidelines."""
     return reply_in(fields, served.guidelines.version if served.guidelines else "")
 
 
 def framed(item: ItemView) -> Response:
-    """Return the document of an item as a page of its own, in which nothing runs."""
+    """Send an item's document as a sandboxed page that runs no scripts."""
     headers = {"content-security-policy": FRAME_POLICY, "referrer-policy": "no-referrer"}
     return HTMLResponse(item.text, headers=headers)
 
 
 def known(said: str) -> str:
-    """Return what an address says was said last; nothing where it is none of ours."""
+    """Return the kind of the last answer from the query string, "" if it is not a known one."""
     return said if said in _SAID else ""
 
 
-def page_of(template: str, served: ServedCampaign, who: Person, **values: object) -> Response:
-    """Return a page of somebody who came in."""
-    return HTMLResponse(rendered(template, campaign=served.name, who=who, guidelines=served.guidelines, **values))
+def page_of(template: str, served: ServedCampaign, user: Person, **values: object) -> Response:
+    """Render a page for a signed-in person."""
+    return HTMLResponse(rendered(template, campaign=served.name, user=user, guidelines=served.guidelines, **values))
 
 
 def part_of(template: str, served: ServedCampaign, **values: object) -> Response:
-    """Return a part of a page of a judge."""
+    """Render a part of a judge's page, for htmx."""
     return HTMLResponse(rendered(template, guidelines=served.guidelines, **values))

@@ -1,4 +1,4 @@
-"""What forms say: fields of a body, read by hand, so that nothing is guessed and nothing is too much."""
+"""Parse forms by hand, with limits on the number and length of fields."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from activeeval.web.error_responses import RefusedError
 
 _MOST_FIELDS = 30
 MOST_OF_A_NOTE = 4000
-"""Letters of a note."""
+"""Most characters of a note."""
 MUCH = 2
-"""The strength of a preference that its judge calls much better; of others nobody asks."""
+"""Strength of a preference "much better"; other preferences have no strength."""
 _INPUTS = ("key", "mouse")
 
 
 async def _fields(request: Request) -> Mapping[str, str]:
-    """Return the fields of a form that was sent; raise RefusedError where it is none."""
+    """Parse a form body to a dict; raise RefusedError if it is not a form."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
-        raise RefusedError(415, "This address takes a form.")
+        raise RefusedError(415, "This address accepts only a form.")
     try:
         text = (await request.body()).decode("utf-8")
         pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict")
@@ -37,20 +37,22 @@ Fields = Annotated[Mapping[str, str], Depends(_fields)]
 
 
 def text_of(fields: Mapping[str, str], name: str, most: int = MOST_OF_A_NOTE) -> str:
-    """Return a text field without the blanks around it; raise RefusedError where it is too long."""
+    """Read a text field without blanks at its ends; raise RefusedError if it is too long."""
     text = fields.get(name, "").strip()
     if len(text) > most:
-        raise RefusedError(422, f"{name.capitalize()}: {len(text):,} letters are too many, up to {most:,} are kept.")
+        raise RefusedError(
+            422, f"{name.capitalize()}: {len(text):,} characters are too many, expected at most {most:,}."
+        )
     return text
 
 
 def reply_in(fields: Mapping[str, str], guidelines: str) -> Reply:
-    """Return what a judge's form says of an item.
+    """Parse a judge's form about an item.
 
     Parameters
     ----------
     guidelines : str
-        The version that is beside the page now; the form says which one was beside it when it was shown.
+        Version of the current guidelines, used if the form does not name the version that was displayed.
     """
     return Reply(
         judgment=_judgment(fields),
@@ -62,6 +64,7 @@ def reply_in(fields: Mapping[str, str], guidelines: str) -> Reply:
 
 
 def _judgment(fields: Mapping[str, str]) -> JudgeAnswer:
+    """Parse the answer of a form; raise RefusedError if there is none."""
     if (compared := _comparison(fields)) is not None:
         return JudgeAnswer(kind="preferred", body=compared)
     if fields.get("grade", ""):
@@ -80,7 +83,7 @@ def _judgment(fields: Mapping[str, str]) -> JudgeAnswer:
 
 
 def _comparison(fields: Mapping[str, str]) -> dict[str, str | int | None] | None:
-    """Return what is said of two documents; None where that is nothing."""
+    """Parse the answer to a comparison of two documents; None if the form has none."""
     if "much" in fields:
         return {"what": "compared", "preferred": fields["much"], "strength": MUCH}
     if "tie" in fields or "preferred" in fields:
@@ -89,7 +92,7 @@ def _comparison(fields: Mapping[str, str]) -> dict[str, str | int | None] | None
 
 
 def _clocks(fields: Mapping[str, str]) -> Clocks | None:
-    """Return the clocks of a page; None where it had none, or they are no times."""
+    """Parse the times of a page in milliseconds; None if they are missing or invalid."""
     times = [_whole(fields.get(f"{name}_ms", "")) for name in ("active", "idle", "hidden")]
     active, idle, hidden = times
     if active is None or idle is None or hidden is None:
@@ -98,4 +101,5 @@ def _clocks(fields: Mapping[str, str]) -> Clocks | None:
 
 
 def _whole(text: str) -> int | None:
+    """Parse a non-negative integer of fewer than 15 digits; None if it is not one."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 15 else None

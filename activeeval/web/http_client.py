@@ -1,4 +1,4 @@
-"""What this server asks of another site: a JSON object, within seconds, of the address that was meant and no other."""
+"""Fetch JSON objects from another site, with limits on time and size and without redirects."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from urllib.parse import urlsplit
 from activeeval.core.errors import InputError, shown
 from activeeval.web.settings import is_loopback
 
-_WAIT_S, _ALL_S = 5.0, 10.0  # for a sign of life, and for the whole answer
+_WAIT_S, _ALL_S = 5.0, 10.0  # seconds without data, and for the whole response
 _MOST_BYTES = 1 << 20
-_AT_ONCE = 8  # questions: whoever asks many times must not keep every thread busy
+_AT_ONCE = 8  # concurrent requests, so that they cannot occupy every thread
 _CHUNK = 1 << 14
 _places = threading.BoundedSemaphore(_AT_ONCE)
 
 
 class UnreachableError(Exception):
-    """Another site that does not answer, or with something that is no answer; the text is for whoever leads."""
+    """Another site did not answer, or not with a valid response; the message is for the lead."""
 
 
 def check_address(address: str, field: str | None = None) -> None:
-    """Raise InputError where an address is not https, but for one of this machine itself."""
+    """Raise InputError unless an address is https, or http to this computer."""
     try:
         parts = urlsplit(address)
         is_safe = parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))
     except ValueError:
         raise InputError(f"expected an address that begins with https://, got {shown(address)}", field=field) from None
-    if "@" in parts.netloc:  # a message says no password
+    if "@" in parts.netloc:  # so that messages never contain a password
         raise InputError("expected an address without a name and a password", field=field)
     if not is_safe or not parts.hostname or parts.fragment:
         raise InputError(f"expected an address that begins with https://, got {shown(address)}", field=field)
@@ -42,17 +42,17 @@ def check_address(address: str, field: str | None = None) -> None:
 def answer_of(
     address: str, body: str | None = None, headers: Mapping[str, str] | None = None
 ) -> tuple[int, dict[str, Any]]:
-    """Return the status and the JSON object with which an address answers; a body is a form that is posted.
+    """Request an address, with a form body by POST, and return the status and the JSON object of the response.
 
     Raises
     ------
     UnreachableError
-        Where there is no such answer in time.
+        If there is no such response in time.
     """
     data = None if body is None else body.encode()
     question = urllib.request.Request(address, data, {"Accept": "application/json", **(headers or {})})
     if not _places.acquire(timeout=_WAIT_S):
-        raise UnreachableError(f"{address}: too many wait for it")
+        raise UnreachableError(f"{address}: too many requests are waiting for it")
     try:
         check_address(address)
         status, content = _fetched(question)
@@ -67,6 +67,7 @@ def answer_of(
 
 
 def _fetched(question: urllib.request.Request) -> tuple[int, bytes]:
+    """Send a request, and return the status and the bytes of the response."""
     is_here = is_loopback(urlsplit(question.full_url).hostname or "")
     proxies = urllib.request.ProxyHandler({} if is_here else None)
     try:
@@ -83,7 +84,7 @@ def _fetched(question: urllib.request.Request) -> tuple[int, bytes]:
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Goes nowhere else: a secret is for the address that was meant."""
+    """Follow no redirects, as a secret is only for the requested address."""
 
     def redirect_request(self, *_: Any) -> None:
-        """Return nothing, so that the redirection itself is the answer."""
+        """Return None, so that the redirect itself is the response."""

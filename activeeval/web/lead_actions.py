@@ -1,4 +1,4 @@
-"""What a lead does: decide where judges differ, invite and end, add to the budget."""
+"""Actions of a lead: adjudicate disagreements, invite and remove people, extend the budget, close and open."""
 
 from __future__ import annotations
 
@@ -10,49 +10,49 @@ from activeeval.web.error_responses import RefusedError
 from activeeval.web.forms import Fields, text_of
 from activeeval.web.lead_pages import SCOPES, people_page
 from activeeval.web.people import invited
-from activeeval.web.roles import CurrentCampaign, Number, Who, for_role
+from activeeval.web.roles import CurrentCampaign, CurrentUser, Number, for_role
 
 router = APIRouter(prefix="/lead")
 
 
 @router.post("/disagreements/{seq}")
 @for_role("lead")
-def adjudicate(served: CurrentCampaign, who: Who, seq: Number, fields: Fields) -> Response:
-    """Store what an item counts as on which judges differ."""
+def adjudicate(served: CurrentCampaign, user: CurrentUser, seq: Number, fields: Fields) -> Response:
+    """Store the lead's decision on an item on which judges differ."""
     grade, reason = fields.get("grade", ""), text_of(fields, "reason")
     if not (grade.isascii() and grade.isdigit() and len(grade) < 10):
         raise RefusedError(422, "Please choose the grade that it counts as.")
     if not reason:
-        raise RefusedError(422, "Please say why: whoever reads the log wants to know.")
-    served.store.adjudicate(served.name, seq, who.name, int(grade), reason)
+        raise RefusedError(422, "Please give a reason: it is stored in the log.")
+    served.store.adjudicate(served.name, seq, user.name, int(grade), reason)
     return RedirectResponse("/lead/disagreements", 303)
 
 
 @router.post("/people")
 @for_role("lead")
-def invite(served: CurrentCampaign, who: Who, fields: Fields) -> Response:
-    """Invite somebody, and show the link this once."""
+def invite(served: CurrentCampaign, user: CurrentUser, fields: Fields) -> Response:
+    """Invite a person, and show the link once."""
     person, role = text_of(fields, "person", 100), fields.get("role", "")
     if not person or role not in ("judge", "lead"):
-        raise RefusedError(422, "Please give a name, and say whether it is of a judge or a lead.")
-    return people_page(served, who, invited(served, role, person), person)
+        raise RefusedError(422, "Please give a name, and choose judge or lead.")
+    return people_page(served, user, invited(served, role, person), person)
 
 
 @router.post("/tokens")
 @for_role("lead")
-def make_token(served: CurrentCampaign, who: Who, fields: Fields) -> Response:
-    """Make a token for a program of somebody, and show it this once."""
+def make_token(served: CurrentCampaign, user: CurrentUser, fields: Fields) -> Response:
+    """Create a token for a person's program, and show it once."""
     person, scope = text_of(fields, "person", 100), fields.get("scope", "")
     if not person or scope not in SCOPES:
-        raise RefusedError(422, "Please say for whom the program works, and what it may do.")
+        raise RefusedError(422, "Please give the name of the program's user, and choose what it may do.")
     token = served.store.access(served.name).issue("token", "judge", person, scope)
-    return people_page(served, who, invited_name=person, token=token)
+    return people_page(served, user, invited_name=person, token=token)
 
 
 @router.post("/people/{number}/end")
 @for_role("lead")
 def end(served: CurrentCampaign, number: Number) -> Response:
-    """End a link, a session or a token."""
+    """Revoke a link, a session or a token."""
     served.store.access(served.name).end_by_id(number)
     return RedirectResponse("/lead/people", 303)
 
@@ -71,7 +71,7 @@ def redraw(served: CurrentCampaign, fields: Fields) -> Response:
 @router.post("/close")
 @for_role("lead")
 def close_campaign(served: CurrentCampaign) -> Response:
-    """Give out nothing more."""
+    """Close the campaign: no more items are given out."""
     close(served.store, served.name)
     return RedirectResponse("/lead", 303)
 
@@ -79,7 +79,7 @@ def close_campaign(served: CurrentCampaign) -> Response:
 @router.post("/open")
 @for_role("lead")
 def open_campaign(served: CurrentCampaign) -> Response:
-    """Give out again what was open when the campaign was closed."""
+    """Reopen the campaign: items open at its closing are given out again."""
     reopen(served.store, served.name)
     return RedirectResponse("/lead", 303)
 

@@ -1,4 +1,4 @@
-"""The pages of a lead: the answer so far, where judges differ, people, the log, what is written out."""
+"""Pages of a lead: interim results, disagreements, people, the event log, exports."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from activeeval.campaigns.store import Person
 from activeeval.web.desks import page_of
 from activeeval.web.error_responses import RefusedError
 from activeeval.web.passwords import LEAST, MOST
-from activeeval.web.roles import CurrentCampaign, NumberAsked, Who, for_role
+from activeeval.web.roles import CurrentCampaign, CurrentUser, NumberAsked, for_role
 from activeeval.web.settings import ServedCampaign
 
-# what estimates need is imported where it is wanted: the first page of a judge does not wait for it
+# packages for estimates are imported late, so that a judge's first page does not wait for them
 router = APIRouter(prefix="/lead")
 FORMS = {
     "qrels": ("qrels", "Grades, as TREC qrels"),
@@ -29,7 +29,7 @@ FORMS = {
     "quepid": ("csv", "Ratings for Quepid (CSV)"),
     "rank-eval": ("json", "A request for Elasticsearch and OpenSearch"),
 }
-"""What is written out: the end of its file's name, and what it is."""
+"""Export formats: the suffix of the file's name, and a description."""
 KINDS = {
     "invite": "a link",
     "session": "a browser",
@@ -38,25 +38,25 @@ KINDS = {
     "member": "another site",
 }
 SCOPES = {"all": "judge", "status": "ask how far it is"}
-"""What a program may do with a token."""
+"""Permissions of a program's token, by scope."""
 _PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _EVENTS = 100
 
 
 @router.get("")
 @for_role("lead")
-def lead(served: CurrentCampaign, who: Who, interval: Literal["t", "group-sequential"] = "t") -> Response:
-    """Show what the campaign answers so far, and how far it is."""
+def lead(served: CurrentCampaign, user: CurrentUser, interval: Literal["t", "group-sequential"] = "t") -> Response:
+    """Show the interim results and the progress of the campaign."""
     from activeeval.campaigns.overview import overview
 
     view = served.desk.reading.look(lambda state: overview(state, served.store, interval=interval))
-    return page_of("overview.html.j2", served, who, view=view, grades=served.grades)
+    return page_of("overview.html.j2", served, user, view=view, grades=served.grades)
 
 
 @router.get("/course.svg")
 @for_role("lead")
 def picture(served: CurrentCampaign) -> Response:
-    """Show the answer to the first question over blocks, as a picture."""
+    """Show the estimates of the first question over stages as an SVG chart."""
     from activeeval.campaigns.overview import course
     from activeeval.campaigns.report.charts import reading_chart
 
@@ -75,28 +75,28 @@ def picture(served: CurrentCampaign) -> Response:
 
 @router.get("/disagreements")
 @for_role("lead")
-def differing(served: CurrentCampaign, who: Who) -> Response:
-    """Show the items on which judges differ, those first that move the answer most."""
+def differing(served: CurrentCampaign, user: CurrentUser) -> Response:
+    """Show the items on which judges differ, sorted by their influence on the estimate."""
     from activeeval.campaigns.disagreements import disagreements
 
     desk = served.desk
     rows = desk.reading.look(lambda state: disagreements(state, served.store))
     names = {"grades": served.grades, "named": partial(named_grade, served.grades)}
     n = served.store.campaign(served.name).judges_per_item
-    return page_of("disagreements.html.j2", served, who, rows=rows, judges_per_item=n, **names)
+    return page_of("disagreements.html.j2", served, user, rows=rows, judges_per_item=n, **names)
 
 
 @router.get("/people")
 @for_role("lead")
-def people(served: CurrentCampaign, who: Who) -> Response:
-    """Show who may come in."""
-    return people_page(served, who)
+def people(served: CurrentCampaign, user: CurrentUser) -> Response:
+    """Show the people with access."""
+    return people_page(served, user)
 
 
 @router.get("/log")
 @for_role("lead")
-def log(served: CurrentCampaign, who: Who, before: NumberAsked = None) -> Response:
-    """Show what happened, the newest first, and what can be taken along."""
+def log(served: CurrentCampaign, user: CurrentUser, before: NumberAsked = None) -> Response:
+    """Show the event log, newest first, and the export formats."""
     from activeeval.campaigns.estimates_over_time import date_of
 
     last = served.store.last_seq(served.name) if before is None else before - 1
@@ -104,13 +104,13 @@ def log(served: CurrentCampaign, who: Who, before: NumberAsked = None) -> Respon
     forms = [(form, text) for form, (_, text) in FORMS.items()]
     earlier = events[-1].seq if events and events[-1].seq > 1 else None
     values = {"events": events, "before": earlier, "forms": forms, "date": date_of}
-    return page_of("log.html.j2", served, who, is_closed=served.desk.is_closed, **values)
+    return page_of("log.html.j2", served, user, is_closed=served.desk.is_closed, **values)
 
 
 @router.get("/export/{form}")
 @for_role("lead")
 def exported(served: CurrentCampaign, form: str) -> Response:
-    """Send the campaign in a format of other tools."""
+    """Send an export of the campaign."""
     if form not in FORMS:
         raise RefusedError(404, "There is no such format.")
     from activeeval.campaigns.exporting import export
@@ -126,9 +126,9 @@ def exported(served: CurrentCampaign, form: str) -> Response:
 
 
 def people_page(
-    served: ServedCampaign, who: Person, link: str = "", invited_name: str = "", token: str = ""
+    served: ServedCampaign, user: Person, link: str = "", invited_name: str = "", token: str = ""
 ) -> Response:
-    """Return the page of people, with a link or a token that is shown this once where somebody was let in."""
+    """Render the page of people, with a new link or token that is shown only once."""
     from activeeval.campaigns.estimates_over_time import date_of
 
     access = served.store.access(served.name)
@@ -141,9 +141,9 @@ def people_page(
         "scopes": SCOPES,
         "date": date_of,
         "has_passwords": not served.door.auth_header,
-        "has_password": access.password_of(who.name) is not None,
+        "has_password": access.password_of(user.name) is not None,
         "elsewhere": served.provider.oidc.host_of_addresses if served.provider else "",
         "least": LEAST,
         "most": MOST,
     }
-    return page_of("people.html.j2", served, who, **values)
+    return page_of("people.html.j2", served, user, **values)

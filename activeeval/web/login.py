@@ -1,4 +1,4 @@
-"""Signing in at another site: the way there and the way back, which ends in a session of this server."""
+"""Sign-in at another site (OpenID Connect): redirect there, and the return, which starts a session."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _MANY = "Too many people are signing in just now: please try again in some minut
 @router.get("")
 @for_role("anyone")
 def go(request: Request, served: CurrentCampaign) -> Response:
-    """Lead to the other site, and keep in this browser what it has to come back with."""
+    """Redirect to the other site, and store the secret of the sign-in in a cookie."""
     provider = _provider(served)
     if request.headers.get("host", "").lower() != served.door.authority:
-        # it will send people to the one address that it knows: the cookie has to be there
+        # the other site returns people to the configured address, where the cookie must be set
         return RedirectResponse(f"{served.door.url}/sign-in/elsewhere", 303)
     secret = served.store.access(served.name).start_sign_in()
     if secret is None:
@@ -46,7 +46,7 @@ def go(request: Request, served: CurrentCampaign) -> Response:
 def come_back(
     request: Request, served: CurrentCampaign, state: str = "", code: str = "", error: str = "", iss: str = ""
 ) -> Response:
-    """Make a session of whoever comes back from the other site, where it says who that is and the campaign has him."""
+    """Start a session for a person who returns from the other site, if the campaign knows the account."""
     provider = _provider(served)
     try:
         secret = _secret_of(request, served, state)
@@ -61,6 +61,7 @@ def come_back(
 
 
 def _come_in(request: Request, served: ServedCampaign, provider: Provider, claims: Mapping[str, Any]) -> Response:
+    """Start the session of the person with these claims; raise RefusedError if the campaign does not know them."""
     person, is_member = provider.oidc.person_of(claims)
     before = request.cookies.get(served.cookie)
     session = served.store.access(served.name).begin_session(person, before, of_member=is_member)
@@ -72,7 +73,7 @@ def _come_in(request: Request, served: ServedCampaign, provider: Provider, claim
 
 
 def _secret_of(request: Request, served: ServedCampaign, state: str) -> str:
-    """Return the secret of the sign-in that a browser comes back from, which ends; RefusedError where it is none."""
+    """Return the secret of the browser's sign-in, and end the sign-in; raise RefusedError if it is not valid."""
     secret = request.cookies.get(_cookie(served), "")
     is_its = bool(secret) and hmac.compare_digest(derived(secret, "state").encode(), state.encode())
     if not is_its or not served.store.access(served.name).end_sign_in(secret):
@@ -81,20 +82,23 @@ def _secret_of(request: Request, served: ServedCampaign, state: str) -> str:
 
 
 def _provider(served: ServedCampaign) -> Provider:
+    """Return the configured sign-in site; raise RefusedError if there is none."""
     if served.provider is None:
-        raise RefusedError(404, "Here nobody signs in at another site.")
+        raise RefusedError(404, "Sign-in at another site is not set up here.")
     return served.provider
 
 
 def _back(served: ServedCampaign) -> str:
-    """Return where the other site sends people to: an address of the host that was configured, whoever asks."""
+    """Build the return address from the configured host, not from the request."""
     return f"{served.door.url}/sign-in/elsewhere/back"
 
 
 def _cookie(served: ServedCampaign) -> str:
+    """Name of the cookie of a pending sign-in."""
     return f"{served.cookie}-start"
 
 
 def _refused(served: ServedCampaign, refusal: RefusedError) -> Response:
+    """Render the sign-in page with a refusal."""
     wait_s = RETRY_S if refusal.status == 503 else 0
     return sign_in_page(served, "", refusal.sentence, refusal.status, wait_s)

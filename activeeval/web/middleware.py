@@ -1,6 +1,6 @@
-"""What stands before every route: the host that was meant, the site that asks, the size of the body, the headers.
+"""Security middleware before all routes: host check, same-site check, body size, response headers.
 
-It is around the whole application, so that errors and refusals have the headers too.
+It wraps the whole application, so that errors and refusals have the headers too.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from activeeval.web.error_responses import refused
 from activeeval.web.settings import ServerSettings
 
 MOST_BYTES = 64 * 1024
-"""Of a body: an answer with its note takes a few hundred."""
+"""Most bytes of a body: an answer with its note takes a few hundred."""
 LINGERS_S = 2
-"""Seconds for which what still comes of a request that is refused is let go."""
+"""Seconds for which further input of a refused request is discarded."""
 _LETS_GO_BYTES = 1 << 20
 BODY_S = 30
-"""Seconds for which a body that trickles in is waited for."""
+"""Most seconds for receiving a body."""
 _SAFE = ("GET", "HEAD", "OPTIONS")
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -32,7 +32,7 @@ PAGE_POLICY = (
 HEADERS = {
     "content-security-policy": PAGE_POLICY,
     "x-content-type-options": "nosniff",
-    # not no-referrer: forms would then say that they come from nowhere
+    # with no-referrer, forms would send the origin "null"
     "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
@@ -43,12 +43,12 @@ _log = logging.getLogger(__name__)
 
 
 class SecurityMiddleware:
-    """An application behind what every request must pass.
+    """ASGI middleware that checks every request and adds security headers to every response.
 
     Parameters
     ----------
     app : ASGIApp
-    door : Door
+    door : ServerSettings
     """
 
     def __init__(self, app: ASGIApp, door: ServerSettings) -> None:
@@ -57,7 +57,7 @@ class SecurityMiddleware:
         self._headers: Mapping[str, str] = HEADERS | secure
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Handle a request."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
@@ -83,27 +83,27 @@ class SecurityMiddleware:
             return await refuse(*problem)
         body = await _body(receive, headers)
         if isinstance(body, int):
-            sentence = "This is more than an answer can be." if body == 413 else "This took too long."
+            sentence = "The request is too large." if body == 413 else "The request took too long."
             return await refuse(body, sentence, _lingering(receive, with_headers))
         try:
             await self.app(scope, _replayed(body, receive), with_headers)
         except Exception:
             _log.exception("%s %s", scope["method"], scope["path"])
             if not has_begun:
-                await refuse(500, "Something went wrong here; nothing of this was stored.")
+                await refuse(500, "Something went wrong on the server; nothing was stored.")
         return None
 
     def _problem(self, scope: Scope, headers: Headers) -> tuple[int, str] | None:
-        """Return why a request is refused before anybody reads it; None where it may go on."""
+        """Return the status and sentence of a refusal by the headers alone, None if the request is allowed."""
         peer = scope["client"][0] if scope.get("client") else ""
         if self.door.behind_proxy and peer != self.door.behind_proxy:
-            return 403, "This server answers its proxy alone."
+            return 403, "This server accepts requests only from its proxy."
         host = headers.get("host", "")
         if not self.door.is_meant(host):
             return 421, "This server has another name: open the link that you were sent."
         if scope["method"] in _SAFE:
             return None
-        # a program with a token says nothing of where it comes from; a browser always does
+        # programs with a token send no origin; browsers always do
         is_silent = not {"sec-fetch-site", "origin"} & set(headers.keys())
         if not (is_silent and scope["path"].startswith("/api/")) and not _is_from_here(headers, host):
             return 403, "This form was not sent from this page: open the page again, and send it from there."
@@ -111,18 +111,18 @@ class SecurityMiddleware:
 
 
 def _is_from_here(headers: Headers, host: str) -> bool:
-    """Whether a browser says that a form was sent from a page of this server; one that says nothing is not believed."""
+    """Check by its headers whether a form was sent from a page of this server; without any header it was not."""
     site = headers.get("sec-fetch-site")
     if site is not None:
         return site == "same-origin"
     try:
         return urlsplit(headers.get("origin", "")).netloc.lower() == host.lower()
-    except ValueError:  # it is no address at all
+    except ValueError:  # not a URL
         return False
 
 
 async def _body(receive: Receive, headers: Headers) -> bytes | int:
-    """Return the body of a request, or the status with which it is refused."""
+    """Read the body of a request; return the status of a refusal (408, 413) if it is too slow or too long."""
     length = headers.get("content-length", "0")
     if not (length.isascii() and length.isdigit() and len(length) < 20) or int(length) > MOST_BYTES:
         return 413
@@ -141,10 +141,10 @@ async def _body(receive: Receive, headers: Headers) -> bytes | int:
 
 
 def _lingering(receive: Receive, send: Send) -> Send:
-    """Return what sends a whole answer at once, and ends the connection a little later.
+    """Wrap `send` to send the whole response at once and close the connection a little later.
 
-    Whoever is still sending would else be told that the connection broke, and not why. A little of what still comes is
-    let go, the rest is not read.
+    Closed at once, the connection would show a client that is still sending an error without the reason. A limited
+    amount of further input is discarded, the rest is not read.
     """
 
     async def send_and_linger(message: Message) -> None:
@@ -155,8 +155,8 @@ def _lingering(receive: Receive, send: Send) -> Send:
         with suppress(TimeoutError):
             async with asyncio.timeout(LINGERS_S):
                 while is_more and n_read < _LETS_GO_BYTES:
-                    got = await receive()
-                    n_read, is_more = n_read + len(got.get("body", b"")), got.get("more_body", False)
+                    message_in = await receive()
+                    n_read, is_more = n_read + len(message_in.get("body", b"")), message_in.get("more_body", False)
                 await asyncio.sleep(LINGERS_S if is_more else 0)
         return await send({"type": "http.response.body", "body": b"", "more_body": False})
 
@@ -164,7 +164,7 @@ def _lingering(receive: Receive, send: Send) -> Send:
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
-    """Return the body that was read, once, and what comes after it."""
+    """Build a `receive` that returns the body already read, and then further messages."""
     is_read = False
 
     async def replay() -> Message:

@@ -1,4 +1,4 @@
-"""Another site that knows people (OpenID Connect): which one, what it calls them, and whom of them a campaign has."""
+"""Settings of OpenID Connect sign-in: the site, its accounts, and their names in the campaign."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from activeeval.web.error_responses import RefusedError
 from activeeval.web.http_client import check_address
 
 CLAIMS = ("email", "sub")
-"""By what people are known: an address that the site has verified, or the site's own number of an account."""
+"""Claims that identify people: a verified e-mail address, or the site's account number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Oidc:
-    """A site that signs people in, and who they are here.
+    """An OpenID Connect site, and the names of its accounts in the campaign.
 
     Attributes
     ----------
     issuer : str
-        Its address, letter by letter as it writes it.
+        Address of the site, exactly as the site writes it.
     client : str
-        What this server is called there.
+        Id of this server at the site.
     secret : str
-        With which this server shows there that it is the client.
+        Secret of this client.
     claim : {"email", "sub"}
     leads, judges : mapping of str to str
-        What the site calls somebody (`account_key`), and the name in the campaign.
+        From the account's key (`account_key`) to the name in the campaign.
     """
 
     issuer: str
@@ -42,7 +42,7 @@ class Oidc:
     judges: Mapping[str, str] = field(default_factory=dict)
 
     def check(self) -> None:
-        """Raise InputError where nobody could sign in so, or others could read along."""
+        """Raise InputError if sign-in could not work or would not be encrypted."""
         check_address(self.issuer, "oidc")
         if "?" in self.issuer:
             raise InputError("an issuer has no question mark", field="oidc")
@@ -52,25 +52,27 @@ class Oidc:
 
     @property
     def host(self) -> str:
-        """How people know the site."""
+        """Host name of the site, as shown to people."""
         return urlsplit(self.issuer).netloc
 
     @property
     def host_of_addresses(self) -> str:
-        """The same where whoever is invited by an e-mail address may sign in there; nothing elsewhere."""
+        """Host name of the site if judges invited by e-mail address can sign in there, otherwise ""."""
         return self.host if self.claim == "email" else ""
 
     def person_of(self, claims: Mapping[str, Any]) -> tuple[Person, bool]:
-        """Return who has signed in, and whether it is only somebody here if a lead has let him in.
+        """Return the person who signed in, and whether access depends on an invitation by a lead.
 
         Raises
         ------
         RefusedError
-            Where the site says nothing that people are known by.
+            If the identifying claim is missing or not verified, or the account is unknown.
         """
         value = claims.get(self.claim)
         if not isinstance(value, str) or not value:
-            raise RefusedError(403, f"{self.host} does not say your {_CALLED[self.claim]}: you cannot be known by it.")
+            raise RefusedError(
+                403, f"{self.host} did not send your {_CALLED[self.claim]}, which this campaign needs: ask its lead."
+            )
         if self.claim == "email" and claims.get("email_verified") not in (True, "true"):
             raise RefusedError(
                 403, f"{self.host} has not verified your e-mail address: verify it there, then come back."
@@ -80,24 +82,26 @@ class Oidc:
             return Person(self.leads[key], "lead"), False
         if key in self.judges:
             return Person(self.judges[key], "judge"), False
-        # a name of a campaign is less exact than an address: only where nothing is lost it is the same
+        # names of a campaign are normalized: the address is used only if that changes nothing
         if self.claim == "email" and judge_name(key) == key and key.isascii():
             return Person(key, "judge"), True
         raise self.unknown(claims)
 
     def unknown(self, claims: Mapping[str, Any]) -> RefusedError:
-        """Return the refusal of somebody who is nobody here."""
+        """Return a 403 for an account without access to this campaign."""
         value = visible(str(claims.get(self.claim))[:100])
-        return RefusedError(403, f"{self.host} knows you as {value}, and this campaign does not: ask whoever leads it.")
+        return RefusedError(
+            403, f"{self.host} signed you in as {value}, who has no access to this campaign: ask its lead."
+        )
 
 
 _CALLED = {"email": "e-mail address", "sub": "number there"}
 
 
 def account_key(value: str, claim: str) -> str:
-    """Return what tells accounts apart: of addresses capitals do not, of numbers everything does.
+    """Normalize an account for comparison: lower-case e-mail addresses, unchanged account numbers.
 
-    Letters beyond ASCII are left as they are: small ones of some are those of others.
+    Addresses beyond ASCII are unchanged, as some letters share their lower-case form.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What programs may ask, described: what comes back, every status, and what this campaign takes as an answer."""
+"""Describe the API as OpenAPI: responses, statuses, and the answers that this campaign accepts."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from activeeval.web.settings import ServedCampaign
 
 _SENTENCES = {
     400: "The body cannot be read.",
-    401: "There is no token, or none that is good.",
-    403: "The token is for the status alone, or the request comes from a page of another site.",
+    401: "There is no token, or it is not valid.",
+    403: "The token is only for the status, or the request comes from a page of another site.",
     404: "There is no such campaign here, or no item was given out to this judge under the token.",
-    405: "The address takes no such request.",
+    405: "The address does not accept such a request.",
     408: "The body took too long.",
-    409: "Something else was said under this token before, or it may not be said any more.",
-    413: "The body is more than an answer can be.",
+    409: "Another answer was stored under this token before, or the answer is no longer allowed.",
+    413: "The body is too large.",
     421: "The Host header names another server.",
-    422: "The body is none that can be taken; the sentence names the place.",
+    422: "The body is not valid; the sentence names the field.",
     500: "Something went wrong; nothing was stored.",
-    503: "The database cannot be used just now: nothing was stored, and the same request may well succeed later.",
+    503: "The database is not available at the moment: nothing was stored; send the same request again later.",
 }
 _ONE_OF = {
     "grade": {"type": "integer"},
@@ -35,25 +35,25 @@ _ONE_OF = {
 _UNSAID: dict[str, dict[str, Any]] = {
     verb: {"enum": [None, False]} if verb in ("later", "tie") else {"type": "null"} for verb in _ONE_OF
 }
-"""What each is where another one is said."""
+"""Allowed values of each kind of answer if another kind is given."""
 _OF_GRADES, _OF_PAIRS = ("grade", "cannot", "later"), ("cannot", "later", "preferred", "tie", "discard")
 
 
 class Refusal(BaseModel):
-    """Why a request is refused, in one line."""
+    """Reason of a refused request, in one line."""
 
     model_config = ConfigDict(extra="forbid")
     error: str = Field(min_length=1)
 
 
 class NothingLeft(BaseModel):
-    """An empty answer: nothing is left for this judge."""
+    """An empty object: no item is left for this judge."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class ClaimedItem(BaseModel):
-    """An item that a judge has for a time, and the token with which it is answered; a line of ``campaign claim``."""
+    """An item leased to a judge, with the token for its answer; a line of ``campaign claim``."""
 
     model_config = ConfigDict(extra="forbid")
     token: str
@@ -69,7 +69,7 @@ class ClaimedItem(BaseModel):
 
 
 class StoredAnswer(BaseModel):
-    """What the store has made of an answer; a line of ``campaign submit``, and the next item where asked for."""
+    """The stored answer; a line of ``campaign submit``, with the next item if requested."""
 
     model_config = ConfigDict(extra="forbid")
     seq: int
@@ -95,7 +95,7 @@ Progress = create_model(
 
 
 def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return how refusals of some statuses are described, with those that any request may have."""
+    """Describe refusals with some statuses, and those that any request may have, for OpenAPI."""
     every = (400, 401, 403, 404, 405, 408, 413, 421, 422, 500, 503, *statuses)
     return {
         status: {"model": Refusal, "description": _SENTENCES[status]} | _headers(status) for status in sorted(every)
@@ -103,7 +103,7 @@ def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def described(app: FastAPI, served: ServedCampaign) -> dict[str, Any]:
-    """Return what the API of a campaign takes and says, as OpenAPI."""
+    """Build the OpenAPI document of a campaign's API."""
     text = app.openapi()
     text["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     for path in text["paths"].values():
@@ -127,5 +127,6 @@ def described(app: FastAPI, served: ServedCampaign) -> dict[str, Any]:
 
 
 def _headers(status: int) -> dict[str, Any]:
+    """Describe the response header that belongs to a status."""
     name = {401: "WWW-Authenticate", 405: "Allow", 503: "Retry-After"}.get(status)
     return {"headers": {name: {"schema": {"type": "string"}}}} if name else {}

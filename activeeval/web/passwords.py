@@ -1,4 +1,4 @@
-"""Passwords of leads: argon2id, one at a time, and as much work for a name that nobody has as for one of a lead."""
+"""Passwords of leads: argon2id, one hash at a time, and equal work for unknown names."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ if TYPE_CHECKING:
     from argon2 import PasswordHasher
 
 LEAST, MOST = 12, 1000
-"""Letters of a password."""
+"""Least and most characters of a password."""
 NOBODYS = "$argon2id$v=19$m=65536,t=3,p=4$WmIqM1hce+tokMULmsHsRg$nRn+8m9zCSXZu0fxMXaT/DwTxZyFBgAkHQjcZYw2lZE"
-"""The hash of a secret that nobody kept: it is looked at in place of that of a name without a password."""
-_one_at_a_time = threading.Lock()  # each takes 64 MB: many at once would take all there is
+"""Hash of a discarded secret, verified for names without a password so that they take the same time."""
+_one_at_a_time = threading.Lock()  # each hash takes 64 MB
 
 
 @cache
 def hasher() -> PasswordHasher:
-    """Return what hashes: argon2id with the second choice of RFC 9106 (3 passes, 64 MB, 4 lanes)."""
-    from argon2 import PasswordHasher  # late: a page that nobody signs in to does without
+    """Create the hasher: argon2id with the second choice of RFC 9106 (3 passes, 64 MB, 4 lanes)."""
+    from argon2 import PasswordHasher  # imported late: only sign-in needs it
 
     return PasswordHasher()
 
 
 def problem_of(password: str) -> str:
-    """Return why a new password is none; nothing where it is one."""
+    """Return the reason why a new password is not accepted, "" if it is."""
     if len(password) < LEAST:
-        return f"Please take at least {LEAST} letters for the password: a few words are good."
-    return f"Please take at most {MOST} letters for the password." if len(password) > MOST else ""
+        return f"Please choose a password of at least {LEAST} characters: a few words are good."
+    return f"Please choose a password of at most {MOST} characters." if len(password) > MOST else ""
 
 
 def hashed_password(password: str, again: str) -> str:
-    """Return the hash of a new password; raise RefusedError where it is too short or not the same twice."""
+    """Hash a new password; raise RefusedError if its length is wrong or the two inputs differ."""
     if problem := problem_of(password):
         raise RefusedError(422, problem)
     if password != again:
@@ -45,7 +45,7 @@ def hashed_password(password: str, again: str) -> str:
 
 
 def is_right(password: str, password_hash: str | None) -> bool:
-    """Whether a password is that of a hash; of none it takes as long to say no."""
+    """Check a password against a hash; without a hash it takes as long and fails."""
     from argon2.exceptions import VerificationError
 
     with _one_at_a_time:
@@ -57,5 +57,5 @@ def is_right(password: str, password_hash: str | None) -> bool:
 
 
 def _plain(password: str) -> bytes:
-    """Return a password as bytes, however a keyboard composes its letters."""
+    """Convert a password to bytes, normalized over different keyboards."""
     return normalize("NFKC", password).encode(errors="surrogatepass")

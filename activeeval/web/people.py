@@ -1,4 +1,4 @@
-"""Coming in by an invite, and going out again."""
+"""Accept invitations, and sign out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HOME = {"judge": "/judge", "lead": "/lead"}
 @router.get("/come-in/{invite}")
 @for_role("anyone")
 def invitation(request: Request, served: CurrentCampaign, invite: str) -> Response:
-    """Show whom an invite is for, and a button that uses it: a chat program that previews a link uses nothing up."""
+    """Show the person of an invitation, and a button that accepts it, so that link previews do not use it up."""
     person = served.store.access(served.name).person_of("invite", invite)
     if person is None:
         return _come_in_again(request, served)
@@ -29,22 +29,22 @@ def invitation(request: Request, served: CurrentCampaign, invite: str) -> Respon
 @router.post("/come-in/{invite}")
 @for_role("anyone")
 def come_in(request: Request, served: CurrentCampaign, invite: str) -> Response:
-    """Make a session of an invite; whoever has used it in this browser goes on."""
-    came = served.store.access(served.name).come_in(invite, request.cookies.get(served.cookie))
-    if came is None:
+    """Start a session from an invitation; a browser that already used it continues its session."""
+    entry = served.store.access(served.name).come_in(invite, request.cookies.get(served.cookie))
+    if entry is None:
         return _come_in_again(request, served)
-    secret, person = came
+    secret, person = entry
     response = RedirectResponse(HOME[person.role], 303)
     set_session(response, served, secret)
     return response
 
 
 def _come_in_again(request: Request, served: ServedCampaign) -> Response:
-    """Lead a browser that has a session to its first page; RefusedError where it has none."""
+    """Redirect a browser that has a session to its first page; raise RefusedError if it has none."""
     before = request.cookies.get(served.cookie)
     person = served.store.access(served.name).person_of("session", before) if before else None
     if person is None:
-        raise RefusedError(410, "This link was used already, or is too old. Ask whoever sent it for a new one.")
+        raise RefusedError(410, "This link was used already, or has expired. Ask its sender for a new one.")
     return RedirectResponse(HOME[person.role], 303)
 
 
@@ -54,7 +54,7 @@ def go_out(request: Request, served: CurrentCampaign) -> Response:
     """End the session of this browser."""
     secret = request.cookies.get(served.cookie)
     if secret is None:
-        raise RefusedError(409, "Here the proxy says who asks: sign out where you signed in for it.")
+        raise RefusedError(409, "The proxy signs people in here: sign out there.")
     served.store.access(served.name).end("session", secret)
     response = HTMLResponse(rendered("gone.html.j2"))
     set_cookie(response, served, served.cookie, "", 0)
@@ -62,7 +62,7 @@ def go_out(request: Request, served: CurrentCampaign) -> Response:
 
 
 def invited(served: ServedCampaign, role: str, person: str) -> str:
-    """Return the address where somebody comes in, once; who is known by an address may sign in elsewhere, too."""
+    """Issue an invitation link; a judge invited by e-mail address may also sign in at the other site."""
     access = served.store.access(served.name)
     secret = access.issue("invite", role, person)
     if served.provider and served.provider.oidc.host_of_addresses and role == "judge" and "@" in person:
@@ -71,12 +71,12 @@ def invited(served: ServedCampaign, role: str, person: str) -> str:
 
 
 def set_session(response: Response, served: ServedCampaign, secret: str) -> None:
-    """Give a browser the secret of a new session, in place of the one that it had."""
+    """Set the session cookie of a browser."""
     set_cookie(response, served, served.cookie, secret, _COOKIE_S)
 
 
 def set_cookie(response: Response, served: ServedCampaign, name: str, value: str, age_s: int) -> None:
-    """Give a browser a secret under a name, which no script sees and no form of another site sends."""
+    """Set a cookie that is invisible to scripts and not sent with other sites' forms."""
     response.set_cookie(
         name, value, max_age=age_s, path="/", secure=served.door.is_secure, httponly=True, samesite="lax"
     )

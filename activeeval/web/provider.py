@@ -1,7 +1,7 @@
-"""The way of a sign-in at another site: its address to go to, and who it says has come back from there.
+"""Client of OpenID Connect sign-in: the address at the other site, and the verified claims on return.
 
-It is the code flow of OpenID Connect with PKCE. State, nonce and verifier are made of one secret, which the browser
-keeps; the other site sees the verifier last, and never the secret.
+It is the code flow with PKCE. State, nonce and verifier are derived from one secret in a browser cookie; the other
+site sees the verifier last, and never the secret.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from activeeval.web.oidc import Oidc
 if TYPE_CHECKING:
     from joserfc.jwk import KeySet
 
-# what both libraries bring is imported where somebody signs in: the first page does not wait for it
+# both libraries are imported at the first sign-in, so that the first page does not wait for them
 ALGORITHMS = [f"{kind}{bits}" for kind in ("RS", "PS", "ES") for bits in (256, 384, 512)]
-"""With which the site may sign: by a key that it alone has."""
-_LEEWAY_S = 60  # that clocks of two machines may differ
-_KEPT_S = 3600  # what a site says of itself, and its keys
-_AGAIN_S = 10  # keys are asked for anew no more often, whatever a token names
+"""Accepted signature algorithms: asymmetric ones only."""
+_LEEWAY_S = 60  # allowed difference between clocks
+_KEPT_S = 3600  # cache time of the site's metadata and keys
+_AGAIN_S = 10  # least time between reloads of the keys, whatever a token names
 _log = logging.getLogger(__name__)
 
 
-def derived(secret: str, what: str) -> str:
-    """Return one of the texts of a sign-in, of which none says anything of the others or of the secret."""
-    return urlsafe_b64encode(hmac.digest(secret.encode(), what.encode(), hashlib.sha256)).rstrip(b"=").decode()
+def derived(secret: str, purpose: str) -> str:
+    """Derive one text of a sign-in from its secret; it reveals neither the secret nor the other texts."""
+    return urlsafe_b64encode(hmac.digest(secret.encode(), purpose.encode(), hashlib.sha256)).rstrip(b"=").decode()
 
 
 class Provider:
-    """A site that signs people in, as this server talks to it.
+    """Client of a site that signs people in.
 
     Parameters
     ----------
@@ -47,42 +47,46 @@ class Provider:
 
     def __init__(self, oidc: Oidc) -> None:
         self.oidc = oidc
-        self._kept: dict[str, tuple[float, dict[str, Any]]] = {}
+        self._cache: dict[str, tuple[float, dict[str, Any]]] = {}
         self._guard = threading.Lock()
 
     def address(self, secret: str, back: str) -> str:
-        """Return the address at the site to which somebody goes to sign in, and comes ``back`` from."""
+        """Build the address at the site where a person signs in and from which they return to ``back``."""
         from authlib.oauth2.rfc6749.parameters import prepare_grant_uri
         from authlib.oauth2.rfc7636 import create_s256_code_challenge
 
-        beside = {"state": derived(secret, "state"), "nonce": derived(secret, "nonce"), "code_challenge_method": "S256"}
-        beside["code_challenge"] = create_s256_code_challenge(derived(secret, "verifier"))
+        parameters = {
+            "state": derived(secret, "state"),
+            "nonce": derived(secret, "nonce"),
+            "code_challenge_method": "S256",
+        }
+        parameters["code_challenge"] = create_s256_code_challenge(derived(secret, "verifier"))
         address = self._endpoint("authorization_endpoint")
         scope = "openid email" if self.oidc.claim == "email" else "openid"
-        return str(prepare_grant_uri(address, self.oidc.client, "code", back, scope, **beside))
+        return str(prepare_grant_uri(address, self.oidc.client, "code", back, scope, **parameters))
 
     def claims(self, secret: str, code: str, back: str) -> Mapping[str, Any]:
-        """Return what the site says of whoever came back with a code.
+        """Exchange a code for the verified claims about the person who returned with it.
 
         Raises
         ------
         RefusedError
-            Where nothing of it can be believed, or the site cannot be reached.
+            If the response is not valid, or the site cannot be reached.
         """
         tokens = self._tokens(secret, code, back)
         claims = self._checked(str(tokens.get("id_token", "")), derived(secret, "nonce"), tokens.get("access_token"))
         if self.oidc.claim in claims or self.oidc.claim == "sub":
             return claims
-        return self._asked_of(claims, str(tokens.get("access_token", "")))
+        return self._with_userinfo(claims, str(tokens.get("access_token", "")))
 
     def check_issuer(self, issuer: str) -> None:
-        """Raise RefusedError where an answer says that it comes from another site, or not whence though it ought to."""
+        """Raise RefusedError if a response names another issuer, or lacks the issuer although the site supports it."""
         says_always = self._about().get("authorization_response_iss_parameter_supported") is True
         if issuer != self.oidc.issuer and (issuer or says_always):
-            raise self._unbelieved("the answer names another issuer")
+            raise self._invalid("the answer names another issuer")
 
     def _tokens(self, secret: str, code: str, back: str) -> dict[str, Any]:
-        """Return what the site gives for a code."""
+        """Exchange a code for tokens."""
         from authlib.oauth2.auth import ClientAuth
         from authlib.oauth2.rfc6749.parameters import prepare_token_request
 
@@ -96,11 +100,11 @@ class Provider:
         address, headers, body = sign.prepare("POST", address, headers, body)
         status, tokens = self._answer(address, body, headers)
         if status != 200:
-            raise self._unbelieved(f"it refused the code with {tokens.get('error', status)}")
+            raise self._invalid(f"it refused the code with {tokens.get('error', status)}")
         return tokens
 
     def _checked(self, token: str, nonce: str, access_token: object) -> Mapping[str, Any]:
-        """Return the claims of an ID token that is signed by the site, for this client, now, in this sign-in."""
+        """Verify an ID token (signature, issuer, client, time, nonce), and return its claims."""
         from authlib.oidc.core import CodeIDToken
         from joserfc import jwt
         from joserfc.errors import InvalidKeyIdError, JoseError
@@ -108,76 +112,81 @@ class Provider:
 
         registry = JWSRegistry(algorithms=ALGORITHMS, strict_check_header=False)
         options = {"iss": self.oidc.issuer, "aud": self.oidc.client}
-        wanted = {name: {"essential": True, "value": value} for name, value in options.items()}
+        required = {name: {"essential": True, "value": value} for name, value in options.items()}
         try:
             try:
-                read = jwt.decode(token, self._keys(_KEPT_S), registry=registry)
-            except InvalidKeyIdError:  # sites change their keys
-                read = jwt.decode(token, self._keys(_AGAIN_S), registry=registry)
-            beside = {"nonce": nonce, "client_id": self.oidc.client, "access_token": access_token}
-            claims = CodeIDToken(read.claims, read.header, wanted, beside)
+                token_read = jwt.decode(token, self._keys(_KEPT_S), registry=registry)
+            except InvalidKeyIdError:  # the site may have new keys
+                token_read = jwt.decode(token, self._keys(_AGAIN_S), registry=registry)
+            parameters = {"nonce": nonce, "client_id": self.oidc.client, "access_token": access_token}
+            claims = CodeIDToken(token_read.claims, token_read.header, required, parameters)
             claims.validate(leeway=_LEEWAY_S)
         except (JoseError, ValueError, TypeError, KeyError, AttributeError) as error:
-            raise self._unbelieved(f"ID token: {error}") from None
+            raise self._invalid(f"ID token: {error}") from None
         return dict(claims)
 
-    def _asked_of(self, claims: Mapping[str, Any], access_token: str) -> Mapping[str, Any]:
-        """Return claims with what the site says of the same person where it is asked for more."""
+    def _with_userinfo(self, claims: Mapping[str, Any], access_token: str) -> Mapping[str, Any]:
+        """Add the claims of the userinfo endpoint, if there is one; raise RefusedError if they are another person's."""
         if "userinfo_endpoint" not in self._about():
             return claims
         headers = {"Authorization": f"Bearer {access_token}"}
         status, more = self._answer(self._endpoint("userinfo_endpoint"), None, headers)
         if status != 200 or more.get("sub") != claims["sub"]:
-            raise self._unbelieved(f"the userinfo of another person, or none: status {status}")
+            raise self._invalid(f"the userinfo of another person, or none: status {status}")
         return {**more, **claims}
 
     def _keys(self, at_most_s: float) -> KeySet:
+        """Load the site's public keys, cached for at most `at_most_s` seconds."""
         from joserfc.jwk import KeySet
 
-        held = self._known(self._endpoint("jwks_uri"), at_most_s).get("keys")
-        public = [key for key in held or () if isinstance(key, dict) and key.get("kty") in ("RSA", "EC")]
+        listed = self._known(self._endpoint("jwks_uri"), at_most_s).get("keys")
+        public = [key for key in listed or () if isinstance(key, dict) and key.get("kty") in ("RSA", "EC")]
         return KeySet.import_key_set({"keys": public})
 
     def _about(self) -> dict[str, Any]:
-        """Return what the site says of itself."""
+        """Load the site's metadata; raise RefusedError if it names another issuer."""
         about = self._known(f"{self.oidc.issuer.rstrip('/')}/.well-known/openid-configuration", _KEPT_S)
         if about.get("issuer") != self.oidc.issuer:
-            raise self._away(f"it calls itself {str(about.get('issuer'))[:200]!r}, not {self.oidc.issuer!r}")
+            raise self._unreachable(f"it calls itself {str(about.get('issuer'))[:200]!r}, not {self.oidc.issuer!r}")
         return about
 
     def _endpoint(self, name: str) -> str:
+        """Return an endpoint's address from the metadata; raise RefusedError if it is not https."""
         address = str(self._about().get(name, ""))
         try:
             check_address(address)
         except ValueError as error:
-            raise self._away(f"{name}: {error}") from None
+            raise self._unreachable(f"{name}: {error}") from None
         return address
 
     def _known(self, address: str, at_most_s: float) -> dict[str, Any]:
-        """Return a document of the site, kept from before where that is not too long ago."""
+        """Fetch a JSON document of the site, from the cache if it is at most `at_most_s` seconds old."""
         with self._guard:
-            at, document = self._kept.get(address, (0.0, {}))
+            at, document = self._cache.get(address, (0.0, {}))
             if document and time.monotonic() - at <= at_most_s:
                 return document
         status, document = self._answer(address)
         if status != 200:
-            raise self._away(f"{address}: status {status}")
+            raise self._unreachable(f"{address}: status {status}")
         with self._guard:
-            self._kept[address] = (time.monotonic(), document)
+            self._cache[address] = (time.monotonic(), document)
         return document
 
     def _answer(self, *question: Any) -> tuple[int, dict[str, Any]]:
+        """Request an address; raise RefusedError if it cannot be reached."""
         try:
             return answer_of(*question)
         except UnreachableError as error:
-            raise self._away(str(error)) from None
+            raise self._unreachable(str(error)) from None
 
-    def _away(self, reason: str) -> RefusedError:
+    def _unreachable(self, reason: str) -> RefusedError:
+        """Log a reason, and build the refusal "cannot be reached"."""
         _log.warning("sign-in at %s: %s", self.oidc.host, visible(reason[:500]))
         return RefusedError(
-            503, f"{self.oidc.host} cannot be reached just now: nobody can sign in there. Try again soon."
+            503, f"{self.oidc.host} cannot be reached at the moment: sign-in there is not possible. Try again soon."
         )
 
-    def _unbelieved(self, reason: str) -> RefusedError:
+    def _invalid(self, reason: str) -> RefusedError:
+        """Log a reason, and build the refusal of an invalid sign-in."""
         _log.warning("sign-in at %s: %s", self.oidc.host, visible(reason[:500]))
-        return RefusedError(400, f"What came back from {self.oidc.host} cannot be believed: please sign in once more.")
+        return RefusedError(400, f"The answer of {self.oidc.host} is not valid: please sign in again.")

@@ -1,4 +1,4 @@
-"""Templates of pages: what they show is escaped, unless a template says that it is safe."""
+"""Render the templates of pages; values are escaped unless a template marks them as safe."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from activeeval.report.numbers import agreeing, counted, number
 
 _SENTENCES = ("left_sentence", "pairs_sentence", "pace_sentence", "precision_sentence", "lasting", "controls_sentence")
 _BELOW = 2
-"""Headings of guidelines stand below those of the page."""
+"""Levels by which headings of guidelines are lowered, below those of the page."""
 
 
 @cache
 def templates() -> Environment:
-    """Return the templates."""
+    """Build the template environment, once."""
     environment = Environment(
         loader=PackageLoader("activeeval.web"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        auto_reload=False,  # templates do not change under a server that runs
+        auto_reload=False,  # templates do not change while the server runs
     )
     environment.globals |= {name: getattr(judging_messages, name) for name in _SENTENCES}
     environment.globals |= {
@@ -41,12 +41,12 @@ def templates() -> Environment:
 
 
 def rendered(template: str, **values: Any) -> str:
-    """Return a page, or a part of one."""
+    """Render a page, or a part of one."""
     return templates().get_template(template).render(**values)
 
 
 def safe_markdown(text: str) -> str:
-    """Return markdown as HTML in which nothing runs and nothing is loaded.
+    """Convert markdown to HTML without scripts, raw HTML and images.
 
     Examples
     --------
@@ -64,5 +64,5 @@ def safe_markdown(text: str) -> str:
 
 
 def _visible(text: str) -> str:
-    """Return a text line by line with what nobody would see spelt out; what turns the writing stays within its line."""
+    """Make invisible characters of a text visible, line by line, so that direction marks stay within their line."""
     return "\n".join(visible(line) for line in text.splitlines())

@@ -1,4 +1,4 @@
-"""Who may use which route: each names its role, and one that names none is closed to everybody."""
+"""Access control: each route declares the role that may use it; a route without a role is closed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BEARER = "bearer "
 def for_role(role: Role) -> Callable[[Endpoint], Endpoint]:
     """Mark a route's function with the role that may use it; a lead may use all that a judge may.
 
-    ``token`` is a program that may claim and submit, ``any token`` also one that may ask for the status alone.
+    ``token`` is a program that may claim and submit, ``any token`` also one that may only read the status.
     """
 
     def mark(endpoint: Endpoint) -> Endpoint:
@@ -32,77 +32,80 @@ def for_role(role: Role) -> Callable[[Endpoint], Endpoint]:
 
 
 def role_of(endpoint: Callable[..., Any]) -> Role | None:
-    """Return the role that a route's function names; None where it names none."""
+    """Return the role of a route's function, None if it has none."""
     role: Role | None = getattr(endpoint, "role", None)
     return role
 
 
 def served_in(request: Request) -> ServedCampaign:
-    """Return what is served."""
+    """Return the served campaign of a request's application."""
     served: ServedCampaign = request.app.state.served
     return served
 
 
 def guard(request: Request) -> None:
-    """Let in whom a route is for, and remember who it is; raise RefusedError for everybody else."""
+    """Check that the user has the route's role, and store the person in the request; raise RefusedError otherwise."""
     role = role_of(request.scope["endpoint"])
     if role == "anyone":
         return
     if role is None:
-        raise RefusedError(403, "This page is for nobody.")
+        raise RefusedError(403, "This page is closed.")
     request.state.person = _by_token(request, role) if "token" in role else _by_session(request, role)
 
 
 def _by_session(request: Request, role: str) -> Person:
+    """Identify a person by the proxy's header or the session cookie."""
     served = served_in(request)
     secret = request.cookies.get(served.cookie)
     person = _by_proxy(request, served)
     if person is None and secret:
         person = served.store.access(served.name).person_of("session", secret)
     if person is None:
-        raise RefusedError(401, "Please open the link that you were sent, or ask for a new one: each is good once.")
+        raise RefusedError(401, "Please open the link that you were sent, or ask for a new one: each works once.")
     if person.role not in _COMES_IN[role]:
-        raise RefusedError(403, "This page is for whoever leads the campaign.")
+        raise RefusedError(403, "This page is for leads of the campaign.")
     return person
 
 
 def _by_proxy(request: Request, served: ServedCampaign) -> Person | None:
-    """Return whom the proxy names; it alone can ask, as the shield holds.
+    """Identify a person by the proxy's header; the middleware guarantees that the request comes from the proxy.
 
-    Sent twice the header says who asks and what somebody else would like it to say: nobody knows which is which.
+    A repeated header is refused: one of the values may come from the client.
     """
     header = served.door.auth_header
     values = request.headers.getlist(header) if header and served.door.behind_proxy else []
     if len(values) > 1:
         raise RefusedError(
-            400, f"{header} came {len(values)} times: the proxy is to put its own in place of any other."
+            400, f"{header} came {len(values)} times: the proxy must replace any header of the client by its own."
         )
     try:
-        name = judge_name("".join(values).encode("latin-1").decode("utf-8"))  # headers are read byte by byte
+        name = judge_name("".join(values).encode("latin-1").decode("utf-8"))  # Starlette decodes headers as latin-1
     except UnicodeDecodeError:
-        raise RefusedError(400, f"{header} is no text in UTF-8: the proxy is to say so who asks.") from None
+        raise RefusedError(400, f"{header} is not UTF-8 text: the proxy must send the user's name in UTF-8.") from None
     return Person(name, "lead" if name == served.lead else "judge") if name else None
 
 
 def _by_token(request: Request, role: str) -> Person:
+    """Identify a program by its bearer token."""
     served, header = served_in(request), request.headers.get("authorization", "")
     secret = header[len(_BEARER) :].strip() if header.lower().startswith(_BEARER) else ""
     person = served.store.access(served.name).person_of("token", secret) if secret else None
     if person is None:
-        raise RefusedError(401, "this needs a token that is good: Authorization: Bearer TOKEN")
+        raise RefusedError(401, "a valid token is needed: Authorization: Bearer TOKEN")
     if role != "any token" and person.scope != "all":
-        raise RefusedError(403, "this token is for the status alone: a lead makes one that may claim and submit")
+        raise RefusedError(403, "this token is only for the status: ask a lead for one that may claim and submit")
     return person
 
 
 def _person(request: Request) -> Person:
+    """Return the person that `guard` stored."""
     person: Person = request.state.person
     return person
 
 
 LARGEST = 2**63 - 1
-"""Of the numbers that the store gives to events and to what lets people in."""
+"""Largest id of events and of credentials in the store."""
 Number = Annotated[int, Path(ge=0, le=LARGEST)]
 NumberAsked = Annotated[int | None, Query(ge=0, le=LARGEST)]
 CurrentCampaign = Annotated[ServedCampaign, Depends(served_in)]
-Who = Annotated[Person, Depends(_person)]
+CurrentUser = Annotated[Person, Depends(_person)]

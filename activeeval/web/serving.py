@@ -1,4 +1,4 @@
-"""A server for one campaign: where it may listen, and how it starts and ends."""
+"""Start and end the server of a campaign."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from activeeval.web.provider import Provider
 from activeeval.web.rendering import safe_markdown
 from activeeval.web.settings import Guidelines, ServedCampaign, ServerSettings
 
-_WARM_UP_AFTER_S = 1.0  # about as long as it takes to open the link that was printed
-_GOODBYE_S = 5  # requests that are being answered have so long once the server is to end
+_WARM_UP_AFTER_S = 1.0  # about the time that it takes to open the printed link
+_GOODBYE_S = 5  # seconds for requests in progress when the server ends
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Team:
-    """Who leads, and the judges that are invited.
+    """The lead and the invited judges.
 
     Attributes
     ----------
     lead : str
     judges : sequence of str
     password : str or None
-        With which the lead signs in from now on; None leaves what he has as it is.
+        New sign-in password of the lead; None keeps the current one.
     """
 
     lead: str = "lead"
@@ -49,14 +49,14 @@ class Team:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invitation:
-    """What somebody needs to come in: a link, and a judge's program a token.
+    """An invitation: a link, and for a judge a function that creates a token.
 
     Attributes
     ----------
     kind : {"lead", "judge"}
     judge, url : str
     make_token : callable or None
-        Returns a new token of a judge's program; where nobody asks there is none. None of a lead.
+        Creates and returns a token for a judge's program, only when called; None for a lead.
     """
 
     kind: str
@@ -76,39 +76,39 @@ def serve(
     training: Sequence[KnownItem] = (),
     oidc: Oidc | None = None,
 ) -> None:
-    """Serve a campaign until the process is asked to end.
+    """Serve a campaign until the process receives a signal to end.
 
     Parameters
     ----------
     team : Team
     guidelines : str or None
-        In markdown.
+        Markdown.
     say : callable
-        Is told each invitation before the first request is answered.
+        Called with each invitation before the first request is answered.
     training : sequence of KnownItem
-        What every judge begins with.
+        Items with known grades with which every judge begins.
     oidc : Oidc or None
         Another site where people sign in.
 
     Raises
     ------
     InputError
-        Where nobody may listen there.
+        If the server cannot listen at this address, or the settings are not valid.
     """
     door.check(oidc)
     with _listener(door) as listener:
         door = replace(door, port=listener.getsockname()[1])
-        kept = None
+        stored = None
         if guidelines is not None:
-            kept = Guidelines(html=safe_markdown(guidelines), version=store.keep_guidelines(guidelines))
-        _ = desk.log.left  # the log is read before anybody waits for it
-        served = ServedCampaign(store=store, desk=desk, door=door, guidelines=kept, lead=team.lead, training=training)
+            stored = Guidelines(html=safe_markdown(guidelines), version=store.keep_guidelines(guidelines))
+        _ = desk.log.left  # reads the log before the first request
+        served = ServedCampaign(store=store, desk=desk, door=door, guidelines=stored, lead=team.lead, training=training)
         if oidc is not None:
             served = replace(served, provider=Provider(oidc))
         if team.password is not None:
             _set_password(served, team.password)
         server = _server_of(served)
-        _end_on_signal(server)  # before anybody knows that it can be asked
+        _end_on_signal(server)  # before the first link is printed
         say(Invitation(kind="lead", judge=team.lead, url=invited(served, "lead", team.lead)))
         for judge in dict.fromkeys(team.judges):
             make_token = partial(store.access(served.name).issue, "token", "judge", judge)
@@ -118,26 +118,27 @@ def serve(
 
 
 def _set_password(served: ServedCampaign, password: str) -> None:
-    """Let the lead sign in with a password, and end what he had; the same one again changes nothing."""
+    """Set the lead's sign-in password and end the sessions of the old one; an unchanged password has no effect."""
     access = served.store.access(served.name)
-    held = access.password_of(served.lead)
-    if held is None or not is_right(password, held):
+    current = access.password_of(served.lead)
+    if current is None or not is_right(password, current):
         access.end("session", access.set_password(served.lead, hashed_password(password, password)))
 
 
 def _warm_up_later(served: ServedCampaign) -> None:
-    """Have what estimates need ready before a lead asks, but not while the first pages are waited for."""
+    """Prepare estimates in a background thread shortly after the start, so that a lead's first page is fast."""
 
     def warm() -> None:
-        with suppress(ActiveEvalError):  # who asks is told what is wrong
+        with suppress(ActiveEvalError):  # the lead's page reports the error
             served.desk.reading.precision(served.desk.log.left)
 
     timer = threading.Timer(_WARM_UP_AFTER_S, warm)
-    timer.daemon = True  # a server that is to end does not wait for it
+    timer.daemon = True  # does not delay the end of the server
     timer.start()
 
 
 def _listener(door: ServerSettings) -> socket.socket:
+    """Open the listening socket; raise InputError if that fails."""
     family = socket.AF_INET6 if ":" in door.host else socket.AF_INET
     try:
         return socket.create_server((door.host, door.port), family=family, backlog=connections.BACKLOG)
@@ -147,17 +148,18 @@ def _listener(door: ServerSettings) -> socket.socket:
 
 
 def _server_of(served: ServedCampaign) -> uvicorn.Server:
+    """Configure the uvicorn server."""
     config = uvicorn.Config(
         make_app(served),
         ssl_certfile=served.door.certificate or None,
         ssl_keyfile=served.door.key or None,
-        # of httptools: a body in a million chunks of a byte would keep the one in Python busy for seconds
+        # httptools: with the pure Python parser, a body of a million one-byte chunks would take seconds
         http=connections.Connection,
         loop=f"{connections.__name__}:{connections.HandshakeTimeoutLoop.__name__}",
         backlog=connections.BACKLOG,
-        # addresses of links are secrets: nobody writes them down
+        # addresses of links are secrets, so that they are not logged
         access_log=False,
-        log_level="error",  # a line for each request that is no HTTP would let anybody fill the disk
+        log_level="error",  # one line for each invalid request could fill the disk
         proxy_headers=False,
         server_header=False,
         date_header=True,
@@ -167,10 +169,10 @@ def _server_of(served: ServedCampaign) -> uvicorn.Server:
 
 
 def _end_on_signal(server: uvicorn.Server) -> None:
-    """Let a signal end a server that has not begun yet as well as it ends one that runs.
+    """Handle signals that arrive before uvicorn's own handlers are installed.
 
-    uvicorn takes signals from its beginning to its end, and then sends the one that it got once more to whoever was
-    there before: that is the end, and all is well.
+    uvicorn handles signals from its start to its end, and then sends the received one to the previous handler, which
+    is this one, so that the process ends normally.
     """
 
     def end(*_: object) -> None:
@@ -181,6 +183,7 @@ def _end_on_signal(server: uvicorn.Server) -> None:
 
 
 def _run(server: uvicorn.Server, served: ServedCampaign, listener: socket.socket) -> None:
+    """Run the server; raise InputError if the certificate cannot be loaded."""
     try:
         server.run(sockets=[listener])
     except OSError as error:

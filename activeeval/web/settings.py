@@ -1,4 +1,4 @@
-"""What is served, where, and to whom: one campaign of a store, as routes want it."""
+"""Settings of the server, and the served campaign as routes see it."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ LOCAL = ("127.0.0.1", "localhost", "[::1]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
-    """Where a server listens, and what may be asked of it.
+    """Address of the server and checks of requests.
 
     Attributes
     ----------
     host : str
     port : int
-        0 is any that is free.
+        0 selects a free port.
     certificate, key : str
-        Files, where it speaks TLS itself.
+        Files for TLS, "" without.
     behind_proxy : str
-        The address of the proxy that alone may ask; empty where anybody may.
+        Address of the only proxy that may send requests, "" if anyone may.
     address : str
-        How people open it, where that is not host and port.
+        Public URL, "" if it is host and port.
     auth_header : str
-        In which the proxy says who asks; empty where it says nothing of that.
+        Header in which the proxy names the user, "" if it does not.
     """
 
     host: str = "127.0.0.1"
@@ -51,40 +51,41 @@ class ServerSettings:
     auth_header: str = ""
 
     def check(self, oidc: Oidc | None = None) -> None:
-        """Raise InputError where others could read along, or the site where people sign in does not go with it."""
+        """Raise InputError if traffic would not be encrypted, or options contradict each other."""
         if oidc is not None:
             oidc.check()
             self._check_signing_in()
         if bool(self.certificate) != bool(self.key):
             raise InputError("`certificate` and `key` go together", field="certificate")
         if self.auth_header and not self.behind_proxy:
-            problem = "`auth_header` is believed of a proxy alone: expected `behind_proxy`"
+            problem = "`auth_header` is accepted only from a proxy: expected `behind_proxy`"
             raise InputError(problem, field="auth_header")
         if self.auth_header and not _HEADER.fullmatch(self.auth_header):
-            raise InputError(f"{shown(self.auth_header)} is no name of a header", field="auth_header")
+            raise InputError(f"{shown(self.auth_header)} is not the name of a header", field="auth_header")
         if self.certificate or self.behind_proxy or is_loopback(self.host):
             return
         problem = (
-            f"{self.host} is reached by other machines: expected a `certificate` with its `key`, or `behind_proxy`"
+            f"{self.host} is reachable from other computers: expected a `certificate` with its `key`, or `behind_proxy`"
         )
         raise InputError(problem, field="host")
 
     def _check_signing_in(self) -> None:
+        """Raise InputError if the settings do not allow OpenID Connect."""
         if self.auth_header:
-            problem = "`oidc` and `auth_header` do not go together: the proxy says who asks, or people sign in"
+            problem = "`oidc` and `auth_header` exclude each other: the proxy names the user, or people sign in"
             raise InputError(problem, field="oidc")
         if not self.address and not is_loopback(self.host):
-            problem = "`oidc` needs an `address`: the one that people open, to which they are sent back"
+            problem = "`oidc` needs `address`, the URL to which the site returns people"
             raise InputError(problem, field="address")
 
     @property
     def is_secure(self) -> bool:
-        """Whether browsers come by https."""
+        """True if browsers connect by https."""
         return bool(self.certificate) or self.address.startswith("https://")
 
     @property
     def url(self) -> str:
-        """What links begin with."""
+        """Start of all links."""
         if self.address:
             return self.address.rstrip("/")
         host = "127.0.0.1" if self.host in ("0.0.0.0", "::") else self.host
@@ -93,14 +94,14 @@ class ServerSettings:
 
     @property
     def authority(self) -> str:
-        """Host and port of that, as browsers send them."""
+        """Host and port of `url`, as browsers send them."""
         return self.url.partition("://")[2].lower()
 
     def is_meant(self, host: str) -> bool:
-        """Whether a Host header names this server.
+        """Check whether a Host header names this server.
 
-        A page of somebody else whose name is made to point here would send its own name. Of a server that listens at
-        every address any address does: names alone can be made to point elsewhere.
+        This prevents DNS rebinding: a page of another site, whose name points here, sends that site's name. A server
+        that listens at every address accepts any IP address, as only names can be made to point elsewhere.
         """
         name = self._name_of(host)
         if host.lower() == self.authority:
@@ -114,6 +115,7 @@ class ServerSettings:
 
     @staticmethod
     def _name_of(host: str) -> str:
+        """Remove the port from a Host header."""
         return host[: host.index("]") + 1] if host.startswith("[") and "]" in host else host.partition(":")[0].lower()
 
 
@@ -121,11 +123,12 @@ _UNBRACKETED = tuple(name.strip("[]") for name in LOCAL)
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a host."""
+    """Check whether a host is reachable only from this computer."""
     return host == "localhost" or (_is_address(host) and ipaddress.ip_address(host).is_loopback)
 
 
 def _is_address(text: str) -> bool:
+    """Check whether a text is an IP address."""
     try:
         ipaddress.ip_address(text)
     except ValueError:
@@ -135,7 +138,7 @@ def _is_address(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guidelines:
-    """What judges go by, as HTML that is safe, and the version that answers keep."""
+    """Judging guidelines as safe HTML, and their version, which answers store."""
 
     html: str
     version: str
@@ -143,20 +146,20 @@ class Guidelines:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedCampaign:
-    """A campaign at a door.
+    """A campaign with the settings of its server.
 
     Attributes
     ----------
     store : Store
     desk : JudgesDesk or PairsDesk
-    door : Door
+    door : ServerSettings
     guidelines : Guidelines or None
     lead : str
-        Who leads, of those whom a proxy names.
+        Name of the lead among the users that a proxy names.
     training : sequence of KnownItem
-        What every judge begins with.
+        Items with known grades with which every judge begins.
     provider : Provider or None
-        The other site where people sign in.
+        Client of the other site where people sign in.
     """
 
     store: Store
@@ -169,16 +172,16 @@ class ServedCampaign:
 
     @property
     def name(self) -> str:
-        """Of the campaign."""
+        """Name of the campaign."""
         return self.desk.name
 
     @property
     def grades(self) -> list[str]:
-        """What each grade is called; none where documents are compared."""
+        """Name of each grade; empty if documents are compared."""
         return self.desk.grades if isinstance(self.desk, JudgesDesk) else []
 
     @property
     def cookie(self) -> str:
-        """The name of the cookie of a session: browsers know no ports, so that each campaign has another one."""
+        """Name of the session cookie: it contains the campaign, as cookies do not distinguish ports."""
         campaign = hashlib.sha256(self.name.encode()).hexdigest()[:8]
         return f"{'__Host-' if self.door.is_secure else ''}activeeval-{campaign}"

@@ -1,4 +1,4 @@
-"""Leads who sign in with a password: the form, the tries, a password for whoever came in by a link."""
+"""Sign-in of leads with a password: the form, the limit on tries, setting a password."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from activeeval.web.forms import Fields
 from activeeval.web.passwords import MOST, hashed_password, is_right
 from activeeval.web.people import HOME, set_session
 from activeeval.web.rendering import rendered
-from activeeval.web.roles import CurrentCampaign, Who, for_role
+from activeeval.web.roles import CurrentCampaign, CurrentUser, for_role
 from activeeval.web.settings import ServedCampaign
 
 router = APIRouter()
-_WRONG = "This name and this password do not go together, or the name has none. Leads alone have passwords."
+_WRONG = "The name or the password is wrong. Only leads have passwords."
 
 
 @router.get("/sign-in")
@@ -30,7 +30,7 @@ def form(served: CurrentCampaign) -> Response:
 @router.post("/sign-in")
 @for_role("anyone")
 def sign_in(request: Request, served: CurrentCampaign, fields: Fields) -> Response:
-    """Make a new session of a name and its password, in place of the one that this browser had."""
+    """Start a session by name and password, in place of the browser's current one."""
     name, password = fields.get("person", "")[:200], fields.get("password", "")
     address, access = address_of(request, served), served.store.access(served.name)
     tried = access.try_password(name, address)
@@ -38,30 +38,30 @@ def sign_in(request: Request, served: CurrentCampaign, fields: Fields) -> Respon
         return sign_in_page(served, name, f"Too many tries. Please wait {_lasting(tried.wait_s)}.", 429, tried.wait_s)
     if not is_right(password, tried.hash) or tried.hash is None:
         return sign_in_page(served, name, _WRONG, 403)
-    came = access.sign_in(name, address, tried.hash, request.cookies.get(served.cookie))
-    if came is None:
+    entry = access.sign_in(name, address, tried.hash, request.cookies.get(served.cookie))
+    if entry is None:
         return sign_in_page(served, name, _WRONG, 403)
     response = RedirectResponse(HOME["lead"], 303)
-    set_session(response, served, came[0])
+    set_session(response, served, entry[0])
     return response
 
 
 @router.post("/lead/password")
 @for_role("lead")
-def set_password(served: CurrentCampaign, who: Who, fields: Fields) -> Response:
-    """Let a lead sign in with a password from now on; all other sessions of his end."""
+def set_password(served: CurrentCampaign, user: CurrentUser, fields: Fields) -> Response:
+    """Set a lead's password, and end all other sessions of theirs."""
     if served.door.auth_header:
-        raise RefusedError(409, "Here the proxy says who asks: passwords are its matter.")
+        raise RefusedError(409, "The proxy signs people in here: passwords are not used.")
     password_hash = hashed_password(fields.get("password", ""), fields.get("again", ""))
     response = RedirectResponse("/lead/people", 303)
-    set_session(response, served, served.store.access(served.name).set_password(who.name, password_hash))
+    set_session(response, served, served.store.access(served.name).set_password(user.name, password_hash))
     return response
 
 
 def address_of(request: Request, served: ServedCampaign) -> str:
-    """Return where a request comes from, as tries are counted: of IPv6 the network, which a household has whole.
+    """Return the client's address for counting tries: of IPv6 the /64 network, as a household has a whole one.
 
-    Behind a proxy it is what the proxy says last; it alone can ask.
+    Behind a proxy it is the last address in X-Forwarded-For, which the proxy appends.
     """
     peer = request.client.host if request.client else ""
     if served.door.behind_proxy:
@@ -74,7 +74,7 @@ def address_of(request: Request, served: ServedCampaign) -> str:
 
 
 def sign_in_page(served: ServedCampaign, name: str, problem: str, status: int, wait_s: int = 0) -> Response:
-    """Return the page on which people sign in, with what went wrong and for how long they wait, if anything."""
+    """Render the sign-in page, with a problem and the seconds to wait, if any."""
     elsewhere = served.provider.oidc.host if served.provider else ""
     values = {"campaign": served.name, "name": name, "problem": problem, "most": MOST, "elsewhere": elsewhere}
     headers = {"Retry-After": str(wait_s)} if wait_s else {}
@@ -82,6 +82,7 @@ def sign_in_page(served: ServedCampaign, name: str, problem: str, status: int, w
 
 
 def _lasting(seconds: int) -> str:
+    """Format a duration in seconds or minutes."""
     if seconds < 90:
         return counted(seconds, "second")
     return counted(-(-seconds // 60), "minute")

@@ -1,4 +1,4 @@
-"""What judges read, for whoever leads: queries and documents to search, what is missing, guidelines, grades."""
+"""Pages of a lead about judges' texts: search queries and documents, missing texts, guidelines, grades."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from activeeval.core.errors import InputError
 from activeeval.web.desks import framed, page_of
 from activeeval.web.error_responses import RefusedError
 from activeeval.web.rendering import safe_markdown
-from activeeval.web.roles import CurrentCampaign, Who, for_role
+from activeeval.web.roles import CurrentCampaign, CurrentUser, for_role
 from activeeval.web.settings import ServedCampaign
 
 router = APIRouter(prefix="/lead/texts")
@@ -26,40 +26,43 @@ WholeNumber = Annotated[int, Path(ge=0, le=_LARGEST)]
 @for_role("lead")
 def texts(
     served: CurrentCampaign,
-    who: Who,
+    user: CurrentUser,
     find: Annotated[str, Query(max_length=_MOST_WORDS, pattern=r"^[^\x00]*$")] = "",
     missing: bool = False,
     unit: Annotated[int | None, Query(ge=0, le=_LARGEST)] = None,
     position: Annotated[int, Query(ge=0, le=_LARGEST)] = 0,
 ) -> Response:
-    """Show a page of what judges read."""
-    from activeeval.campaigns.estimates_over_time import date_of  # late: the first page of a judge does not wait for it
+    """Show a page of items with their texts."""
+    from activeeval.campaigns.estimates_over_time import date_of  # imported late: a judge's first page does not need it
 
     after = None if unit is None else ItemPosition(unit, position)
     version = served.guidelines.version if served.guidelines else ""
     wanted = ItemFilter(words=find.strip(), without_text=missing, after=after)
     view = texts_of(served.store, served.name, wanted, version)
     values = {"view": view, "wanted": wanted, "most": _MOST_WORDS, "grades": served.grades, "date": date_of}
-    return page_of("texts.html.j2", served, who, prose=safe_markdown, **values)
+    return page_of("texts.html.j2", served, user, prose=safe_markdown, **values)
 
 
 @router.get("/{unit}/{position}/{number}")
 @for_role("lead")
-def item(served: CurrentCampaign, who: Who, unit: WholeNumber, position: WholeNumber, number: WholeNumber) -> Response:
+def item(
+    served: CurrentCampaign, user: CurrentUser, unit: WholeNumber, position: WholeNumber, number: WholeNumber
+) -> Response:
     """Show a document with its query, as judges see it."""
     view = _document(served, ItemPosition(unit, position), number)
     frame = f"/lead/texts/{unit}/{position}/{number}/document"
-    return page_of("text.html.j2", served, who, item=view, frame=frame)
+    return page_of("text.html.j2", served, user, item=view, frame=frame)
 
 
 @router.get("/{unit}/{position}/{number}/document")
 @for_role("lead")
 def document(served: CurrentCampaign, unit: WholeNumber, position: WholeNumber, number: WholeNumber) -> Response:
-    """Show a document as a page of its own, in which nothing runs."""
+    """Show a document as a sandboxed page."""
     return framed(_document(served, ItemPosition(unit, position), number))
 
 
 def _document(served: ServedCampaign, at: ItemPosition, number: int) -> ItemView:
+    """Return a document of an item; raise RefusedError if it does not exist."""
     try:
         return document_of(served.store, served.name, at, number)
     except InputError as error:

@@ -1,4 +1,4 @@
-"""The pages of a judge who begins: items whose grades are known, each with what it is and why once it is answered."""
+"""Training pages of a new judge: items with known grades, each explained after the answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from activeeval.core.errors import InputError
 from activeeval.web import desks
 from activeeval.web.error_responses import RefusedError
 from activeeval.web.forms import Fields
-from activeeval.web.roles import CurrentCampaign, Number, Who, for_role
+from activeeval.web.roles import CurrentCampaign, CurrentUser, Number, for_role
 from activeeval.web.settings import ServedCampaign
 
 router = APIRouter(prefix="/judge/training")
@@ -19,38 +19,38 @@ router = APIRouter(prefix="/judge/training")
 
 @router.get("")
 @for_role("judge")
-def train(served: CurrentCampaign, who: Who) -> Response:
-    """Show the next item to train with; whoever has been through all goes on to the real ones."""
-    view = training_of(served.store, served.name, who.name, served.training)
+def train(served: CurrentCampaign, user: CurrentUser) -> Response:
+    """Show the next training item; redirect to the judging page after the last one."""
+    view = training_of(served.store, served.name, user.name, served.training)
     if view is None:
         return RedirectResponse("/judge", 303)
-    return desks.page_of("training.html.j2", served, who, view=view, grades=served.grades)
+    return desks.page_of("training.html.j2", served, user, view=view, grades=served.grades)
 
 
 @router.get("/{number}")
 @for_role("judge")
-def taught(served: CurrentCampaign, who: Who, number: Number) -> Response:
-    """Show what an item of the training is, and why, beside what the judge said."""
-    view = _answered(served, who.name, number)
-    return desks.page_of("training.html.j2", served, who, view=view, grades=served.grades)
+def taught(served: CurrentCampaign, user: CurrentUser, number: Number) -> Response:
+    """Show the known grade of a training item, its explanation, and the judge's answer."""
+    view = _answered(served, user.name, number)
+    return desks.page_of("training.html.j2", served, user, view=view, grades=served.grades)
 
 
 @router.post("/{number}")
 @for_role("judge")
-def answer(served: CurrentCampaign, who: Who, number: Number, fields: Fields) -> Response:
-    """Store what a judge says of an item of the training, and tell what it is."""
+def answer(served: CurrentCampaign, user: CurrentUser, number: Number, fields: Fields) -> Response:
+    """Store a judge's answer to a training item, and show the known grade."""
     reply = desks.replied(served, fields)
     if reply.judgment.grade is None or not 1 <= number <= len(served.training):
         raise RefusedError(422, "Please choose a grade.")
     known = served.training[number - 1]
-    served.store.train(served.name, who.name, known.key, reply.judgment.grade, known.grade)
+    served.store.train(served.name, user.name, known.key, reply.judgment.grade, known.grade)
     return RedirectResponse(f"/judge/training/{number}", 303)
 
 
 @router.get("/{number}/document")
 @for_role("judge")
 def document(served: CurrentCampaign, number: Number) -> Response:
-    """Show the document of an item of the training as a page of its own."""
+    """Show the document of a training item as a sandboxed page."""
     if not 1 <= number <= len(served.training):
         raise RefusedError(404, "There is no such item here.")
     item: ItemView = served.training[number - 1].item
@@ -58,6 +58,7 @@ def document(served: CurrentCampaign, number: Number) -> Response:
 
 
 def _answered(served: ServedCampaign, judge: str, number: Number) -> TrainingView:
+    """Return the view of an answered training item; raise RefusedError if items are answered out of order."""
     try:
         return trained_on(served.store, served.name, judge, served.training, number)
     except InputError as error:

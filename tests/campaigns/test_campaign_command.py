@@ -1004,8 +1004,8 @@ def test_all_files_of_a_call_and_all_their_judges_or_nothing(campaign, folder):
 @pytest.mark.parametrize(
     ("header", "says"),
     [
-        ("query_id,doc_id,grade,rating", "columns rating and grade all say the grade"),
-        ("query_id,qid,doc_id,grade", "columns query_id and qid all say the query"),
+        ("query_id,doc_id,grade,rating", "columns rating and grade all hold the grade"),
+        ("query_id,qid,doc_id,grade", "columns query_id and qid all hold the query"),
     ],
 )
 def test_of_two_columns_of_one_meaning_none_is_taken(campaign, folder, header, says):

@@ -138,7 +138,7 @@ FILES = [
     ("too few second scores", {}, LETOR + " --scores b.score", 1, r"b\.score: \d+ scores for \d+ lines of a\.txt"),
     ("a ranker three times", {}, LETOR + " --scores a.score --scores a.score", 2, r"--scores: a\.score is given twice, expected each system once"),
     ("a file twice", {}, LETOR.replace("--letor a.txt", "--letor a.txt --letor a.txt"), 1,
-     r"a\.txt:1: query '1' comes back, its lines began at a\.txt:1; expected a query's lines together"),
+     r"a\.txt:1: query '1' has lines in two places, first at a\.txt:1; expected a query's lines together"),
     *((f"{what} to {line.split()[0]}", files, line, 1, expected)
       for line in ("score q.qrels x.run P@2", "compare x.run b.run --qrels q.qrels", "simulate --qrels q.qrels --run x.run",
                    "sample --run a.run --train q.qrels --versus-run x.run --budget 9 --out x.sample --sheet x.csv")
@@ -221,7 +221,7 @@ MODELS = [
      r"x\.qrels: none of its 1 grades is of an item of the pool.*"),
     ("probs without a name", {}, LETOR + " --model probs=", 2, r"--model probs=FILE needs the name of a file"),
     ("probs of no table", {}, LETOR + " --model probs=a.txt", 1,
-     rf"a\.txt: no table by its name, expected it to end in {READ_ENDINGS}"),
+     rf"a\.txt: is not a table by its name, expected one that ends in {READ_ENDINGS}"),
     ("unknown model", {}, LETOR + " --model tree", 1, r"unknown model 'tree'; known: forest, logit, uniform, scores, probs=FILE"),
     ("a forest of nothing", {}, LETOR + " --model forest", 1,
      r"the forest model has nothing to learn from: give training data, or use the uniform model"),
@@ -493,7 +493,7 @@ OUTPUTS = [
 ]  # fmt: skip
 
 ESTIMATES = [
-    ("unknown suffix", {"x.sample": None}, "estimate x.sample a.txt", 1, rf"a\.txt: no table by its name, expected it to end in {READ_ENDINGS}"),
+    ("unknown suffix", {"x.sample": None}, "estimate x.sample a.txt", 1, rf"a\.txt: is not a table by its name, expected one that ends in {READ_ENDINGS}"),
     ("a sheet without its sample", {"x.csv": SHEET + "f0,1,q1,a,1\n"}, "estimate x.sample x.csv", 1,
      r"x\.sample: no such file.*"),
     ("a sheet alone", {"x.csv": SHEET + "f0,1,q1,a,1\n"}, "estimate x.csv", 1,

@@ -139,7 +139,7 @@ LETOR = [
     (
         "query back",
         ROW + b"0 qid:8\n" + ROW,
-        r"a.txt:3: query '7' comes back, its lines began at .*a.txt:1; expected .*",
+        r"a.txt:3: query '7' has lines in two places, first at .*a.txt:1; expected .*",
     ),
     ("document twice", b"1 qid:7 #docid = A\n\n0 qid:7 #docid = A\n", r"a.txt:3: document 'A' is twice .*a.txt:1; .*"),
     ("document left out", b"1 qid:7 #docid = A\n0 qid:7\n", r"a.txt:2: no document id, expected '#docid = <id>' .*"),
@@ -365,7 +365,7 @@ TABLES = [
         load_probabilities,
         r"a.csv:3: column p0 … p1: the row of document 'd' of query 'q' sums to 0.9, expected 1",
     ),
-    ("suffix", "a.txt", DRAWS + DRAW, read_draws, r"a.txt: no table by its name, expected it to end in .csv, .tsv, .*"),
+    ("suffix", "a.txt", DRAWS + DRAW, read_draws, r"a.txt: is not a table by its name, expected one that ends in .csv, .tsv, .*"),
     (
         "no column",
         "a.csv",

@@ -141,7 +141,7 @@ REFUSED = {
     "two columns": (
         "a.csv",
         "qid,docno,label,grade\nq,d,1,2\n",
-        r"a\.csv:1: columns label and grade all say the grade",
+        r"a\.csv:1: columns label and grade all hold the grade",
     ),
     "no whole grade": (
         "a.csv",

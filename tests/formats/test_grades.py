@@ -98,7 +98,7 @@ def test_columns_beside_the_grade_are_kept(tmp_path):
         ("g.csv", "query_id,doc_id,p0,p1\nq1,d1,.5,.6\n", "g.csv:2: column p0 … p1: the row of document 'd1'"),
         ("g.csv", "query_id,doc_id,p0,p1\nq1,d1,.5,\n", "g.csv:2: column p0 … p1: the row of document 'd1'"),
         ("g.csv", "query_id,doc_id,p0,p2\nq1,d1,.5,.5\n", "leave a gap"),
-        ("g.csv", "query_id,doc_id,grade,score\nq1,d1,1,2\n", "columns grade and score all say the grade"),
+        ("g.csv", "query_id,doc_id,grade,score\nq1,d1,1,2\n", "columns grade and score all hold the grade"),
         ("g.csv", "query_id,doc_id,grade,cost\nq1,d1,1,-2\n", "g.csv:2: column cost: holds -2.0"),
         ("g.csv", "query_id,doc_id\nq1,d1\n", "no grade column"),
         ("g.qrels", "q1 0 d1 2\n\nq1 0 d2 1\nq1 0 d1 0\n", "g.qrels:4: document 'd1' of query 'q1' has the grade 0.0"),

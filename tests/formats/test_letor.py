@@ -94,7 +94,7 @@ def test_files_join_and_scores_align_file_by_file(tmp_path):
         read_scores_of([s, s, s], data)
     with pytest.raises(InputError, match="n_expected must hold one entry for each of the 2 score files, got 1"):
         read_scores([s, t], [2])
-    with pytest.raises(FormatError, match=r"a.txt:1: query '1' comes back, its lines began at .*a.txt:1"):
+    with pytest.raises(FormatError, match=r"a.txt:1: query '1' has lines in two places, first at .*a.txt:1"):
         read_letor([a, b, a])
 
 

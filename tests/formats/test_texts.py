@@ -81,7 +81,7 @@ def test_rows_of_json_may_name_other_columns_and_numbers_are_text(tmp_path):
         ("a.jsonl", '{"id": 1, "text": ["a"]}\n', r"a\.jsonl:1: column text: holds \"\['a'\]\", expected a text"),
         ("a.jsonl", '{"id": 1, "text": "a"\n', r"a\.jsonl:1: .* is not JSON: .*"),
         ("a.jsonl", f'{{"id": {"1" * 5000}}}\n', r"a\.jsonl:1: .* is not JSON: .*"),
-        ("a.txt", "1 a\n", r"a\.txt: no table by its name, expected it to end in \.csv, .*"),
+        ("a.txt", "1 a\n", r"a\.txt: is not a table by its name, expected one that ends in \.csv, .*"),
         ("a.csv", 'id,text\n1,"a\n', r"a\.csv:2: the quoting is broken: .*"),
     ],
 )

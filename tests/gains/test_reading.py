@@ -263,7 +263,7 @@ def test_nothing_to_read_is_told(tmp_path):
             ["first,second,first_docs,second_docs,answer", "1,0,a b,c d,tie"],
             ":2: moved is 2, expected a whole number from 0 to 1",
         ),
-        ("a.txt", ["1 0"], ": no table by its name, expected it to end in .csv, .tsv, .jsonl, .parquet"),
+        ("a.txt", ["1 0"], ": is not a table by its name, expected one that ends in .csv, .tsv, .jsonl, .parquet"),
         ("a.jsonl", ["[1, 2]"], ":1: '[1, 2]' is not an object, expected one object a line"),
     ],
 )

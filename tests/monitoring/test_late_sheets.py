@@ -27,8 +27,8 @@ from activeeval.core.errors import InputError
 from activeeval.formats import files
 from activeeval.formats.loading import load_run
 from activeeval.monitoring import nights as drawing
-from activeeval.monitoring.judged_labels import labels_so_far, left_by
-from activeeval.monitoring.late_sheets import share_labels, take_sheets
+from activeeval.monitoring.judged_labels import labels_so_far, record_of_step
+from activeeval.monitoring.late_sheets import import_sheets, share_labels
 from activeeval.sampling.commands import sheet_options
 
 
@@ -65,7 +65,7 @@ def late(tmp_path):
 def test_a_sheet_that_is_late_counts_for_its_night_and_for_the_next(late, order):
     watch, sheets = late
     for k in order:
-        ((row, taken),) = take_sheets(watch.store, NAME, [sheets[k]], "ann")
+        ((row, taken),) = import_sheets(watch.store, NAME, [sheets[k]], "ann")
         assert (row.date, taken.stored + taken.repeated) == (DATES[k], len(rows_in(sheets[k])))
         share_labels(watch.store, NAME)
     assert [waits(watch, watch.campaign(night)) for night in (1, 2)] == [0, 0]
@@ -99,7 +99,7 @@ def test_both_sheets_at_once_are_stored_or_none(late, tmp_path):
     with open(sheets[1], "w") as out:
         out.write(text.replace(",3,", ",9,", 1) if ",3," in text else text.replace(",2,", ",9,", 1))
     with pytest.raises(InputError):
-        take_sheets(watch.store, NAME, sheets, "ann")
+        import_sheets(watch.store, NAME, sheets, "ann")
     assert waits(watch, watch.campaign(1)) == len(watch.asked(1))
 
 
@@ -110,7 +110,7 @@ def test_a_sheet_of_another_watch_is_refused_by_name(late, tmp_path):
     sheet = write_sheet(other, 1, tmp_path / "other.csv")
     fill_in(sheet)
     with pytest.raises(InputError, match=r"other.csv: the sheet is of no night of watch quality, expected one that"):
-        take_sheets(watch.store, NAME, [sheet], "ann")
+        import_sheets(watch.store, NAME, [sheet], "ann")
 
 
 def test_a_label_of_another_text_is_not_shared(tmp_path):
@@ -132,13 +132,13 @@ def test_a_label_of_another_text_is_not_shared(tmp_path):
 @pytest.mark.parametrize("waits_still", [True, False])
 def test_a_judge_s_correction_is_the_same_on_all_nights(late, waits_still):
     watch, sheets = late
-    take_sheets(watch.store, NAME, sheets[:1] if waits_still else sheets, "ann")
+    import_sheets(watch.store, NAME, sheets[:1] if waits_still else sheets, "ann")
     share_labels(watch.store, NAME)
     shared = sorted(watch.asked(1) & watch.asked(2))[0]
     grade = (GRADES[shared] + 1) % 4
     watch.store.record_all(watch.campaign(1), [("ann", [(*shared, JudgeAnswer(kind="judged", grade=grade))])])
     rows = watch.store.watches.nights(NAME)
-    held = left_by(watch.store, NAME, rows[-1]).held
+    held = record_of_step(watch.store, NAME, rows[-1]).histories
     assert labels_so_far(watch.store, NAME, rows, held, watch.settings)[shared] == grade
     share_labels(watch.store, NAME, is_corrected=True)
     (there,) = [
@@ -238,7 +238,7 @@ def test_a_label_of_a_replaced_drawing_counts_where_its_text_is_the_same(tmp_pat
     drawn = watch.draw(2, documents=str(right), replaces=True)
     asked = {(unit.query_id, place.doc_id) for unit in watch.store.units(drawn.campaign) for place in unit.places}
     fill_in(sheet)
-    take_sheets(watch.store, NAME, [sheet], "ann")
+    import_sheets(watch.store, NAME, [sheet], "ann")
     changed = {doc for _, doc in PAIRS[::2]}
     both = asked & watch.asked(2)
     common = {(query, doc) for query, doc in both if doc not in changed or doc not in run_of(2)[query]}
@@ -257,7 +257,7 @@ def test_what_a_lead_decides_goes_on_counting_where_the_grades_are_shared():
     watch.store.adjudicate(watch.campaign(1), last, "lead", 2, "it is")
     share_labels(watch.store, NAME)
     rows = watch.store.watches.nights(NAME)
-    held = left_by(watch.store, NAME, rows[-1]).held
+    held = record_of_step(watch.store, NAME, rows[-1]).histories
     assert labels_so_far(watch.store, NAME, rows, held, watch.settings)[pair] == 2
 
 
@@ -281,7 +281,7 @@ def test_nights_drawn_anew_cover_the_truth():
 @pytest.mark.parametrize(
     ("night", "says"),
     [
-        (1, "2026-11-01 cannot be drawn anew: the night of 2026-11-02 counts on it"),
+        (1, "2026-11-01 cannot be redrawn: the night of 2026-11-02 depends on it"),
         (3, "watch quality has no night of 2026-11-03 to replace: the last is 2026-11-02"),
     ],
 )
@@ -291,7 +291,7 @@ def test_what_later_nights_count_on_is_not_drawn_anew(night, says):
     watch.night(2)
     with pytest.raises(InputError, match=says):
         watch.draw(night, replaces=True)
-    with pytest.raises(InputError, match=r"the night of 2026-11-02 is there already: `replace` draws it anew"):
+    with pytest.raises(InputError, match=r"the night of 2026-11-02 exists already: `replace` redraws it"):
         watch.draw(2)
     assert len(watch.store.watches.nights(NAME)) == 2
 
@@ -307,7 +307,7 @@ def test_a_night_far_ahead_is_refused(ahead):
     watch = Watch()
     far = (date.today() + timedelta(days=ahead)).isoformat()
     tonight = drawing.NightInputs(run=run_of(1), date=far)
-    with pytest.raises(InputError, match=rf"{far} lies {ahead:,} days ahead, and nights before it could not"):
+    with pytest.raises(InputError, match=rf"{far} is {ahead:,} days ahead, and earlier nights could not"):
         drawing.draw_night(watch.store, NAME, tonight)
     assert not watch.store.watches.nights(NAME)
     near = drawing.NightInputs(run=run_of(1), date=(date.today() + timedelta(days=2)).isoformat())

@@ -238,9 +238,9 @@ def test_changed_texts_are_counted(watch, folder):
     ("arguments", "says"),
     [
         (("night", "--run", "2.run", "--date", DATES[0]), "is there already"),
-        (("night", "--run", "2.run", "--date", "2026-10-01"), "nights come in order"),
-        (("night", "--run", "2.run", "--date", "yesterday"), "a night's date is as 2026-11-25"),
-        (("night", "--run", "a.run", "--date", DATES[1]), "is none of the 20 queries of the watch"),
+        (("night", "--run", "2.run", "--date", "2026-10-01"), "draw nights in order"),
+        (("night", "--run", "2.run", "--date", "yesterday"), "a night's date must be like 2026-11-25"),
+        (("night", "--run", "a.run", "--date", DATES[1]), "is not one of the 20 queries of the watch"),
         (("night", "--run", "none.run", "--date", DATES[1]), "none.run"),
         (("night", "--run", "2.run", "--date", DATES[1], "--oracle", "few.qrels"), "has no grade"),
         (("night", "--run", "2.run", "--date", DATES[1], "--judged", "empty.qrels"), "empty.qrels"),
@@ -451,7 +451,7 @@ def test_commands_take_late_sheets_and_draw_a_night_anew(watch, folder):
     assert watch("submit", "2.csv", "--judge", "ann").code != 1
     again = night_of(watch, 2, run="half.run")
     assert again.code == 1
-    assert "is there already: --replace draws it anew" in " ".join(again.err.split())
+    assert "exists already: --replace redraws it" in " ".join(again.err.split())
     redrawn = night_of(watch, 2, "--replace", "--oracle", "all.qrels", run="half.run")
     assert redrawn.code == 10, redrawn.err  # lists that are missing count as 0
     dates, campaigns = stored(folder)

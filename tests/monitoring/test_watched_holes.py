@@ -8,7 +8,7 @@ from watch_cases import DATES, GRADES, NAME, TOP, Watch, run_of, write_qrels
 from activeeval.core.judgments.policies import CANNOT
 from activeeval.core.measures import parse_measure
 from activeeval.monitoring import unjudged
-from activeeval.monitoring.unjudged import holes_of_last_night
+from activeeval.monitoring.unjudged import unjudged_of_last_night
 from activeeval.scoring.run_scores import read_tables
 from activeeval.scoring.unjudged import holes_of
 
@@ -36,7 +36,7 @@ def test_grades_from_elsewhere_count_and_those_of_other_queries_do_not(tmp_path)
     watch.draw(1, run, judged=(str(tmp_path / "known.qrels"),))
     asked = watch.asked(1)
     watch.judge(1)
-    said = holes_of_last_night(watch.store, NAME)
+    said = unjudged_of_last_night(watch.store, NAME)
     assert numbers(said.holes) == [
         pytest.approx(row) for row in numbers(holes_by_score({*known, *asked}, run, "nDCG@5"))
     ]
@@ -49,7 +49,7 @@ def test_what_nobody_could_judge_is_a_hole(monkeypatch):
     pair, *others = sorted(watch.asked(1))
     labels = {each: GRADES[each] for each in others} | {pair: CANNOT}
     monkeypatch.setattr(unjudged, "labels_so_far", lambda *_: labels)
-    assert numbers(holes_of_last_night(watch.store, NAME).holes) == [
+    assert numbers(unjudged_of_last_night(watch.store, NAME).holes) == [
         pytest.approx(row) for row in numbers(holes_by_score(others, run, "DCG@5"))
     ]
 
@@ -57,11 +57,11 @@ def test_what_nobody_could_judge_is_a_hole(monkeypatch):
 def test_lists_end_where_those_of_the_watch_end():
     watch, run = Watch(measures=("DCG",), pool_depth=3), run_of(1)
     watch.night(1, run)
-    (holes,) = holes_of_last_night(watch.store, NAME).holes
+    (holes,) = unjudged_of_last_night(watch.store, NAME).holes
     assert holes.n_counted == 3 * holes.n_queries
 
 
 def test_before_anybody_has_judged_there_is_nothing():
     watch = Watch()
     watch.draw(1)
-    assert holes_of_last_night(watch.store, NAME).holes == ()
+    assert unjudged_of_last_night(watch.store, NAME).holes == ()

@@ -458,8 +458,8 @@ def test_a_document_without_its_text_is_refused_and_nothing_is_stored(tmp_path):
     ("night", "run", "says"),
     [
         (1, None, "is there already"),
-        (0, None, "nights come in order"),
-        (2, {"q0": {"a": 1.0}, "zz": {"a": 1.0}}, "is none of the 20 queries of the watch"),
+        (0, None, "draw nights in order"),
+        (2, {"q0": {"a": 1.0}, "zz": {"a": 1.0}}, "is not one of the 20 queries of the watch"),
     ],
 )
 def test_what_does_not_go_on_is_refused(night, run, says):
@@ -476,7 +476,7 @@ def test_what_does_not_go_on_is_refused(night, run, says):
 def test_a_bad_date_is_refused(date):
     watch = Watch()
     tonight = NightInputs(run=run_of(1), date=date)
-    assert "a night's date is as" in complaint(InputError, lambda: draw_night(watch.store, NAME, tonight))
+    assert "a night's date must be like" in complaint(InputError, lambda: draw_night(watch.store, NAME, tonight))
 
 
 def test_a_query_that_has_no_list_on_either_night_counts_as_0():
@@ -533,7 +533,7 @@ def test_a_name_that_is_taken_is_refused():
 def test_a_scripted_judge_who_lacks_a_grade_is_refused_and_nothing_is_stored():
     watch = Watch()
     some = {pair: grade for pair, grade in GRADES.items() if pair[0] != "q7"}
-    assert "of query 'q7' is asked for and has no grade" in complaint(InputError, lambda: watch.draw(1, answers=some))
+    assert "of query 'q7' was drawn and has no grade" in complaint(InputError, lambda: watch.draw(1, answers=some))
     assert watch.is_stored(1) == (False, False)
     assert watch.draw(1, answers=GRADES).n_new > 0
 
@@ -546,7 +546,7 @@ def test_a_mean_gain_is_no_grade():
 
 def test_a_watch_that_knows_no_largest_grade_takes_that_of_its_first_night(tmp_path):
     watch = Watch(max_grade=None)
-    assert "knows no largest grade" in complaint(InputError, lambda: watch.draw(1))
+    assert "has no largest grade" in complaint(InputError, lambda: watch.draw(1))
     write_qrels(tmp_path / "some.qrels", [pair for pair in PAIRS if GRADES[pair] == TOP][:3])
     watch.draw(1, judged=(str(tmp_path / "some.qrels"),))
     assert watch.store.campaign(watch.campaign(1)).max_grade == TOP

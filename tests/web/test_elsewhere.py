@@ -189,7 +189,7 @@ LIES = {
 def test_a_token_that_is_not_for_this_sign_in_lets_nobody_in(site, elsewhere, lie, caplog):
     vars(elsewhere).update(LIES[lie])
     assert is_refused(site, came_back(site, elsewhere))
-    assert "cannot be believed" in came_back(site, elsewhere).text
+    assert "is not valid" in came_back(site, elsewhere).text
     assert "ID token" in caplog.text
     assert SECRET not in caplog.text
     assert "code-" not in caplog.text
@@ -239,14 +239,14 @@ def test_a_changed_token_lets_nobody_in(site, elsewhere):
 
 
 UNKNOWN = {
-    "nobody here": ({"email": "eve@example.org"}, "this campaign does not"),
+    "nobody here": ({"email": "eve@example.org"}, "has no access to this campaign"),
     "an address that nobody verified": ({"email_verified": False}, "has not verified"),
     "an address of which nothing is said": ({"email_verified": None}, "has not verified"),
     "verified in words": ({"email_verified": "yes"}, "has not verified"),
-    "no address": ({"email": ""}, "does not say"),
-    "an address that is none": ({"email": ["zoe@example.org"]}, "does not say"),
-    "letters that look alike": ({"email": "zoe@example.or\u0261"}, "this campaign does not"),
-    "markup": ({"email": "<img src=x onerror=alert(1)>@example.org"}, "this campaign does not"),
+    "no address": ({"email": ""}, "did not send your"),
+    "an address that is none": ({"email": ["zoe@example.org"]}, "did not send your"),
+    "letters that look alike": ({"email": "zoe@example.or\u0261"}, "has no access to this campaign"),
+    "markup": ({"email": "<img src=x onerror=alert(1)>@example.org"}, "has no access to this campaign"),
 }
 
 
@@ -359,7 +359,7 @@ def test_a_site_that_cannot_be_asked_is_said_to_be_away(elsewhere, how):
     vars(elsewhere).update(AWAY[how])
     response = site.browser().get(START, follow_redirects=False)
     assert is_refused(site, response, 503)
-    assert "cannot be reached just now" in response.text
+    assert "cannot be reached at the moment" in response.text
     assert int(response.headers["retry-after"]) > 0
     assert "location" not in response.headers
 

@@ -35,7 +35,7 @@ def differing():
 
 def test_the_answer_is_that_of_the_command(site):
     lead = site.at("zoe", "lead")
-    assert "nothing that may be read" in lead.get("/lead").text
+    assert "there is no estimate yet" in lead.get("/lead").text
     state = judged_by(site, "ann", "bob")
     page = lead.get("/lead").text
     for sentence in estimates_of(state).headline:
@@ -53,7 +53,7 @@ def test_an_interval_for_every_look_is_wider_and_is_called_so(site):
     assert always != single
     text = lead.get("/lead?interval=group-sequential").text
     assert always in text
-    assert "holds at every look, at the end of each block" in text
+    assert "holds at every interim analysis, at the end of each block" in text
     assert single in lead.get("/lead").text
     assert lead.get("/lead?interval=none").status_code == 422
 

@@ -104,7 +104,7 @@ def typed(folder, *answers):  # noqa: F811
 def test_a_password_is_asked_for_twice_unseen_until_it_is_one(folder):  # noqa: F811
     shown, came = typed(folder, "too short", GOOD, GOOD + ".", GOOD, GOOD)
     assert came == (200, "/lead"), shown
-    assert "at least 12 letters" in shown
+    assert "at least 12 characters" in shown
     assert "do not match" in shown
     assert GOOD not in shown
     assert "too short" not in shown
@@ -119,8 +119,8 @@ def test_without_a_terminal_it_says_where_a_password_goes(folder):  # noqa: F811
 @pytest.mark.parametrize(
     ("words", "environment", "says", "code"),
     [
-        (("--lead-password",), {"ACTIVEEVAL_LEAD_PASSWORD": "elevenchars"}, "at least 12 letters", 1),
-        (("--lead-password",), {"ACTIVEEVAL_LEAD_PASSWORD": ""}, "at least 12 letters", 1),
+        (("--lead-password",), {"ACTIVEEVAL_LEAD_PASSWORD": "elevenchars"}, "at least 12 characters", 1),
+        (("--lead-password",), {"ACTIVEEVAL_LEAD_PASSWORD": ""}, "at least 12 characters", 1),
         (("--lead-password-file", "none"), None, "none", 1),
         (("--lead-password", "--behind-proxy", "::1", "--auth-header", "X"), None, "--auth-header", 2),
         (AT, None, "ACTIVEEVAL_OIDC_SECRET", 1),

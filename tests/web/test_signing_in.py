@@ -255,7 +255,7 @@ def test_a_lead_makes_tokens_of_both_scopes_sees_and_ends_them(site):
     for call in ("claim", "submit"):
         refused = program["status"].post(f"{url}/{call}", json={"token": item["token"], "grade": 2})
         assert refused.status_code == 403
-        assert "for the status alone" in refused.json()["error"]
+        assert "only for the status" in refused.json()["error"]
     listed = lead.get("/lead/people").text
     assert "a program, to ask how far it is" in listed
     for row in [row for row in site.store.access("week").rows() if row.kind == "token"]:

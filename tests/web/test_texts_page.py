@@ -95,7 +95,7 @@ def test_words_are_found_in_ids_queries_and_texts_and_names_of_texts_are_none(le
     assert found(lead, "Title", without_text=True) == [
         pair for pair in found(lead, "Title") if lead.pairs.index(pair) % 3 == 0
     ]
-    assert "Nothing is like that" in lead.get("/lead/texts?find=zzz").text
+    assert "No item matches" in lead.get("/lead/texts?find=zzz").text
 
 
 def test_what_is_judged_is_no_longer_ahead(lead):

@@ -58,7 +58,7 @@ def test_it_never_counts_and_the_first_answer_stands(site):
     assert (state.state.standing, state.state.problems, site.store.verify("week")) == ([], [], [])
     (row,) = trained(state.log)
     assert (row.judge, row.share) == ("ann", share_of(0, 1))
-    assert "0 of 1 (0 to 79 %) as known" in site.at("zoe", "lead").get("/lead").text
+    assert "0 of 1 (0 to 79 %) correct" in site.at("zoe", "lead").get("/lead").text
     assert browser.get("/judge/training/3").status_code == 404
     assert browser.post("/judge/training/9", data={"grade": "1"}).status_code == 422
     assert browser.post("/judge/training/2", data={"grade": "9"}).status_code == 422

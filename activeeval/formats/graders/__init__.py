@@ -1,1 +1,1 @@
-"""What machines say of items, read from every form that such files come in."""
+"""Read graders' grades (of LLMs or other models) from every supported file format."""

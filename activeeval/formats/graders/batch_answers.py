@@ -1,4 +1,4 @@
-"""Answers to a batch of questions, as OpenAI and vLLM write them, and the pairs that were asked about."""
+"""Read answers to a batch of questions, as OpenAI and vLLM write them, and the table of pairs of these questions."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from activeeval.formats.suffixes import PathLike
 from activeeval.formats.tables.sheets import Sheet, read_sheet
 
 PAIRS = ".pairs.jsonl"
-"""How the name of the table ends that says which pair each question is about."""
+"""File name suffix of the table that maps each question to its pair of query and document."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestedPair:
-    """The pair that a question is about, and the question's version.
+    """The query and document that a question is about, with the prompt version and the model.
 
     Attributes
     ----------
@@ -39,8 +39,8 @@ class RequestedPair:
     model: str = ""
 
 
-def read_asked(path: PathLike) -> dict[str, RequestedPair]:
-    """Return the pair of each question, by its id: a table custom_id, query_id, doc_id, prompt_version, model."""
+def read_question_pairs(path: PathLike) -> dict[str, RequestedPair]:
+    """Read the pair of each question by its id, from a table custom_id, query_id, doc_id, prompt_version, model."""
     sheet = read_sheet(path)
     names = [sheet.column(name, (name,)) for name in ("custom_id", "query_id", "doc_id")]
     columns = [sheet.texts(name).tolist() for name in names]
@@ -50,13 +50,16 @@ def read_asked(path: PathLike) -> dict[str, RequestedPair]:
     return {custom_id: RequestedPair(*rest) for custom_id, *rest in zip(*columns, strict=True)}
 
 
-def asked_beside(path: PathLike, first_id: str) -> dict[str, RequestedPair]:
-    """Return what was asked, of the table of pairs beside a file of answers that holds the first of them."""
+def find_pairs(path: PathLike, first_id: str) -> dict[str, RequestedPair]:
+    """Find the table of pairs in the folder of an answers file, by the id of the first question, and read it.
+
+    Raise InputError if no table in the folder contains that id.
+    """
     folder = Path(path).parent
-    for beside in sorted(folder.glob(f"*{PAIRS}")):
-        asked = read_asked(beside)
-        if first_id in asked:
-            return asked
+    for table in sorted(folder.glob(f"*{PAIRS}")):
+        pairs = read_question_pairs(table)
+        if first_id in pairs:
+            return pairs
     problem = f"no table of pairs in its folder (*{PAIRS}, written beside the questions) has the question"
     raise InputError(
         f"{os.fspath(path)}: {problem} {shown(first_id)}; :asked=FILE behind the name names another", field="asked"
@@ -64,7 +67,7 @@ def asked_beside(path: PathLike, first_id: str) -> dict[str, RequestedPair]:
 
 
 class _Reply(NamedTuple):
-    """A reply: to what, its grade (NaN without one) and what its tokens say of grades, tokens used, model, line."""
+    """A reply: its pair, grade (NaN if missing), grade probabilities from tokens, tokens used, model, text and line."""
 
     pair: RequestedPair
     value: float = math.nan
@@ -77,27 +80,27 @@ class _Reply(NamedTuple):
 
 
 def batch_replies(parts: Iterator[Sheet], path: PathLike, asked: Mapping[str, RequestedPair] | None = None) -> Replies:
-    """Return the replies of a file of answers.
+    """Convert the rows of an answers file to replies.
 
-    A question with an error, one whose answer holds no grade, and one without an answer have a missing reply. Several
-    answers of a question, or about a pair, are samples.
+    A question with an error, without an answer, or whose answer contains no grade has a missing reply. Several
+    answers to a question, or about a pair, are samples.
 
     Parameters
     ----------
     parts : iterator of Sheet
-        The file, by so many rows at a time.
-    asked : mapping of str to AskedPair, optional
-        The pair of each question; by default of the table beside the file that has them.
+        The file in chunks of rows.
+    asked : mapping of str to RequestedPair, optional
+        The pair of each question; by default read from the table in the same folder that contains the questions.
 
     Raises
     ------
     FormatError
-        Names the line of an answer to a question that was not asked, or that is no answer.
+        Names the line of an answer to an unknown question, or of a row that is not an answer.
     """
     replies, answered = list[_Reply](), set[str]()
     for sheet in parts:
         custom_ids, responses = sheet.texts("custom_id").tolist(), sheet.columns["response"]
-        asked = asked_beside(path, custom_ids[0]) if asked is None else asked
+        asked = find_pairs(path, custom_ids[0]) if asked is None else asked
         for row, custom_id in enumerate(custom_ids):
             if custom_id not in asked:
                 sheet.fail(row, "custom_id", f"{shown(custom_id)} is no question of the table of pairs")
@@ -110,9 +113,9 @@ def batch_replies(parts: Iterator[Sheet], path: PathLike, asked: Mapping[str, Re
 
 
 def _with_served_models(replies: Sequence[_Reply]) -> list[_Reply]:
-    """Name the model that answers to an alias (gpt-4o for gpt-4o-2024-08-06) where a request failed or has no answer.
+    """Name the model behind an alias (gpt-4o-2024-08-06 for gpt-4o) in requests that failed or have no answer.
 
-    An alias that two models answered to keeps its failed requests unnamed: nobody knows whose they are.
+    If two models answered under an alias, its failed requests stay unnamed, as their model is unknown.
     """
     served: dict[str, set[str]] = {}
     for reply in replies:
@@ -126,7 +129,7 @@ def _with_served_models(replies: Sequence[_Reply]) -> list[_Reply]:
 
 
 def _replies_of(response: Any, pair: RequestedPair, line: int) -> Iterator[_Reply]:
-    """Yield what an answer says, a reply for each of its choices; one that is missing where it is an error."""
+    """Yield a reply for each choice of a response; one missing reply if the response is an error."""
     body = response.get("body") if isinstance(response, dict) else None
     choices = body.get("choices") if isinstance(body, dict) else None
     if not isinstance(body, dict) or not isinstance(choices, list) or not choices:
@@ -142,12 +145,13 @@ def _replies_of(response: Any, pair: RequestedPair, line: int) -> Iterator[_Repl
 
 
 def _count(usage: Any, name: str) -> int:
+    """Read a token count of the usage field, 0 if it is missing."""
     count = usage.get(name) if isinstance(usage, dict) else None
     return count if isinstance(count, int) else 0
 
 
 def _graded(text: str, choice: Any) -> tuple[float, Mapping[int, float]]:
-    """Return the grade of a reply, NaN without one, and what its tokens say of grades there."""
+    """Read the grade of a reply (NaN if none) and the grade probabilities of its tokens."""
     grade = grade_in(text)
     if grade is None or not 0 <= grade[0] <= LARGEST_GRADE:
         return math.nan, {}
@@ -156,12 +160,14 @@ def _graded(text: str, choice: Any) -> tuple[float, Mapping[int, float]]:
 
 
 def _content(choice: Any) -> str:
+    """Extract the text of a choice, "" if it has none."""
     message = choice.get("message") if isinstance(choice, dict) else None
     content = message.get("content") if isinstance(message, dict) else None
     return content if isinstance(content, str) else ""
 
 
 def _as_columns(replies: Sequence[_Reply], source: str) -> Replies:
+    """Collect replies into columns."""
     values = np.array([reply.value for reply in replies], dtype=np.float64)
     probs = _distributions(values, [reply.shares for reply in replies])
     if probs is not None:
@@ -184,15 +190,15 @@ def _as_columns(replies: Sequence[_Reply], source: str) -> Replies:
 
 
 def _distributions(values: Floats, shares: Sequence[Mapping[int, float]]) -> Floats | None:
-    """Return the distribution over grades of each reply; None where no reply tells one.
+    """Compute the distribution over grades of each reply, shape (n, n_grades); None without any token probabilities.
 
-    Its grades end at the largest that a reply gives: a token above that is no grade of the scale. A reply that tells
-    nothing of its tokens is sure of its grade.
+    Grades end at the largest grade of any reply: a token above it is not a grade of the scale. A reply without token
+    probabilities has probability 1 at its grade.
     """
-    read = values[~np.isnan(values)]
-    if not any(shares) or (read != np.floor(read)).any():
+    answered = values[~np.isnan(values)]
+    if not any(shares) or (answered != np.floor(answered)).any():
         return None
-    n_grades = int(read.max()) + 1
+    n_grades = int(answered.max()) + 1
     probs = np.full((values.size, n_grades), np.nan)
     for row, value in enumerate(values.tolist()):
         if value == value:

@@ -1,4 +1,4 @@
-"""Judgments of OpenSearch's Search Relevance and of Quepid's books: who rates is a person or a machine."""
+"""Read judgments of OpenSearch's Search Relevance and of Quepid books, whose raters are people or models."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _BOOK = ("query", "docid")
 
 
 class Rating(NamedTuple):
-    """What somebody says of an item in a book.
+    """One rating of an item in a book.
 
     Attributes
     ----------
     query, doc_id : str
-        A query by its text.
+        The query by its text.
     value : float
-        NaN where it is said that it cannot be rated, or nothing is said.
+        NaN if the item is marked as unrateable or has no rating.
     judge : str
     is_machine : bool
     explanation : str
     row : int
-        Of a table, from 0; else -1.
+        Row of the table, from 0; -1 if the book is not a table.
     """
 
     query: str
@@ -48,10 +48,10 @@ class Rating(NamedTuple):
 
 
 def document_ratings(document: Mapping[str, Any], path: PathLike) -> list[Rating]:
-    """Return the ratings of a document of OpenSearch or of Quepid.
+    """Extract the ratings of a JSON document of OpenSearch or Quepid.
 
-    Judgments of OpenSearch are a model's, or made of clicks, unless they were imported. In a book of Quepid machines
-    are the users without an address, or with a name that machines have.
+    Judgments of OpenSearch come from a model, or from clicks, unless they were imported. In a book of Quepid, users
+    without an address or with the name of a model are graders.
     """
     ratings = _of_opensearch(document, path) if OPENSEARCH in document else _of_quepid(document, path)
     rows = list(ratings)
@@ -61,7 +61,7 @@ def document_ratings(document: Mapping[str, Any], path: PathLike) -> list[Rating
 
 
 def book_ratings(sheet: Sheet) -> list[Rating]:
-    """Return the ratings of a book of Quepid as CSV: query, docid, and a column for each rater."""
+    """Extract the ratings of a Quepid book in CSV: query, docid, and a column for each rater."""
     raters = [name for name in sheet.columns if name not in _BOOK]
     queries, docs = sheet.words("query"), sheet.texts("docid").tolist()
     rows = []
@@ -77,22 +77,24 @@ def book_ratings(sheet: Sheet) -> list[Rating]:
 
 
 def _of_opensearch(document: Mapping[str, Any], path: PathLike) -> Iterator[Rating]:
+    """Yield the ratings of an OpenSearch document."""
     metadata = document.get("metadata")
     model = str(metadata.get("modelId", "")) if isinstance(metadata, dict) else ""
     is_machine = document.get("type", _IMPORTED) != _IMPORTED
-    for entry in _listed(document[OPENSEARCH], OPENSEARCH, path):
-        query = _named(entry.get("query"), "query", path)
-        for rating in _listed(entry.get("ratings", []), "ratings", path):
-            doc_id = _named(rating.get("docId"), "docId", path)
+    for entry in _objects(document[OPENSEARCH], OPENSEARCH, path):
+        query = _id_of(entry.get("query"), "query", path)
+        for rating in _objects(entry.get("ratings", []), "ratings", path):
+            doc_id = _id_of(rating.get("docId"), "docId", path)
             place = f"document {shown(doc_id)} of query {shown(query)}"
             yield Rating(query, doc_id, _value(rating.get("rating"), place, path), model, is_machine)
 
 
 def _of_quepid(document: Mapping[str, Any], path: PathLike) -> Iterator[Rating]:
-    for pair in _listed(document[QUEPID], QUEPID, path):
-        query = _named(pair.get("query_text", pair.get("query")), "query_text", path)
-        doc_id = _named(pair.get("doc_id"), "doc_id", path)
-        for judgement in _listed(pair.get("judgements", []), "judgements", path):
+    """Yield the ratings of a Quepid document, without items put off for later."""
+    for pair in _objects(document[QUEPID], QUEPID, path):
+        query = _id_of(pair.get("query_text", pair.get("query")), "query_text", path)
+        doc_id = _id_of(pair.get("doc_id"), "doc_id", path)
+        for judgement in _objects(pair.get("judgements", []), "judgements", path):
             if judgement.get("judge_later"):
                 continue
             address = judgement.get("user_email")
@@ -104,19 +106,22 @@ def _of_quepid(document: Mapping[str, Any], path: PathLike) -> Iterator[Rating]:
             yield Rating(query, doc_id, value, name, is_machine, str(judgement.get("explanation") or ""))
 
 
-def _listed(entries: Any, name: str, path: PathLike) -> Sequence[Mapping[str, Any]]:
+def _objects(entries: Any, name: str, path: PathLike) -> Sequence[Mapping[str, Any]]:
+    """Check that a value is a list of objects."""
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise FormatError(os.fspath(path), None, f"{name} is no list of objects")
     return entries
 
 
-def _named(name: Any, key: str, path: PathLike) -> str:
+def _id_of(name: Any, key: str, path: PathLike) -> str:
+    """Check that a value is an id or a text, and convert it to text."""
     if is_empty(name) or not isinstance(name, (str, int)):
         raise FormatError(os.fspath(path), None, f"a {key} is {shown(str(name))}, expected an id or a text")
     return str(name)
 
 
 def _value(rating: Any, place: str, path: PathLike) -> float:
+    """Convert a rating to a float, NaN if it is empty; raise FormatError if it is not a finite number."""
     if is_empty(rating):
         return math.nan
     number = as_float(rating)
@@ -128,43 +133,43 @@ def _value(rating: Any, place: str, path: PathLike) -> float:
 def rating_replies(
     ratings: Sequence[Rating], source: str, rater: str = "", lines: Sequence[int] | None = None
 ) -> Replies:
-    """Return what the machine among some raters says.
+    """Convert the ratings of one grader among several raters to replies.
 
     Parameters
     ----------
     rater : str
-        Its name; by default who is known for a machine, or the only one.
+        Name of the grader; by default the raters recognized as models, or the only rater.
 
     Raises
     ------
     FormatError
-        Where nobody is, and there are several.
+        If no rater is recognized as a model and there are several.
     """
     names = list(dict.fromkeys(rating.judge for rating in ratings))
     if rater in names:
-        kept = [rating for rating in ratings if rating.judge == rater]
+        chosen = [rating for rating in ratings if rating.judge == rater]
     else:
-        kept = [rating for rating in ratings if rating.is_machine] or (list(ratings) if len(names) == 1 else [])
-    if not kept:
+        chosen = [rating for rating in ratings if rating.is_machine] or (list(ratings) if len(names) == 1 else [])
+    if not chosen:
         listed = ", ".join(map(shown, names))
         raise FormatError(
-            source, None, f"none of the raters {listed} is known for a machine: `name` says which", field="name"
+            source, None, f"none of the raters {listed} is recognized as a model: give its `name`", field="name"
         )
-    named = [rating.judge for rating in kept]
-    rows = [rating.row for rating in kept]
+    models = [rating.judge for rating in chosen]
+    rows = [rating.row for rating in chosen]
     return Replies(
-        query_ids=Texts.from_list([rating.query for rating in kept]),
-        doc_ids=Texts.from_list([rating.doc_id for rating in kept]),
-        values=np.array([rating.value for rating in kept], dtype=np.float64),
-        models=few_names(named) if any(named) else None,
-        explanations=[rating.explanation for rating in kept],
-        n_of_people=len(ratings) - len(kept),
+        query_ids=Texts.from_list([rating.query for rating in chosen]),
+        doc_ids=Texts.from_list([rating.doc_id for rating in chosen]),
+        values=np.array([rating.value for rating in chosen], dtype=np.float64),
+        models=few_names(models) if any(models) else None,
+        explanations=[rating.explanation for rating in chosen],
+        n_of_people=len(ratings) - len(chosen),
         line_of=None if lines is None else (lambda k: lines[rows[k]]),
         source=source,
     )
 
 
 def with_query_ids(ratings: Sequence[Rating], queries: TextsOfIds | None) -> list[Rating]:
-    """Return ratings with the ids of their queries, one for each query that has the text."""
+    """Replace the query texts of ratings by query ids; a text of several queries gives a rating for each."""
     ids = IdsOfTexts.of(queries)
     return [rating._replace(query=query_id) for rating in ratings for query_id in ids[rating.query]]

@@ -1,4 +1,4 @@
-"""Which files say themselves that they are a machine's, by the columns of a table and the keys of a JSON document."""
+"""Recognize files written by graders, by the columns of a table and the keys of a JSON document."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ OPENSEARCH, QUEPID = "judgmentRatings", "query_doc_pairs"
 _BOOK = {"query", "docid"}
 _GRADES = {"grade", "relevance", "label", "rating", "score"}
 _OF_REPLIES = ("result_status", "prompt_version", "prompt", "model", "explanation")
-"""Columns that tables of machines' grades have, of umbrela, of toolkits and of `grader ask`, and people's have not."""
+"""Columns of graders' tables (umbrela, toolkits, `grader ask`) that tables of people's judgments do not have."""
 _NAMED_SO = re.compile(r"\bAI\b|(?i:llm|gpt|openai|ollama|claude|gemini|llama|mistral|qwen|deepseek)")
 
 
 def is_umbrela(columns: Collection[str]) -> bool:
-    """Return whether a table of such columns is what the package umbrela writes."""
+    """Check whether the columns of a table are those of the package umbrela."""
     return "judgment" in columns and not {"result_status", "prediction"}.isdisjoint(columns)
 
 
 def column_of_replies(columns: Collection[str]) -> str:
-    """Find the column by which a table says that a machine wrote it, "" where there is none.
+    """Find the column that shows that a grader wrote the table, "" if there is none.
 
-    A table with a column ``judge_kind`` says of each row who judged it.
+    In a table with a column ``judge_kind`` each row names the kind of its judge.
 
     Examples
     --------
@@ -43,17 +43,17 @@ def column_of_replies(columns: Collection[str]) -> str:
 
 
 def is_batch(columns: Collection[str]) -> bool:
-    """Return whether a table of such columns holds the answers to a batch of questions, as OpenAI and vLLM write it."""
+    """Check whether the columns of a table are those of batch answers, as OpenAI and vLLM write them."""
     return {"custom_id", "response"} <= set(columns)
 
 
 def is_book(columns: Collection[str]) -> bool:
-    """Return whether a table of such columns is a book of Quepid: a column for each rater."""
+    """Check whether the columns of a table are those of a Quepid book: query, docid, and a column for each rater."""
     return len(columns) > len(_BOOK) and set(columns) >= _BOOK and _GRADES.isdisjoint(columns)
 
 
 def is_ai_name(name: str) -> bool:
-    """Return whether somebody's name is one that machines have.
+    """Check whether a rater's name contains the name of a model or provider.
 
     Examples
     --------
@@ -64,32 +64,35 @@ def is_ai_name(name: str) -> bool:
 
 
 def is_of_machines(sheet: Sheet) -> Bools:
-    """Return which rows of a table whose names are plain are a machine's, where those of nobody's kind are too."""
+    """Mark the rows of a table by graders, shape (n_rows,); rows without a kind count as graders'.
+
+    Column names are lower-case.
+    """
     if "judge_kind" not in sheet.columns:
         return np.ones(sheet.n_rows, dtype=np.bool_)
     return np.array([word.strip().lower() != "person" for word in sheet.words("judge_kind")], dtype=np.bool_)
 
 
 def read_document(path: PathLike) -> Mapping[str, Any] | None:
-    """Return a JSON document that holds judgments of OpenSearch or of Quepid; None of any other file.
+    """Read a JSON document of judgments of OpenSearch or Quepid; return None for any other file.
 
-    A document of OpenSearch may come as the index holds it, in the answer to a search.
+    A document of OpenSearch may be wrapped in a search response.
 
     Raises
     ------
     FormatError
-        Where it is a list, which no document and no table is.
+        If the file is a JSON list, which is neither a document nor a table.
     """
     if bare_suffix(path) != ".json" or not os.path.isfile(path):
         return None
-    # whoever reads plain text alone does not wait for compiled readers
+    # imported late: reading plain text does not need the compiled readers
     from activeeval.core.errors import FormatError
     from activeeval.formats.files import MOST_PARSED, open_text
     from activeeval.formats.json_text import parse_json
 
     try:
         document = parse_json(open_text(path, MOST_PARSED))
-    except ValueError:  # lines of JSON, which the reader of these looks at
+    except ValueError:  # perhaps JSON lines, which have their own reader
         return None
     if isinstance(document, list):
         raise FormatError(os.fspath(path), None, "is a list in JSON, expected lines, one object each")

@@ -1,4 +1,4 @@
-"""What a user states of a grader behind the name of its file: a price, a scale, a name, the run it has made."""
+"""Options of a grader after the name of its file: price, scale, name, the run that it produced."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ _SCALE = re.compile(r"(-?[\d.]+)-(-?[\d.]+)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraderDescription:
-    """What is stated of a grader.
+    """File and options of a grader.
 
     Attributes
     ----------
     path : str
         The file of its grades.
     cost : float or None
-        What it takes for an item, 1 being what a person does.
+        Price of an item, in units of the price of a person's judgment.
     scale : (float, float) or None
         The least and the largest value that it gives.
     name : str
     made : str
-        The run that it, or a machine of its family, has made.
+        The run that the grader, or a model of its family, produced.
     asked : str or None
-        The table of pairs that it was asked about.
+        The table of pairs that a batch of questions is about.
     queries, documents : str or None
-        Tables of texts by id, where it names them by their texts.
+        Tables of texts by id, if the file names queries or documents by their texts.
 
     Examples
     --------
@@ -51,12 +51,12 @@ class GraderDescription:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Take ``FILE[:cost=.01][:scale=0-3][:name=…][:made=RUN][:asked=FILE][:queries=FILE][:documents=FILE]`` apart.
+        """Parse ``FILE[:cost=.01][:scale=0-3][:name=…][:made=RUN][:asked=FILE][:queries=FILE][:documents=FILE]``.
 
         Raises
         ------
         InputError
-            Where a part is of another name, comes twice, or is no price or scale.
+            If an option is unknown or occurs twice, or a cost or scale is not valid.
         """
         path, *parts = _NEXT.split(text)
         if not path.strip():
@@ -68,7 +68,7 @@ class GraderDescription:
             key, _, value = part.partition("=")
             if key not in _KEYS:
                 hint = did_you_mean(key, _KEYS)
-                raise InputError(f"{text}: {shown(key)} is nothing that is stated; {hint}expected {', '.join(_KEYS)}")
+                raise InputError(f"{text}: {shown(key)} is not an option; {hint}expected {', '.join(_KEYS)}")
             if key in words:
                 raise InputError(f"{text}: {key} is there twice, expected it once")
             words[key] = value
@@ -78,6 +78,7 @@ class GraderDescription:
 
 
 def _price(text: str, word: str) -> float:
+    """Parse a cost, a number from 0 on; raise InputError otherwise."""
     try:
         price = float(word)
     except ValueError:
@@ -88,6 +89,7 @@ def _price(text: str, word: str) -> float:
 
 
 def _scale(text: str, word: str) -> tuple[float, float]:
+    """Parse a scale such as ``0-3`` to its least and largest value; raise InputError otherwise."""
     ends = _SCALE.fullmatch(word)
     try:
         least, largest = (float(end) for end in ends.groups()) if ends else (math.nan, math.nan)

@@ -1,4 +1,4 @@
-"""The one door from files to what machines say; a form is told by the name and by what stands at the top."""
+"""Read a grader's grades from any supported file; the format is found by the name and the first lines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from activeeval.core.errors import InputError
-from activeeval.formats.graders.batch_answers import batch_replies, read_asked
+from activeeval.formats.graders.batch_answers import batch_replies, read_question_pairs
 from activeeval.formats.graders.books import book_ratings, document_ratings, rating_replies, with_query_ids
 from activeeval.formats.graders.file_forms import is_batch, is_book, is_umbrela, read_document
 from activeeval.formats.graders.grade_tables import table_replies
@@ -29,18 +29,18 @@ _ROWS = 4096
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraderFormat:
-    """What some forms need beside their file.
+    """Information that some grader formats need beside their file.
 
     Attributes
     ----------
     queries, documents : mapping of str to str, or None
-        Texts by id, for files that name them by their texts.
+        Texts by id, for files that name queries or documents by their texts.
     asked : path or None
         The table of the pairs that a batch of questions is about.
     rater : str
-        Which of several raters is the machine.
+        Name of the grader in a file of several raters.
     judged : callable or None
-        Reads a table that is a sheet or the log of a campaign, as the room of judgments does; returns None of others.
+        Converts the sheet of a sample or the log of a campaign to replies; returns None for any other table.
     """
 
     queries: TextsOfIds | None = None
@@ -51,15 +51,15 @@ class GraderFormat:
 
 
 def read_replies(path: PathLike, how: GraderFormat | None = None) -> Replies:
-    """Read what a machine says of items.
+    """Read the replies of a grader.
 
     Parameters
     ----------
     path : path
-        TREC qrels, of whole or of other grades, negative where the reply is missing; a table (.csv, .tsv, .jsonl,
-        .parquet, .xlsx, .ods) of query_id, doc_id, and grade, score or p0, p1, …; what umbrela writes; the answers to a
-        batch of questions; judgments of OpenSearch and books of Quepid (.json, .csv). Text may be packed by gzip.
-    how : HowToRead, optional
+        TREC qrels, with integer or real grades, negative if the reply is missing; a table (.csv, .tsv, .jsonl,
+        .parquet, .xlsx, .ods) of query_id, doc_id, and grade, score or p0, p1, …; output of umbrela; answers to a
+        batch of questions; judgments of OpenSearch and books of Quepid (.json, .csv). Text may be gzip.
+    how : GraderFormat, optional
 
     Raises
     ------
@@ -82,14 +82,14 @@ def read_replies(path: PathLike, how: GraderFormat | None = None) -> Replies:
 
 
 def _of_lines(path: PathLike, how: GraderFormat) -> Replies:
-    """Return the replies of lines of JSON: large files are of one kind, by their first lines."""
+    """Read replies from JSON lines; a large file has one format, that of its first rows."""
     parts = sheet_parts(path, _ROWS, ".jsonl")
     first = next(parts)
     if is_batch(first.columns):
-        return batch_replies(chain([first], parts), path, None if how.asked is None else read_asked(how.asked))
+        return batch_replies(chain([first], parts), path, None if how.asked is None else read_question_pairs(how.asked))
     if first.n_rows < _ROWS:
         return _of_sheet(first, how)
-    from activeeval.formats.graders.lines import fast_replies  # polars, for which short files do not wait
+    from activeeval.formats.graders.lines import fast_replies  # imported late: short files do not need polars
 
     if (replies := fast_replies(path, first)) is not None:
         return replies
@@ -97,20 +97,21 @@ def _of_lines(path: PathLike, how: GraderFormat) -> Replies:
 
 
 def _of_sheet(sheet: Sheet, how: GraderFormat) -> Replies:
+    """Convert a table to replies, by the format that its columns show."""
     plain = sheet.plainly_named()
     if how.judged is not None and (replies := how.judged(plain)) is not None:
         return replies
     if is_umbrela(plain.columns):
         return umbrela_replies(plain, how.queries, how.documents)
     if is_book(plain.columns):
-        # names of raters as they are written
+        # the original sheet: raters' names keep their case
         ratings = with_query_ids(book_ratings(sheet), how.queries)
         return rating_replies(ratings, sheet.source, how.rater, sheet.lines)
     return table_replies(sheet)
 
 
 def frame_replies(frame: Any, how: GraderFormat) -> Replies:
-    """Take what a machine says of items from a data frame of any kind, with the columns of a table or of umbrela."""
+    """Convert a data frame of any library, with the columns of a grader's table or of umbrela, to replies."""
     try:
         sheet = frame_sheet(frame, "the grader's frame")
     except TypeError:
@@ -120,6 +121,7 @@ def frame_replies(frame: Any, how: GraderFormat) -> Replies:
 
 
 def _of_qrels(path: PathLike) -> Replies:
+    """Read replies from TREC qrels; negative grades are missing replies."""
     columns = read_columns(path, "q-tn", _QRELS)
     values = columns.floats(0).copy()
     values[values < 0] = np.nan

@@ -1,4 +1,4 @@
-"""The grade in the words of a reply, and its probabilities where the reply tells those of its tokens."""
+"""Parse the grade in the text of a reply, and its probabilities if the reply has token probabilities."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _PATTERNS = tuple(
         rf"\bcategory\s+{_NUMBER}",
     )
 )
-"""From what a prompt asks for to what a reply that keeps no form may say."""
+"""Tried in order: from the form that a prompt requests to free text."""
 _PLAIN = re.compile(r"\d+(?:\.\d+)?")
 _GOES_ON = re.compile(rf"\s*(?:/|[{_SIGNS}]|or\b|to\b|and\b|(?:out )?of\b)\s*\d", re.IGNORECASE)
-"""Behind a grade: a second one, or the end of a scale, which may be another."""
+"""Text after a grade that makes it ambiguous: a second grade, or the end of another scale (2/5)."""
 Span = tuple[int, int]
 
 
 def grade_in(reply: str) -> tuple[float, Span] | None:
-    """Read the grade that a reply gives, and where in it that stands; None where it gives none, or leaves doubt.
+    """Parse the grade in a reply and its (start, stop) in the text; None if there is none or it is ambiguous.
 
-    Of several the last one counts: what comes before may be thought aloud. In doubt are a grade with a sign, two of
-    them, one of a scale of its own (2/3) and what is no plain number (1a, 1,5).
+    The last grade counts, as earlier ones may be part of the reasoning. A grade with a sign, two alternatives, a
+    grade with its own scale (2/3) and a malformed number (1a, 1,5) are ambiguous.
 
     Examples
     --------
@@ -54,14 +54,14 @@ def grade_in(reply: str) -> tuple[float, Span] | None:
 
 
 def grade_shares(tokens: Any, span: Span) -> dict[int, float]:
-    """Return the probabilities of whole grades where a reply gives its grade, of those that its tokens tell.
+    """Compute the probabilities of integer grades at the token that contains the grade of a reply.
 
     Parameters
     ----------
     tokens : list of dict
-        As ``logprobs.content`` of a reply: each with its ``token`` and the likeliest in its place, ``top_logprobs``.
+        ``logprobs.content`` of a reply: each with its ``token`` and the likeliest alternatives, ``top_logprobs``.
     span : (int, int)
-        Where in the reply the grade stands; of a grade of several tokens nothing is told.
+        Start and stop of the grade in the reply; a grade of several tokens gives an empty dict.
     """
     if not isinstance(tokens, list):
         return {}
@@ -78,6 +78,7 @@ def grade_shares(tokens: Any, span: Span) -> dict[int, float]:
 
 
 def _shares(likeliest: Iterable[Any]) -> dict[int, float]:
+    """Add up the probabilities of the tokens that are integer grades, by grade."""
     shares: dict[int, float] = {}
     for token in (token for token in likeliest if isinstance(token, dict)):
         word, logprob = str(token.get("token", "")).strip(" \"'*:\n"), token.get("logprob")

@@ -1,4 +1,4 @@
-"""A machine's grades as a table: query_id, doc_id, and a grade, a score, or probabilities of the grades."""
+"""Read a grader's table: query_id, doc_id, and a grade, a score, or probabilities of the grades."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _MODEL, _VERSION = ("model", "judge"), ("prompt_version", "prompt")
 
 
 def table_replies(sheet: Sheet) -> Replies:
-    """Return the replies that a table holds, one a row; an empty cell is a missing reply.
+    """Convert a table to replies, one a row; an empty cell is a missing reply. Rows by people are left out.
 
     Raises
     ------
     FormatError
-        Where a column is missing or two say the same, a value is no finite number, or a distribution is none.
+        If a column is missing or ambiguous, a value is not a finite number, or a row is not a distribution.
     """
     plain = sheet.plainly_named()
     is_of_people = ~is_of_machines(plain)
@@ -50,13 +50,13 @@ def table_replies(sheet: Sheet) -> Replies:
 
 
 def numbers_or_missing(sheet: Sheet, name: str) -> Floats:
-    """Return a column of finite numbers, NaN where a cell is empty; a number that is none is told with its line."""
+    """Convert a column to finite numbers, NaN for an empty cell; raise FormatError with the line for any other cell."""
     cells = sheet.columns[name]
     if isinstance(cells, np.ndarray):
         return sheet.floats(name)
-    # a file that says NaN has a number that is none; a frame has no other way to leave a cell empty
-    is_said = sheet.lines is not None
-    empty = np.array([is_empty(cell) and not (is_said and isinstance(cell, float)) for cell in cells], dtype=np.bool_)
+    # NaN written in a file is an error; in a data frame it is the only form of an empty cell
+    is_file = sheet.lines is not None
+    empty = np.array([is_empty(cell) and not (is_file and isinstance(cell, float)) for cell in cells], dtype=np.bool_)
     if not empty.any():
         return sheet.floats(name)
     filled = ["0" if is_bare else cell for cell, is_bare in zip(cells, empty.tolist(), strict=True)]
@@ -64,12 +64,12 @@ def numbers_or_missing(sheet: Sheet, name: str) -> Floats:
 
 
 def _values(sheet: Sheet) -> tuple[Floats, Floats | None]:
-    """Return the value of each row, and the distribution that it is the expected grade of, where there is one."""
+    """Compute the value of each row, and the distribution whose expected grade it is (None if the table has none)."""
     names = distribution_columns(sheet)
     if not names:
         name = sheet.only_column("grade", (*GRADE, *SCORE))
         values = numbers_or_missing(sheet, name)
-        if name in GRADE:  # of scores a negative one says as much as any other
+        if name in GRADE:  # negative scores are valid, negative grades are missing
             values = np.where(values < 0, np.nan, values)
         return values, None
     if names != [f"p{y}" for y in range(len(names))]:
@@ -84,6 +84,7 @@ def _values(sheet: Sheet) -> tuple[Floats, Floats | None]:
 
 
 def _costs(sheet: Sheet) -> Floats | None:
+    """Read the column cost, None if there is none; raise FormatError for a negative cost."""
     if "cost" not in sheet.columns:
         return None
     costs = numbers_or_missing(sheet, "cost")
@@ -94,11 +95,13 @@ def _costs(sheet: Sheet) -> Floats | None:
 
 
 def _names(sheet: Sheet, columns: tuple[str, ...]) -> Names | None:
+    """Read the first of some columns that the table has as texts, None if it has none of them."""
     name = next((name for name in columns if name in sheet.columns), None)
     return None if name is None else few_names(sheet.words(name))
 
 
 def _rows_where(sheet: Sheet, chosen: Bools) -> Sheet:
+    """Select the rows of a table where `chosen` is True."""
     rows = np.flatnonzero(chosen).tolist()
     columns = {name: [cells[row] for row in rows] for name, cells in sheet.columns.items()}
     return replace(sheet, columns=columns, lines=None if sheet.lines is None else [sheet.lines[row] for row in rows])

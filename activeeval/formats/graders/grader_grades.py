@@ -1,4 +1,4 @@
-"""What a machine says of items, whatever it comes from, and the part of it that is about the items of a pool."""
+"""A grader's grades from any source, and their alignment with the items of a pool."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ from activeeval.core.types import Bools, Floats, Ints
 from activeeval.formats.graders.file_options import GraderDescription
 from activeeval.formats.graders.from_files import GraderFormat, frame_replies, read_replies
 from activeeval.formats.graders.joining import TextsOfIds
-from activeeval.formats.graders.judge_replies import judge_replies, judged_replies
-from activeeval.formats.graders.repeated import one_a_pair
+from activeeval.formats.graders.judge_replies import judge_replies, replies_of_sheet
+from activeeval.formats.graders.repeated import merge_repeated
 from activeeval.formats.graders.replies import Names, Replies
 from activeeval.formats.suffixes import PathLike
 from activeeval.formats.tables.text_tables import DOCUMENTS, QUERIES, Vocabulary, read_texts
 
 _OF_REPLIES = ("query_ids", "probs", "costs", "tokens", "models", "prompt_versions", "explanations", "source")
-"""What grades have of replies as it is."""
+"""Fields that `Grades` copies from `Replies` unchanged."""
 _SEVERAL = 2
 _MOST_HINTED = 100_000
-"""Ids of a file that are held against those of a pool, where none of them is there."""
+"""Ids of a file that are compared with those of a pool to explain why none of them match."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GradesOnPool:
-    """What a machine says of the items of a pool.
+    """A grader's grades of the items of a pool.
 
     Attributes
     ----------
     values : ndarray of float64, shape (n_items,)
-        NaN where it says nothing.
+        NaN for items without a grade.
     probs : ndarray of float64, shape (n_items, n_grades), or None
-        The machine's distribution over its own grades; a row of NaN where it says nothing.
+        The grader's distribution over its own grades; a row of NaN for items without a grade.
     notes : tuple of Note
-        What its reader, and who laid it on the pool, found odd.
+        Notes of reading the file and of matching it with the pool.
     """
 
     values: Floats
@@ -55,37 +55,37 @@ class GradesOnPool:
 
     @property
     def is_graded(self) -> Bools:
-        """Whether the machine says something of an item, shape (n_items,)."""
+        """True for items that have a grade, shape (n_items,)."""
         return ~np.isnan(self.values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Grades:
-    """What a machine says of items: grades, scores, or distributions over grades; never labels.
+    """A grader's grades, scores, or distributions over grades of items; they are never labels.
 
     Attributes
     ----------
     query_ids, item_ids : Texts, shape (n,)
         No pair comes twice.
     values : ndarray of float64, shape (n,)
-        On any scale that rises with relevance; of a distribution, or of several replies, the expected grade. NaN where
-        the reply is missing, which is no grade 0.
+        On any scale that rises with relevance; the expected grade of a distribution or of several replies. NaN if
+        the reply is missing, which differs from grade 0.
     probs : ndarray of float64, shape (n, n_grades), or None
-        Distributions over the machine's own grades 0, 1, …; a row of NaN where there is none.
+        Distributions over the grader's own grades 0, 1, …; a row of NaN for a missing reply.
     costs : ndarray of float64, shape (n,), or None
-        What the replies cost, in money.
+        Costs of the replies, in money.
     tokens : ndarray of int64, shape (n, 2), or None
         Tokens of the question and of the reply.
     models, prompt_versions : array of str, shape (n,), or None
     explanations : sequence of str, shape (n,), or None
     name, source : str
-        What messages call the machine, and where its grades come from.
+        The grader's name in messages, and the origin of its grades.
     cost : float or None
-        What it takes for an item, 1 being what a person does; None where nothing is stated.
+        Price of an item, in units of the price of a person's judgment; None if not stated.
     scale : (float, float) or None
-        The least and the largest value, where they are stated.
+        The least and the largest value, None if not stated.
     made : str
-        The run that it, or a machine of its family, has made.
+        The run that the grader, or a model of its family, produced.
     notes : tuple of Note
 
     Examples
@@ -114,9 +114,10 @@ class Grades:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read ``FILE[:cost=.01][:scale=0-3][:name=…][:made=RUN][:asked=FILE][:queries=FILE][:documents=FILE]``.
+        """Parse ``FILE[:cost=.01][:scale=0-3][:name=…][:made=RUN][:asked=FILE]…``, and read the grades of FILE.
 
-        As `read`. A file whose name holds such a part is read where there is one.
+        Further options are ``:queries=FILE`` and ``:documents=FILE``. A file whose whole name is the text takes
+        precedence. Otherwise as `read`.
         """
         stated = asdict(GraderDescription(path=text) if os.path.exists(text) else GraderDescription.parse(text))
         return cls.read(stated.pop("path"), **stated)
@@ -134,43 +135,44 @@ class Grades:
         documents: TextsOfIds | PathLike | None = None,
         asked: PathLike | None = None,
     ) -> Self:
-        """Read what a machine says of items.
+        """Read a grader's grades.
 
         Parameters
         ----------
         source : path, data frame, Judgments or Grades
-            A path as `activeeval.formats.graders.from_files.read_replies` takes it. Of judgments those of machines
-            count where there are any.
+            A path as `activeeval.formats.graders.from_files.read_replies` takes it. Of `Judgments`, only those of
+            graders count if there are any.
         cost, scale, name, made
-            What is stated of the machine; see the attributes. Values beyond the scale count as missing. Of a book with
-            several raters the name says which one is meant.
+            Options of the grader; see the attributes. Values beyond the scale count as missing. In a book with
+            several raters, `name` selects one.
         queries, documents : mapping of str to str, or path, optional
             Texts by id, or a table of them, for files that name queries or documents by their texts.
         asked : path, optional
-            The pairs that a batch of questions is about; by default the table beside the answers that has them.
+            The table of pairs of a batch of questions; by default the table in the answers' folder that has them.
 
         Raises
         ------
         FormatError
             ``path:line: what is wrong``.
         InputError
-            Where every reply is missing, or more than half of the values are beyond the scale.
+            If every reply is missing, or more than half of the values are beyond the scale.
         """
         if isinstance(source, Grades):
             stated: dict[str, Any] = {"cost": cost, "scale": scale, "name": name, "made": made}
             return cls._again(source, {key: value for key, value in stated.items() if value not in (None, "")})
         texts = {"queries": _texts_by_id(queries, QUERIES), "documents": _texts_by_id(documents, DOCUMENTS)}
-        how = GraderFormat(**texts, asked=asked, rater=name, judged=judged_replies)
+        how = GraderFormat(**texts, asked=asked, rater=name, judged=replies_of_sheet)
         if isinstance(source, Judgments):
             replies = judge_replies(source)
         elif isinstance(source, (str, os.PathLike)):
             replies = read_replies(source, how)
         else:
             replies = frame_replies(source, how)
-        return cls._of(one_a_pair(replies), cost=cost, scale=scale, name=name or _name_of(source), made=made)
+        return cls._of(merge_repeated(replies), cost=cost, scale=scale, name=name or _name_of(source), made=made)
 
     @classmethod
     def _of(cls, replies: Replies, *, scale: tuple[float, float] | None, **stated: Any) -> Self:
+        """Build grades from replies with one reply a pair; raise InputError if there are none or all are missing."""
         if not replies.values.size:
             raise InputError(f"{replies.source}: holds no grade of a machine")
         values, notes = _within(replies, scale)
@@ -182,40 +184,40 @@ class Grades:
 
     @classmethod
     def _again(cls, grades: Any, stated: dict[str, Any]) -> Self:
-        """Return grades that were read before with what is stated of them now."""
+        """Copy grades that are already read, with new options."""
         pairs = {"query_ids": grades.query_ids, "doc_ids": grades.item_ids}
         values, notes = _within(Replies(**pairs, values=grades.values, source=grades.source), stated.get("scale"))
-        kept: Self = replace(grades, values=values, notes=(*grades.notes, *notes), **stated)
-        return kept
+        renewed: Self = replace(grades, values=values, notes=(*grades.notes, *notes), **stated)
+        return renewed
 
     def __len__(self) -> int:
         return self.values.size
 
     def on(self, pool: QueryPool) -> GradesOnPool:
-        """Return what the machine says of a pool's items.
+        """Align the grades with the items of a pool.
 
         Raises
         ------
         InputError
-            Where it says nothing of any of them.
+            If no item of the pool has a grade.
         """
         positions = positions_in(pool, self.query_ids, self.item_ids)
-        held = np.flatnonzero(positions >= 0)
-        if not (held.size and (~np.isnan(self.values[held])).any()):
-            self._refuse(pool, held.size)
-        values = self._laid(pool, positions, held)
+        in_pool = np.flatnonzero(positions >= 0)
+        if not (in_pool.size and (~np.isnan(self.values[in_pool])).any()):
+            self._refuse(pool, in_pool.size)
+        values = self._aligned(pool, positions, in_pool)
         probs = None
         if self.probs is not None:
             probs = np.full((pool.n_items, self.probs.shape[1]), np.nan)
-            probs[positions[held]] = self.probs[held]
+            probs[positions[in_pool]] = self.probs[in_pool]
             probs[np.isnan(values)] = np.nan
-        return GradesOnPool(values=values, probs=probs, notes=(*self.notes, *self._notes_on(pool, held, values)))
+        return GradesOnPool(values=values, probs=probs, notes=(*self.notes, *self._notes_on(pool, in_pool, values)))
 
     def beliefs(self, pool: QueryPool, max_grade: int = 3) -> Floats:
-        """Return p(y = k), what people's grades of a pool's items are expected to be, where no label says more.
+        """Estimate p(y = k), the probability of each person's grade for a pool's items, before any label.
 
-        By equation (2) of `activeeval.core.grade_models.values`; what measures' moments and methods' designs take as
-        ``grade_probs``. Items of which the machine says nothing have the usual shares.
+        By equation (2) of `activeeval.core.grade_models.values`; designs and moments of measures take the result as
+        ``grade_probs``. Items without a grade of the grader get the default shares of grades.
 
         Parameters
         ----------
@@ -229,7 +231,7 @@ class Grades:
         Raises
         ------
         InputError
-            Where it says nothing of any item.
+            If no item of the pool has a grade.
 
         Examples
         --------
@@ -243,18 +245,20 @@ class Grades:
         return np.asarray(table.probs[table.codes])
 
     def values_on(self, pool: QueryPool) -> Floats:
-        """Return the value of each item of a pool, NaN where there is none: of a pool that it need know nothing of."""
+        """Align the values with the items of a pool, shape (n_items,), NaN for items without one; all may be NaN."""
         positions = positions_in(pool, self.query_ids, self.item_ids)
-        return self._laid(pool, positions, np.flatnonzero(positions >= 0))
+        return self._aligned(pool, positions, np.flatnonzero(positions >= 0))
 
-    def _laid(self, pool: QueryPool, positions: Ints, held: Ints) -> Floats:
+    def _aligned(self, pool: QueryPool, positions: Ints, in_pool: Ints) -> Floats:
+        """Copy the values of rows `in_pool` to their positions in the pool, NaN elsewhere."""
         values = np.full(pool.n_items, np.nan)
-        values[positions[held]] = self.values[held]
+        values[positions[in_pool]] = self.values[in_pool]
         return values
 
-    def _refuse(self, pool: QueryPool, n_held: int) -> None:
-        if n_held:
-            raise InputError(f"{self.source}: all of its {n_held:,} replies for items of the pool are missing")
+    def _refuse(self, pool: QueryPool, n_in_pool: int) -> None:
+        """Raise InputError that explains why no item of the pool has a grade."""
+        if n_in_pool:
+            raise InputError(f"{self.source}: all of its {n_in_pool:,} replies for items of the pool are missing")
         queries = set(pool.query_texts)
         pairs = zip(self.query_ids[:_MOST_HINTED].tolist(), self.item_ids[:_MOST_HINTED].tolist(), strict=True)
         outside = [item if query in queries else query for query, item in pairs]
@@ -263,14 +267,15 @@ class Grades:
         first = f"its first is {of_file}, the pool's {pool.place(0)}"
         raise InputError(f"{self.source}: none of its {len(self):,} grades is of an item of the pool; {first}{unseen}")
 
-    def _notes_on(self, pool: QueryPool, held: Ints, values: Floats) -> list[Note]:
+    def _notes_on(self, pool: QueryPool, in_pool: Ints, values: Floats) -> list[Note]:
+        """Note rows outside the pool, ungraded items and a constant value."""
         notes = []
-        if held.size < len(self):
-            outside: dict[str, Told] = {"source": self.source, "n": len(self) - held.size, "of": len(self)}
+        if in_pool.size < len(self):
+            outside: dict[str, Told] = {"source": self.source, "n": len(self) - in_pool.size, "of": len(self)}
             notes.append(Note("grader foreign", outside))
         graded = values[~np.isnan(values)]
         if graded.size < pool.n_items:
-            n_unread = int(np.isnan(self.values[held]).sum())
+            n_unread = int(np.isnan(self.values[in_pool]).sum())
             missing: dict[str, Told] = {"n": pool.n_items - graded.size, "of": pool.n_items, "n_unread": n_unread}
             missing["share"] = 1 - graded.size / pool.n_items
             notes.append(Note("grader missing", {"source": self.source, **missing}))
@@ -280,16 +285,16 @@ class Grades:
 
 
 def _texts_by_id(texts: TextsOfIds | PathLike | None, vocabulary: Vocabulary) -> TextsOfIds | None:
-    """Return texts by id, of a table its column ``text``, else its first one of texts."""
+    """Read texts by id from a table: its column ``text``, otherwise its first text column."""
     if texts is None or isinstance(texts, Mapping):
         return texts
-    held = read_texts(texts, vocabulary)
-    last = "text" if "text" in held.names else held.names[0]
-    return {text_id: parts[last] for text_id, parts in held.by_id.items() if last in parts}
+    table = read_texts(texts, vocabulary)
+    last = "text" if "text" in table.names else table.names[0]
+    return {text_id: parts[last] for text_id, parts in table.by_id.items() if last in parts}
 
 
 def _name_of(source: Any) -> str:
-    """Return what a machine is called whose name is not stated: as its file, or as the machine of judgments."""
+    """Derive a grader's name from its file, or from the only grader among judgments; "" if there is none."""
     if isinstance(source, (str, os.PathLike)):
         path: Path = Path(source)
         while path.suffix.lower() in (".gz", ".csv", ".tsv", ".jsonl", ".json", ".parquet", ".xlsx", ".qrels", ".txt"):
@@ -302,7 +307,7 @@ def _name_of(source: Any) -> str:
 
 
 def _within(replies: Replies, scale: tuple[float, float] | None) -> tuple[Floats, list[Note]]:
-    """Return the values, those beyond a stated scale as missing, and how many these are."""
+    """Set values beyond a stated scale to NaN, and note their number; raise if they are more than half."""
     values = replies.values
     if scale is None:
         return values, []
@@ -319,7 +324,7 @@ def _within(replies: Replies, scale: tuple[float, float] | None) -> tuple[Floats
 
 
 def _mixtures(replies: Replies) -> list[Note]:
-    """Return what is to be said of replies of several models or prompts, and of people's among them."""
+    """Note replies of several models or prompts, and rows by people."""
     notes = []
     if (models := _shares(replies, replies.models)) is not None:
         notes.append(Note("grader models mixed", models))
@@ -331,7 +336,7 @@ def _mixtures(replies: Replies) -> list[Note]:
 
 
 def _shares(replies: Replies, names: Names | None) -> dict[str, Told] | None:
-    """Return how many replies each of several names has; None of one name alone."""
+    """Count the replies of each name; None unless there are at least two names."""
     counts = Counter([] if names is None else filter(None, names.tolist()))
     if len(counts) < _SEVERAL:
         return None

@@ -1,4 +1,4 @@
-"""Replies that name queries and documents by their texts: which ids these are of."""
+"""Find the ids of queries and documents that replies name by their texts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TextsOfIds = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class IdsOfTexts:
-    """The ids that have a text, whatever its blanks; a text without any stands for itself.
+    """Ids by text, whatever its white space; a text without ids is its own id.
 
     Examples
     --------
@@ -23,7 +23,7 @@ class IdsOfTexts:
 
     @classmethod
     def of(cls, texts: TextsOfIds | None) -> Self:
-        """Take the texts of ids."""
+        """Build the index from texts by id."""
         ids: dict[str, list[str]] = {}
         for text_id, text in (texts or {}).items():
             ids.setdefault(_bare(text), []).append(text_id)
@@ -36,7 +36,7 @@ class IdsOfTexts:
 def joined_pairs(
     queries: Sequence[str], documents: Sequence[str], query_ids: IdsOfTexts, doc_ids: IdsOfTexts
 ) -> tuple[list[int], list[str], list[str]]:
-    """Return the rows, the ids of queries and those of documents of all pairs that some texts are of."""
+    """Find all pairs of ids whose texts a row has; return row numbers, query ids and document ids."""
     rows, of_queries, of_documents = list[int](), list[str](), list[str]()
     for row, (query, document) in enumerate(zip(queries, documents, strict=True)):
         for query_id in query_ids[query]:
@@ -48,4 +48,5 @@ def joined_pairs(
 
 
 def _bare(text: str) -> str:
+    """Normalize white space."""
     return " ".join(text.split())

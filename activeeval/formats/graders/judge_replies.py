@@ -1,4 +1,4 @@
-"""What the machines among the judges of a sample or a campaign say, as replies."""
+"""Convert the judgments of graders on a sheet or in a campaign to replies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from activeeval.formats.tables.sheets import Sheet
 
 
 def judge_replies(judgments: Judgments) -> Replies:
-    """Return the grades of the machines among judges; where all are people those of all."""
+    """Convert the grades of graders among judgments to replies; if all judges are people, those of all."""
     if not judgments.is_of_grades:
         judgments.refuse("grades")
     is_of_people = judgments.is_of_people
@@ -33,8 +33,8 @@ def judge_replies(judgments: Judgments) -> Replies:
     )
 
 
-def judged_replies(sheet: Sheet) -> Replies | None:
-    """Return what machines say on a sheet of a sample or in the log of a campaign; None of another table."""
+def replies_of_sheet(sheet: Sheet) -> Replies | None:
+    """Convert graders' judgments on a sample's sheet or in a campaign's log to replies; None for any other table."""
     if not is_of_campaigns(set(sheet.columns)):
         return None
     return judge_replies(of_table(sheet, "machine"))

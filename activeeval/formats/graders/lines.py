@@ -1,8 +1,8 @@
-"""Tables of a machine's grades as lines of JSON, millions of them, read by polars.
+"""Read graders' tables of millions of JSON lines with polars.
 
-Python's own values of three million lines take a minute of work and twice the memory; polars reads a block of bytes
-into the columns that count. It looks less closely: a key that is twice in an object is not told, an id that is true
-or 12.5 is taken as text. Whatever it does not take at once is left to the reader of tables, which names the line.
+Python objects for three million lines take a minute and twice the memory; polars reads a block of bytes into only the
+columns in use. It checks less: it does not report a key that occurs twice in an object, and takes an id that is true
+or 12.5 as text. Any file that it cannot read completely goes to the reader of tables, which names the line.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import polars as pl
 
 from activeeval.core.pool.texts import LONGEST_ID, Texts
 from activeeval.core.types import Bytes
-from activeeval.formats.files import let_go, open_bytes, open_lines
+from activeeval.formats.files import open_bytes, open_lines, release_pages
 from activeeval.formats.graders.grade_tables import GRADE, SCORE
 from activeeval.formats.graders.replies import Names, Replies
 from activeeval.formats.loading import DOCUMENT, QUERY, distribution_columns
@@ -29,18 +29,18 @@ _BLOCK = 1 << 22
 _NEWLINE = 10
 _FEW = ("model", "prompt_version")
 _LEFT_OUT = ("explanation", "sample", "judge_kind", "judge", "prompt")
-"""What only the reader of tables knows."""
+"""Columns that only the reader of tables supports."""
 
 
 class _Ids:
-    """A column of ids while its file is read, in room of untouched pages: what is not filled costs no memory."""
+    """A column of ids that is filled block by block, in memory whose unfilled pages cost nothing."""
 
     def __init__(self, n_bytes: int, n_lines: int) -> None:
         self._room = np.empty(n_bytes, dtype=np.uint8)
         self._offsets = np.zeros(n_lines + 1, dtype=np.int64)
 
     def take(self, column: pl.Series, start: int) -> bool:
-        """Take the ids of rows from a place on; return whether all are there, and none is too long or holds NUL."""
+        """Store the ids of rows from row `start` on; return True if all are present, not too long and without NUL."""
         if column.null_count():
             return False
         letters = str(column.str.join("").item()).encode()
@@ -52,34 +52,34 @@ class _Ids:
         return b"\0" not in letters and int(lengths.min()) > 0 and int(lengths.max()) <= LONGEST_ID
 
     def texts(self, n_rows: int) -> Texts:
-        """Return the ids, the rest of the room given back."""
+        """Trim the arrays to the first rows, and return the ids."""
         self._room.resize(int(self._offsets[n_rows]), refcheck=False)
         self._offsets.resize(n_rows + 1, refcheck=False)
         return Texts(self._room, self._offsets)
 
 
 class _CategoryColumn:
-    """A column of few texts while its file is read."""
+    """A column of few distinct texts that is filled block by block."""
 
     def __init__(self, n_lines: int) -> None:
         self._names: dict[str, str] = {}
         self._texts = np.empty(n_lines, dtype=object)
 
     def take(self, column: pl.Series, start: int) -> None:
-        """Take the texts of rows from a place on, each held once."""
+        """Store the texts of rows from row `start` on, each distinct text once in memory."""
         filled = column.fill_null("")
         kinds = filled.unique()
         places = filled.replace_strict(kinds, pl.Series(range(kinds.len()), dtype=pl.UInt32), return_dtype=pl.UInt32)
-        held = [self._names.setdefault(name, name) for name in kinds.to_list()]
-        self._texts[start : start + column.len()] = np.array(held, dtype=object)[places.to_numpy()]
+        names = [self._names.setdefault(name, name) for name in kinds.to_list()]
+        self._texts[start : start + column.len()] = np.array(names, dtype=object)[places.to_numpy()]
 
     def texts(self, n_rows: int) -> Names:
-        """Return the texts."""
+        """Return the texts of the first rows."""
         return self._texts[:n_rows]
 
 
 class _Table:
-    """The columns of a file while it is read."""
+    """The columns of a file, filled block by block."""
 
     def __init__(self, query: str, doc: str, value: str, columns: Container[str], n_bytes: int, n_lines: int) -> None:
         self._ids = {name: _Ids(n_bytes, n_lines) for name in (query, doc)}
@@ -90,7 +90,7 @@ class _Table:
         self._value, self._n_rows = value, 0
 
     def take(self, block: bytes) -> bool:
-        """Take the rows of some lines; return whether their ids can be taken as they are."""
+        """Store the rows of a block of lines; return True if all ids are valid."""
         frame, start = pl.read_ndjson(io.BytesIO(block), schema=self._schema), self._n_rows
         for name, numbers in self._numbers.items():
             numbers[start : start + frame.height] = frame[name].fill_null(np.nan).to_numpy()
@@ -100,7 +100,7 @@ class _Table:
         return all(ids.take(frame[name], start) for name, ids in self._ids.items())
 
     def replies(self, path: PathLike) -> Replies:
-        """Return the replies of all rows."""
+        """Build replies of all stored rows."""
         query_ids, doc_ids = (ids.texts(self._n_rows) for ids in self._ids.values())
         numbers = {name: column[: self._n_rows] for name, column in self._numbers.items()}
         texts = {name: column.texts(self._n_rows) for name, column in self._few.items()}
@@ -118,12 +118,12 @@ class _Table:
 
 
 def fast_replies(path: PathLike, first: Sheet) -> Replies | None:
-    """Return the replies of a file of lines of JSON, None where the reader of tables is to look at it.
+    """Read replies from JSON lines with polars; None if the file needs the reader of tables.
 
     Parameters
     ----------
     first : Sheet
-        Its first rows, whose keys say which columns there are.
+        The first rows of the file, whose keys are its columns.
     """
     names = _columns(first)
     if names is None:
@@ -138,7 +138,7 @@ def fast_replies(path: PathLike, first: Sheet) -> Replies | None:
 
 
 def _columns(first: Sheet) -> tuple[str, str, str] | None:
-    """Return the columns of queries, documents and values, where these are what plain tables have."""
+    """Find the columns of queries, documents and values; None unless the table is a plain one."""
     columns = set(first.columns)
     values = [name for name in (*GRADE, *SCORE) if name in columns]
     query = next((name for name in QUERY if name in columns), None)
@@ -151,7 +151,7 @@ def _columns(first: Sheet) -> tuple[str, str, str] | None:
 
 
 def _blocks(data: Bytes) -> Iterator[bytes]:
-    """Yield the data by whole lines."""
+    """Yield the data in blocks of whole lines, and release each block's memory."""
     start = 0
     while start < data.size:
         stop = min(start + _BLOCK, data.size)
@@ -159,11 +159,11 @@ def _blocks(data: Bytes) -> Iterator[bytes]:
             rest = np.flatnonzero(data[stop : stop + _BLOCK] == _NEWLINE)
             stop = stop + int(rest[0]) + 1 if rest.size else min(stop + _BLOCK, data.size)
         yield data[start:stop].tobytes()
-        let_go(data, start, stop)
+        release_pages(data, start, stop)
         start = stop
 
 
 def _line_of(path: PathLike, row: int) -> int:
-    """Return the line of a row of a file whose empty lines are left out."""
+    """Find the line number of a row, as rows exclude empty lines."""
     lines = open_bytes(path).tobytes().split(b"\n")
     return [number for number, line in enumerate(lines, start=1) if line.strip()][row]

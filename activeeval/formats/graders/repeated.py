@@ -1,4 +1,4 @@
-"""Several replies for one pair of query and document: said again, differing, or samples of what a machine says."""
+"""Reduce several replies for a pair of query and document to one: a repetition, a conflict, or samples."""
 
 from __future__ import annotations
 
@@ -13,42 +13,46 @@ from activeeval.core.types import Floats, Ints
 from activeeval.formats.graders.replies import Replies
 
 
-def one_a_pair(replies: Replies) -> Replies:
-    """Return one reply for each pair, in the order of the first ones.
+def merge_repeated(replies: Replies) -> Replies:
+    """Reduce replies to one for each pair, in the order of their first rows.
 
-    Where the file means to hold several they are samples: their shares are the distribution over grades, their mean the
-    value, and what they cost adds up. Else they must say the same, and one that is missing says nothing.
+    If the file has samples, the shares of their grades are the distribution, their mean is the value, and their costs
+    add up. Otherwise they must agree; missing replies are skipped.
 
     Raises
     ------
     FormatError
-        Where two differ that are no samples; names both lines.
+        If two replies that are not samples differ; names both lines.
     """
     first = first_places(distinct_texts(replies.query_ids)[1], replies.doc_ids)
     rows = np.flatnonzero(first == np.arange(first.size))
     if rows.size == first.size:
         return replies
     group = np.searchsorted(rows, first)
-    return _of_samples(replies, rows, group) if replies.is_sampled else _said_again(replies, rows, group)
+    return _of_samples(replies, rows, group) if replies.is_sampled else _first_answers(replies, rows, group)
 
 
-def _said_again(replies: Replies, rows: Ints, group: Ints) -> Replies:
+def _first_answers(replies: Replies, rows: Ints, group: Ints) -> Replies:
+    """Keep the first reply of each pair that is not missing; raise FormatError if another one differs."""
     values = replies.values
     is_answered = np.flatnonzero(~np.isnan(values))
-    speaking = rows.copy()
-    # of those that say something the first one counts: written last, it stays
-    speaking[group[is_answered[::-1]]] = is_answered[::-1]
-    differs = is_answered[values[is_answered] != values[speaking[group[is_answered]]]]
+    first_answered = rows.copy()
+    # the first reply that is not missing counts: it is written last
+    first_answered[group[is_answered[::-1]]] = is_answered[::-1]
+    differs = is_answered[values[is_answered] != values[first_answered[group[is_answered]]]]
     if differs.size:
         again = int(differs[0])
-        before = int(speaking[group[again]])
-        said = f"{float(values[before])!r} at {replies.place(before)}"
-        problem = f"{replies.pair(again)} has the grade {float(values[again])!r}, and {said}; expected one grade a pair"
+        before = int(first_answered[group[again]])
+        earlier = f"{float(values[before])!r} at {replies.place(before)}"
+        problem = (
+            f"{replies.pair(again)} has the grade {float(values[again])!r}, and {earlier}; expected one grade a pair"
+        )
         replies.fail(again, f"{problem}, or a column sample")
-    return _rows_of(replies, speaking)
+    return _rows_of(replies, first_answered)
 
 
 def _of_samples(replies: Replies, rows: Ints, group: Ints) -> Replies:
+    """Average the sampled replies of each pair, and add up their costs and tokens."""
     values, n_pairs = replies.values, rows.size
     answered = np.flatnonzero(~np.isnan(values))
     counts = np.bincount(group[answered], minlength=n_pairs)
@@ -67,7 +71,7 @@ def _of_samples(replies: Replies, rows: Ints, group: Ints) -> Replies:
 
 
 def _shares(replies: Replies, answered: Ints, group: Ints, counts: Ints) -> Floats | None:
-    """Return the distribution over grades of each pair; None where values are no grades."""
+    """Compute the distribution over grades of each pair, shape (n_pairs, n_grades); None if values are not grades."""
     values = replies.values[answered]
     if replies.probs is not None:
         sums = np.zeros((counts.size, replies.probs.shape[1]))
@@ -83,6 +87,7 @@ def _shares(replies: Replies, answered: Ints, group: Ints, counts: Ints) -> Floa
 
 
 def _rows_of(replies: Replies, rows: Ints) -> Replies:
+    """Select rows of replies."""
     columns: dict[str, Any] = {
         name: None if getattr(replies, name) is None else getattr(replies, name)[rows]
         for name in ("query_ids", "doc_ids", "values", "probs", "costs", "tokens", "models", "prompt_versions")

@@ -1,4 +1,4 @@
-"""What a machine says of items, as columns: values, and who says it, for what, by which question."""
+"""A grader's replies as columns: values, probabilities, costs, models and prompts."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from activeeval.core.pool.texts import Texts
 from activeeval.core.types import Floats, Ints
 
 Names = NDArray[np.object_]
-"""Texts of which few differ: each is held once, "" where nothing is said."""
+"""Column of few distinct texts, each stored once; "" means unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Replies:
-    """Replies of a machine in the order of their file; a pair of query and document may have several.
+    """Replies of a grader in the order of their file; a pair of query and document may have several.
 
     Attributes
     ----------
     query_ids, doc_ids : Texts, shape (n,)
     values : ndarray of float64, shape (n,)
-        A grade or a score; NaN where the reply is missing.
+        A grade or a score; NaN if the reply is missing.
     probs : ndarray of float64, shape (n, n_grades), or None
-        Of the grades 0, 1, …; a row of NaN where there are none.
+        Probabilities of the grades 0, 1, …; a row of NaN if the reply has none.
     costs : ndarray of float64, shape (n,), or None
-        Money.
+        Costs of the replies, in money.
     tokens : ndarray of int64, shape (n, 2), or None
         Tokens of the question and of the reply.
     models, prompt_versions : array of str, shape (n,), or None
     explanations : Texts or sequence of str, shape (n,), or None
     is_sampled : bool
-        Whether several replies of a pair are meant as such.
+        True if several replies of a pair are samples, not conflicts.
     n_of_people : int
-        Rows that are left out, as they are of people.
+        Number of rows left out because a person judged them.
     line_of : callable or None
-        Returns the line that a row stands on; None where rows have no lines.
+        Maps a row to its line in the file; None if rows have no lines.
     source : str
     """
 
@@ -58,20 +58,20 @@ class Replies:
     source: str = "the grades"
 
     def place(self, row: int) -> str:
-        """Name a row for a message."""
+        """Format the place of a row for a message."""
         return f"row {row + 1}" if self.line_of is None else f"line {self.line_of(row)}"
 
     def pair(self, row: int) -> str:
-        """Name the pair of a row for a message."""
+        """Format the pair of a row for a message."""
         return f"document {shown(self.doc_ids[row])} of query {shown(self.query_ids[row])}"
 
     def fail(self, row: int, problem: str) -> NoReturn:
-        """Raise the error that names the line of a row."""
+        """Raise FormatError that names the line of a row."""
         line = None if self.line_of is None else self.line_of(row)
         raise FormatError(self.source, line, problem if line is not None else f"{self.place(row)}: {problem}")
 
 
 def few_names(texts: Sequence[str]) -> Names:
-    """Return texts of which few differ, each held once."""
-    held: dict[str, str] = {}
-    return np.array([held.setdefault(text, text) for text in texts], dtype=object)
+    """Convert texts to an array in which equal texts share one object."""
+    distinct: dict[str, str] = {}
+    return np.array([distinct.setdefault(text, text) for text in texts], dtype=object)

@@ -1,4 +1,4 @@
-"""What the package umbrela writes: a line a pair, with its query and passage, the reply, and the grade in it."""
+"""Read output of the package umbrela: a line a pair, with query, passage, reply, and the grade parsed from it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _UNREAD = 0
 
 
 def umbrela_replies(sheet: Sheet, queries: TextsOfIds | None = None, documents: TextsOfIds | None = None) -> Replies:
-    """Return the replies of a file of umbrela.
+    """Convert a file of umbrela to replies.
 
-    A grade whose ``result_status`` is 0 is none: it is written as 0 where no grade was found in the reply. Older files
-    have no status; there a reply without a digit gave none.
+    ``result_status`` 0 marks a reply without a grade, whose ``judgment`` is 0: it is missing. Older files have no
+    status; there a reply without a digit is missing.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def umbrela_replies(sheet: Sheet, queries: TextsOfIds | None = None, documents: 
 
 
 def _words(sheet: Sheet, names: tuple[str, ...], rows: list[int]) -> list[str] | None:
-    """Return the texts of some rows in the first of some columns that is there."""
+    """Read the given rows of the first of some columns that exists; None if none exists."""
     name = next((name for name in names if name in sheet.columns), None)
     if name is None:
         return None
@@ -54,6 +54,7 @@ def _words(sheet: Sheet, names: tuple[str, ...], rows: list[int]) -> list[str] |
 
 
 def _is_unread(sheet: Sheet) -> Bools:
+    """Mark rows whose reply contains no grade, shape (n_rows,)."""
     if "result_status" in sheet.columns:
         return np.asarray(sheet.wholes("result_status", _UNREAD) == _UNREAD)
     replies = sheet.words("prediction")
@@ -63,16 +64,16 @@ def _is_unread(sheet: Sheet) -> Bools:
 def _pairs(
     sheet: Sheet, queries: TextsOfIds | None, documents: TextsOfIds | None
 ) -> tuple[list[int], list[str], list[str]]:
-    """Return rows of the file with the ids of their pair, those of a text that several documents have for each."""
+    """Return row numbers with the ids of their pairs; a text of several documents gives a row for each."""
     query_ids = _ids(sheet, _QUERY_ID, ("query", "qid"))
     doc_ids = _ids(sheet, _DOC_ID, ("candidate", "docid"))
     lacks = [
-        what
-        for what, ids, texts in (("queries", query_ids, queries), ("documents", doc_ids, documents))
+        side
+        for side, ids, texts in (("queries", query_ids, queries), ("documents", doc_ids, documents))
         if ids is None and texts is None
     ]
     if lacks:
-        needed = "".join(f":{what}=FILE" for what in lacks)
+        needed = "".join(f":{side}=FILE" for side in lacks)
         problem = f"names its {' and '.join(lacks)} by their texts, expected ids, or the texts by id, as FILE{needed}"
         raise FormatError(sheet.source, None, problem)
     return joined_pairs(
@@ -84,18 +85,19 @@ def _pairs(
 
 
 def _ids(sheet: Sheet, names: tuple[str, ...], within: tuple[str, str]) -> list[str] | None:
-    """Return a column of ids, or those within the objects of another column; None where there are none."""
+    """Read a column of ids, or the ids inside the objects of another column; None if there are none."""
     name = next((name for name in names if name in sheet.columns), None)
     if name is not None:
         ids: list[str] = sheet.texts(name).tolist()
         return ids
     column, key = within
     cells = sheet.columns.get(column, [])
-    held = [cell[key] for cell in cells if isinstance(cell, dict) and key in cell]
-    return [str(value) for value in held] if held and len(held) == sheet.n_rows else None
+    values = [cell[key] for cell in cells if isinstance(cell, dict) and key in cell]
+    return [str(value) for value in values] if values and len(values) == sheet.n_rows else None
 
 
 def _texts(sheet: Sheet, name: str, key: str) -> list[str]:
+    """Read a column of texts, or the texts inside its objects."""
     if name not in sheet.columns:
         sheet.column(name, (name,))
     cells: list[Any] = list(sheet.columns[name])

@@ -1,1 +1,1 @@
-"""Judgments of any file: one door, which finds the form by the name and the columns of the file."""
+"""Read judgments from any file; the format is found by the name and the columns of the file."""

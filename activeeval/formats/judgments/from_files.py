@@ -1,7 +1,7 @@
-"""The one door from files to judgments, whatever form they have.
+"""Read judgments from a file of any supported format.
 
-A form is told by the name and by what stands at the top: TREC text (qrels, prels), LETOR lines, and tables of any kind,
-whose forms are in `activeeval.formats.judgments.table_forms`.
+The format is found by the name and the first lines: TREC text (qrels, prels), LETOR lines, and tables of any kind,
+whose formats are in `activeeval.formats.judgments.table_forms`.
 """
 
 from __future__ import annotations
@@ -33,29 +33,29 @@ _WHOLE, _PRELS = re.compile(r"-?[0-9]+"), 5
 
 
 def read(path: PathLike, *, kind: str = "person", is_plain: bool = False, machine_is_truth: bool = False) -> Judgments:
-    r"""Read judgments of any form.
+    r"""Read judgments from a file of any supported format.
 
     Parameters
     ----------
     path : path
         TREC judgments, also with probabilities (prels); LETOR lines; or a table (.csv, .tsv, .jsonl, .parquet, .xlsx,
         .ods): a judged sheet of a sample, grades (columns query_id or q_id, qid or query; doc_id or docno, docid; grade
-        or relevance, label, rating, score; and, where there are any, judge, judge_kind and note), a campaign's log as
-        ``campaign export --format jsonl`` writes it, of which what stands at its end counts, comparisons (query,
-        preferred, other; tie, judge), or top-k truths (query, rank, doc_id). Text may be packed by gzip.
+        or relevance, label, rating, score; optionally judge, judge_kind and note), a campaign's log as
+        ``campaign export --format jsonl`` writes it, whose final state counts, comparisons (query, preferred,
+        other; tie, judge), or top-k truths (query, rank, doc_id). Text may be gzip.
     kind : {"person", "machine"}
-        What judges are of whom the file does not say it.
+        Kind of the judges whose kind the file does not state.
     is_plain : bool
-        Read plain text in Python, as far as that goes, for whoever is done before compiled readers have started.
+        Read simple text in Python if possible, which saves the start of the compiled readers for small files.
     machine_is_truth : bool
-        Take what machines say for labels, as `Judgments.as_truth` does.
+        Accept graders' grades as labels, as `Judgments.as_truth` does.
 
     Raises
     ------
     FormatError
         ``path:line: what is wrong``.
     InputError
-        Where the file cannot be read, or says that it is a machine's and nobody has asked for that.
+        If the file cannot be read, or a grader wrote it and `kind` or `machine_is_truth` does not allow that.
 
     Examples
     --------
@@ -96,15 +96,15 @@ def read(path: PathLike, *, kind: str = "person", is_plain: bool = False, machin
 
 
 def held_or_read(source: PathLike | Judgments, **how: Any) -> Judgments:
-    """Return judgments that are held in memory as they are, and those of a file as `read` does."""
+    """Read judgments from a file with `read`; return `Judgments` unchanged."""
     return source if isinstance(source, Judgments) else read(source, **how)
 
 
 def read_all(sources: Mapping[str, PathLike | Judgments]) -> Judgments:
-    """Read judgments of several sources; who is not named is called as the source.
+    """Read judgments of several sources into one; a judge without a name gets the name of the source.
 
-    A file that is given by two paths is one judge, and so is a sheet with its copy: what differs in no answer says
-    nothing of how far two agree.
+    A file that is given by two paths counts as one judge, and so do two sheets with the same answers: copies say
+    nothing about agreement.
     """
     first: dict[Hashable, str] = {}
     parts = []
@@ -117,7 +117,7 @@ def read_all(sources: Mapping[str, PathLike | Judgments]) -> Judgments:
 
 
 def _joined(parts: Sequence[Judgments]) -> Judgments:
-    """Return the judgments of several sources as one: what they say, and who says it."""
+    """Concatenate the judgments of several sources, with one list of judges."""
     judges = tuple(dict.fromkeys(judge for part in parts for judge in part.judges))
     number = {judge: k for k, judge in enumerate(judges)}
     numbers = [np.array([number[judge] for judge in part.judges])[part.judge_of] for part in parts]
@@ -136,21 +136,21 @@ def _joined(parts: Sequence[Judgments]) -> Judgments:
 
 
 def labels_of(source: Any, policy: str = "median", *, machine_is_truth: bool = False) -> Qrels:
-    """Return the labels of judgments in any form, on file or in memory.
+    """Reduce judgments in any format, on file or in memory, to one label an item.
 
     Parameters
     ----------
     source : path, Judgments, Qrels, mapping or data frame
         In memory as `activeeval.formats.loading.load_qrels` takes them.
     policy : {"refuse", "majority", "median"}
-        What becomes of an item that several judges grade differently.
+        How to resolve an item that judges grade differently.
     machine_is_truth : bool
-        Take what machines say in a file for labels.
+        Accept graders' grades in a file as labels.
 
     Raises
     ------
     InputError
-        Where the file cannot be read, holds no grades, or is a machine's and nobody has asked for that.
+        If the file cannot be read, has no grades, or a grader wrote it and `machine_is_truth` is False.
     """
     is_file = isinstance(source, (str, os.PathLike))
     judgments = read(source, machine_is_truth=machine_is_truth) if is_file else source
@@ -164,7 +164,7 @@ def labels_of(source: Any, policy: str = "median", *, machine_is_truth: bool = F
 
 
 def _notes_of(path: PathLike, judgments: Judgments) -> tuple[Note | Caution, ...]:
-    """Return what whoever takes a file's judgments for labels should know."""
+    """Collect the notes and warnings about using a file's judgments as labels."""
     from activeeval.core.results import Note
     from activeeval.formats.sampled_note import sampled_note
 
@@ -179,20 +179,20 @@ def _notes_of(path: PathLike, judgments: Judgments) -> tuple[Note | Caution, ...
 
 
 def _of_sheet(path: PathLike, sheet: Sheet, kind: str) -> Judgments:
-    """Return the judgments of a table; of one that says it is a machine's only where that is asked for."""
+    """Convert a table to judgments; refuse a grader's table unless `kind` is "machine"."""
     columns = {name.strip().lower() for name in sheet.columns}
-    if what := machine_form(columns):
-        return of_machine(path, what, kind)
+    if origin := machine_form(columns):
+        return of_machine(path, origin, kind)
     return of_book(sheet, kind) if is_book_of(sheet.columns) else of_table(sheet, kind)
 
 
 def _answers(judgments: Judgments) -> frozenset[tuple[Any, ...]]:
-    """Return what a sheet says, whatever the order of its rows."""
+    """Collect the answers of a sheet, whatever the order of its rows."""
     return frozenset((row.query, row.item, row.value, row.kind, row.judge) for row in judgments if row.kind != "waits")
 
 
 def _is_prels(words: Sequence[str]) -> bool:
-    """Return whether a line is ``query document grade method probability``."""
+    """Check whether the words of a line are ``query document grade method probability``."""
     if len(words) != _PRELS or not all(map(_WHOLE.fullmatch, words[2:4])):
         return False
     try:
@@ -202,11 +202,13 @@ def _is_prels(words: Sequence[str]) -> bool:
 
 
 def _distinct(queries: Texts, items: Texts, grades: Any, source: str, kind: str) -> Judgments:
+    """Build judgments of one unnamed judge, with one grade an item."""
     judges = (Judge("", kind),)
     return Judgments(query_ids=queries, item_ids=items, values=grades, judges=judges, source=source, is_distinct=True)
 
 
 def _of_letor(path: PathLike, kind: str) -> Judgments:
+    """Read the grades of LETOR lines as judgments."""
     from activeeval.formats.text.letor import read_letor
 
     data = read_letor(path, features=False)

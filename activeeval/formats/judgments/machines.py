@@ -1,4 +1,4 @@
-"""Files that say that they are a machine's: its grades feed models, and no door takes them for labels."""
+"""Read files written by graders: their grades feed models, and are refused as labels."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _IMPORTED = "IMPORT_JUDGMENT"
 
 
 def machine_form(columns: Collection[str]) -> str:
-    """Return whose output a table of such columns is, "" where it does not say that it is a machine's.
+    """Describe the origin of a table whose columns show that a grader wrote it, "" for any other table.
 
     Examples
     --------
@@ -49,32 +49,32 @@ def machine_form(columns: Collection[str]) -> str:
 
 
 def check_of_people(sheet: Sheet) -> None:
-    """Raise InputError where a table whose names are plain says that it, or one of its rows, is a machine's."""
-    if what := machine_form(sheet.columns):
-        refuse_as_labels(sheet.source, what)
+    """Raise InputError if a table, or one of its rows, is by a grader. Column names are lower-case."""
+    if origin := machine_form(sheet.columns):
+        refuse_as_labels(sheet.source, origin)
     if "judge_kind" in sheet.columns and any(word.strip().lower() == "machine" for word in sheet.words("judge_kind")):
         refuse_as_labels(sheet.source)
 
 
-def of_machine(path: PathLike, what: str, kind: str) -> Judgments:
-    """Return the grades of a file that says it is a machine's; refuses unless ``kind`` says that one is asked for.
+def of_machine(path: PathLike, origin: str, kind: str) -> Judgments:
+    """Read the grades of a grader's file as judgments; refuse them unless `kind` is "machine".
 
     Raises
     ------
     InputError
-        Where labels are asked for.
+        If `kind` is not "machine".
     FormatError
-        Where grades are not whole.
+        If grades are not integers.
     """
     if kind != "machine":
-        refuse_as_labels(os.fspath(path), what)
+        refuse_as_labels(os.fspath(path), origin)
     from activeeval.formats.graders.from_files import read_replies
 
     return _of_replies(read_replies(path))
 
 
 def of_document(document: Mapping[str, Any], path: PathLike, kind: str) -> Judgments:
-    """Return the judgments of a JSON document of OpenSearch or Quepid, which says who is a machine."""
+    """Convert a JSON document of OpenSearch or Quepid to judgments of people and graders."""
     from activeeval.formats.graders.books import document_ratings
 
     if OPENSEARCH in document and document.get("type", _IMPORTED) != _IMPORTED and kind != "machine":
@@ -83,18 +83,19 @@ def of_document(document: Mapping[str, Any], path: PathLike, kind: str) -> Judgm
 
 
 def is_book_of(columns: Collection[str]) -> bool:
-    """Return whether a table is a book of Quepid that a machine has rated too."""
+    """Check whether a table is a Quepid book with a grader among its raters."""
     return is_book(columns) and any(map(is_ai_name, columns))
 
 
 def of_book(sheet: Sheet, kind: str) -> Judgments:
-    """Return the judgments of a book of Quepid as CSV."""
+    """Convert a Quepid book in CSV to judgments."""
     from activeeval.formats.graders.books import book_ratings
 
     return _of_ratings(book_ratings(sheet), sheet.source, kind)
 
 
 def _of_ratings(ratings: Sequence[Rating], source: str, kind: str) -> Judgments:
+    """Convert ratings to judgments; a rating of NaN means that the item cannot be judged."""
     rows = [
         Judgment(
             rating.query,
@@ -110,6 +111,7 @@ def _of_ratings(ratings: Sequence[Rating], source: str, kind: str) -> Judgments:
 
 
 def _whole(value: float, source: str) -> int:
+    """Convert a rating to an integer grade, NaN to `UNJUDGED`; raise FormatError if it is not an integer."""
     if value != value:
         return UNJUDGED
     if value != int(value):
@@ -119,6 +121,7 @@ def _whole(value: float, source: str) -> int:
 
 
 def _of_replies(replies: Replies) -> Judgments:
+    """Convert replies to judgments; raise FormatError if a grade is not an integer."""
     values = np.where(np.isnan(replies.values), UNJUDGED, replies.values)
     between = np.flatnonzero(values != np.floor(values))
     if between.size:

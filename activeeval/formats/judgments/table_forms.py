@@ -1,6 +1,6 @@
-"""The forms of tables that hold judgments, told by their columns.
+"""Convert tables to judgments by the format that their columns show.
 
-They are sheets of a sample, a campaign's log, comparisons, top-k truths, or grades.
+Formats are sheets of a sample, a campaign's log, comparisons, top-k truths, and grades.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _UNSAID_SHEET = "as the sheet says"
 
 
 def of_table(sheet: Sheet, kind: str = "person") -> Judgments:
-    """Return the judgments of a table that was read; else as `activeeval.formats.judgments.from_files.read`."""
+    """Convert a table to judgments; parameters and errors as `activeeval.formats.judgments.from_files.read`."""
     plain = sheet.plainly_named()
-    if what := machine_form(plain.columns):
-        refuse_as_labels(sheet.source, what)
+    if origin := machine_form(plain.columns):
+        refuse_as_labels(sheet.source, origin)
     for is_form, judgments_of in _FORMS:
         if is_form(set(plain.columns)):
             return judgments_of(plain, kind)
@@ -43,23 +43,23 @@ def of_table(sheet: Sheet, kind: str = "person") -> Judgments:
 
 
 def is_of_campaigns(columns: set[str]) -> bool:
-    """Return whether a table of such columns is the sheet of a sample, or a campaign's log."""
+    """Check whether columns are those of a sample's sheet or a campaign's log."""
     return {"sample", "block"} <= columns or columns >= _LOG
 
 
 def is_truths(columns: set[str]) -> bool:
-    """Return whether a table of such columns is one of ranks and not of grades."""
+    """Check whether columns are those of a table of ranks, not of grades."""
     return "rank" in columns and columns.isdisjoint({*_GRADE, "score"})
 
 
-def _placed(judgments: Judgments, sheet: Sheet, places: Sequence[int] | None = None) -> Judgments:
-    """Return judgments with the places where they stand in a table: its rows one after another, or others."""
+def _with_places(judgments: Judgments, sheet: Sheet, places: Sequence[int] | None = None) -> Judgments:
+    """Attach row places of a table to judgments: by default its rows in order."""
     lines = sheet.lines if places is None else places
     return replace(judgments, source=sheet.source, places=lines, has_lines=sheet.lines is not None)
 
 
 def _of_sheet(sheet: Sheet, kind: str) -> Judgments:
-    """Return the judgments of a sample's sheet; those rows are among them that nobody has judged."""
+    """Convert a sample's sheet to judgments, including rows without a grade."""
     from activeeval.formats.tables.draws import CANNOT as CANNOT_CELL, EMPTY, draws_of
 
     draws = draws_of(sheet, sheet.source)
@@ -84,7 +84,7 @@ def _of_sheet(sheet: Sheet, kind: str) -> Judgments:
 
 
 def _of_grades(sheet: Sheet, kind: str) -> Judgments:
-    """Return the grades of a table; an item whose cell is empty waits."""
+    """Convert a table of grades to judgments; an item with an empty cell is waiting."""
     from activeeval.core.pool.keys import first_repeated_pair
     from activeeval.formats.loading import DOCUMENT, GRADE as KNOWN_GRADE, QUERY
 
@@ -100,7 +100,7 @@ def _of_grades(sheet: Sheet, kind: str) -> Judgments:
         words = sheet.words("judge") if "judge" in sheet.columns else [""] * sheet.n_rows
     repeated = None if words is not None else first_repeated_pair(queries, items)
     if repeated is not None and not is_by_text and values[repeated[0]] == values[repeated[1]]:
-        # two different grades are told by whoever asks for one of each item
+        # two different grades are reported later, by the policy that reduces them to a label
         first, again = repeated
         at = f"document {shown(items[again])} of query {shown(queries[again])}"
         sheet.fail(again, doc, f"{at} is there twice, first at {sheet.place(first)}; expected it once")
@@ -116,11 +116,11 @@ def _of_grades(sheet: Sheet, kind: str) -> Judgments:
         is_by_text=is_by_text,
         is_distinct=words is None and repeated is None,
     )
-    return _placed(judgments, sheet)
+    return _with_places(judgments, sheet)
 
 
 def _grades(sheet: Sheet, name: str) -> tuple[Ints, Bytes | None]:
-    """Return a column of grades, negative where there is none, and the kind of each cell; None where all are grades."""
+    """Read a column of grades, negative for none, and the kind of each cell; the kinds are None if all are grades."""
     from activeeval.formats.tables.cells import plain_floats
     from activeeval.formats.tables.grades import CANNOT as CANNOT_WORD, cell_grades
 
@@ -137,7 +137,7 @@ def _grades(sheet: Sheet, name: str) -> tuple[Ints, Bytes | None]:
 
 
 def _kinds(sheet: Sheet, kind: str) -> list[str]:
-    """Return what the judge of each row is: a person or a machine."""
+    """Read the kind of each row's judge: person or machine."""
     if "judge_kind" not in sheet.columns:
         return [kind] * sheet.n_rows
     words = [word.strip().lower() or kind for word in sheet.words("judge_kind")]
@@ -148,7 +148,7 @@ def _kinds(sheet: Sheet, kind: str) -> list[str]:
 
 
 def _judges(words: Sequence[str], kinds: Sequence[str]) -> tuple[tuple[Judge, ...], Ints]:
-    """Return the judges of some rows, and which of them each row is of."""
+    """Collect the distinct judges of rows, and the index of each row's judge, shape (n_rows,)."""
     names = {word: judge_name(word) for word in set(words)}
     numbers: dict[Judge, int] = {}
     rows = [numbers.setdefault(Judge(names[word], kind), len(numbers)) for word, kind in zip(words, kinds, strict=True)]
@@ -156,6 +156,7 @@ def _judges(words: Sequence[str], kinds: Sequence[str]) -> tuple[tuple[Judge, ..
 
 
 def _of_comparisons(sheet: Sheet, kind: str) -> Judgments:
+    """Convert a table of comparisons to judgments."""
     from activeeval.formats.comparisons import comparisons_of
 
     kinds = _kinds(sheet, kind)
@@ -163,10 +164,11 @@ def _of_comparisons(sheet: Sheet, kind: str) -> Judgments:
         Judgment(c.query, c.preferred, Judge(judge_name(c.judge), kinds[row]), "preference", int(not c.is_tie), c.other)
         for row, c in enumerate(comparisons_of(sheet))
     ]
-    return _placed(Judgments.of(rows), sheet)
+    return _with_places(Judgments.of(rows), sheet)
 
 
 def _of_truths(sheet: Sheet, kind: str) -> Judgments:
+    """Convert a table of top-k truths to judgments."""
     from activeeval.formats.comparisons import truths_of
 
     judge = Judge("", kind)
@@ -175,17 +177,17 @@ def _of_truths(sheet: Sheet, kind: str) -> Judgments:
 
 
 def _ranked(query: str, judge: Judge, truth: Truth) -> Iterator[Judgment]:
-    """Yield a judgment for each document that a truth names."""
+    """Yield a judgment for each document of a truth: its rank, 0 below the top, or `BAD`."""
     for rank, doc in (*truth.ranked, *((0, doc) for doc in truth.below), *((BAD, doc) for doc in truth.bad)):
         yield Judgment(query, doc, judge, "truth", rank)
 
 
 def _of_log(sheet: Sheet, kind: str) -> Judgments:
-    """Return what stands at the end of a campaign's log; of an item that rounds asked for again, in the last one."""
+    """Convert a campaign's log to the judgments valid at its end; of an item judged in several rounds, the last one."""
     rows = list(_Log(sheet, kind).judgments())
     lines = range(1, sheet.n_rows + 1) if sheet.lines is None else sheet.lines
     places = [lines[row] for row, _ in rows]
-    return _placed(Judgments.of([judgment for _, judgment in rows]), sheet, places)
+    return _with_places(Judgments.of([judgment for _, judgment in rows]), sheet, places)
 
 
 class _Log:
@@ -200,34 +202,35 @@ class _Log:
         self._replaced = set(sheet.wholes("supersedes", UNJUDGED).tolist())
         bodies = sheet.columns["body"] if "body" in sheet.columns else [None] * sheet.n_rows
         self._bodies = [body if isinstance(body, dict) else {} for body in bodies]
-        said = zip(self._bodies, _kinds(sheet, kind), strict=True)
-        kinds = ("machine" if OF_MACHINE in body else of_row for body, of_row in said)
+        bodies_and_kinds = zip(self._bodies, _kinds(sheet, kind), strict=True)
+        kinds = ("machine" if OF_MACHINE in body else of_row for body, of_row in bodies_and_kinds)
         self._judges = list(map(Judge, map(judge_name, sheet.words("judge")), kinds))
         times = {name: sheet.wholes(name, UNJUDGED).tolist() for name in ("at", "active_ms") if name in sheet.columns}
         self._at, self._active_ms = (times.get(name, [UNJUDGED] * sheet.n_rows) for name in ("at", "active_ms"))
 
     def _rows(self, *kinds: str) -> Iterator[int]:
+        """Yield the rows of the given kinds of events."""
         yield from (row for row, kind in enumerate(self._kinds) if kind in kinds)
 
     def judgments(self) -> Iterator[tuple[int, Judgment]]:
-        """Yield the row of each judgment that stands, and the judgment with its time and its number."""
-        for row, judgment in (*self._answers(), *self._comparisons(), *self._put_off()):
+        """Yield the row of each valid judgment, and the judgment with its time and sequence number."""
+        for row, judgment in (*self._answers(), *self._comparisons(), *self._deferred()):
             at, active_ms = self._at[row], self._active_ms[row]
             seconds = active_ms / 1000 if active_ms >= 0 else None
             yield row, replace(judgment, at=at if at >= 0 else None, seconds=seconds, seq=int(self._seqs[row]))
 
     def _answers(self) -> Iterator[tuple[int, Judgment]]:
-        """Yield grades, items that cannot be judged, and truths of queries that were compared."""
+        """Yield grades, items that cannot be judged, and truths of queries judged by comparisons."""
         from activeeval.core.judgments.comparisons import Truth
 
         rows = [row for row in self._rows("judged", "cannot") if int(self._seqs[row]) not in self._replaced]
-        last: dict[tuple[str, str], int] = {}
+        last_unit: dict[tuple[str, str], int] = {}
         for row in rows:
             pair = self._queries[row], self._docs[row]
-            last[pair] = max(int(self._units[row]), last.get(pair, UNJUDGED))
+            last_unit[pair] = max(int(self._units[row]), last_unit.get(pair, UNJUDGED))
         for row in rows:
             query, doc, body = self._queries[row], self._docs[row], self._bodies[row]
-            if self._units[row] != last[query, doc]:
+            if self._units[row] != last_unit[query, doc]:
                 continue
             if self._kinds[row] == "cannot":
                 reason = self._reasons[row] or _UNSAID
@@ -241,29 +244,29 @@ class _Log:
                 yield row, Judgment(query, doc, self._judges[row], value=int(self._grades[row]))
 
     def _comparisons(self) -> Iterator[tuple[int, Judgment]]:
-        """Yield the comparisons that stand: of a query that was taken back none from before."""
-        stands: dict[tuple[int, Judge], list[int]] = {}
+        """Yield the valid comparisons, without those of queries that were retracted later."""
+        valid: dict[tuple[int, Judge], list[int]] = {}
         for row in self._rows("preferred", "retracted"):
-            unit, judge, what = int(self._units[row]), self._judges[row], self._bodies[row].get("what")
+            unit, judge, action = int(self._units[row]), self._judges[row], self._bodies[row].get("what")
             if self._kinds[row] == "retracted":
-                stands = {key: rows for key, rows in stands.items() if key[0] != unit or what == REOPENED}
-            elif what == "undone":
-                del stands.setdefault((unit, judge), [])[-1:]
+                valid = {key: rows for key, rows in valid.items() if key[0] != unit or action == REOPENED}
+            elif action == "undone":
+                del valid.setdefault((unit, judge), [])[-1:]
             else:
-                stands.setdefault((unit, judge), []).append(row)
-        for row in sorted(row for rows in stands.values() for row in rows):
+                valid.setdefault((unit, judge), []).append(row)
+        for row in sorted(row for rows in valid.values() for row in rows):
             body = self._bodies[row]
             if body.get("what") != "compared":
                 continue
             first, second, preferred = (body.get(name) for name in ("first", "second", "preferred"))
             if not isinstance(first, str) or not isinstance(second, str) or preferred not in (None, first, second):
                 self._sheet.fail(row, "body", f"holds {shown(str(body))}, expected two documents and the better one")
-            better, other = (second, first) if preferred == second else (first, second)
-            judge, is_told = self._judges[row], preferred is not None
-            yield row, Judgment(self._queries[row], better, judge, "preference", int(is_told), other)
+            better, worse = (second, first) if preferred == second else (first, second)
+            judge, is_strict = self._judges[row], preferred is not None
+            yield row, Judgment(self._queries[row], better, judge, "preference", int(is_strict), worse)
 
-    def _put_off(self) -> Iterator[tuple[int, Judgment]]:
-        """Yield what judges put off."""
+    def _deferred(self) -> Iterator[tuple[int, Judgment]]:
+        """Yield deferred items."""
         for row in self._rows("deferred"):
             judge, reason = self._judges[row], self._reasons[row]
             yield row, Judgment(self._queries[row], self._docs[row], judge, "deferred", reason=reason)

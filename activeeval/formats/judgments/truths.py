@@ -1,4 +1,4 @@
-"""Labels of files by how they are judged: grades, or κ-grades of the ranks of truths."""
+"""Labels of a file for a way of judging: grades, or κ-grades of ranks for comparisons."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from activeeval.formats.judgments.from_files import labels_of, read
 
 @singledispatch
 def judged_labels(judging: Judging, path: Any) -> Qrels:
-    """Return the label of each item that a file holds, by how its items are judged: their grades, or κ-grades."""
+    """Read the label of each item of a file, by the way of judging: grades, or κ-grades for comparisons."""
     return labels_of(path)
 
 
@@ -27,7 +27,7 @@ def _(judging: ByComparisons, path: Any) -> Qrels:
 
 
 def load_truths(path: Any, k: int) -> Qrels:
-    """Return κ-grades of a file or of judgments: ranks (as query, rank, doc_id, or in a log), or κ-grades already."""
+    """Read κ-grades from a file or judgments of ranks (query, rank, doc_id, or a log), or take κ-grades as they are."""
     judgments = path if isinstance(path, Judgments) else read(path)
     path = judgments.source
     if not judgments.holds("truth"):

@@ -1,1 +1,1 @@
-"""Tables with named columns: CSV, JSON lines, parquet, spreadsheets, data frames; and what is kept in them."""
+"""Tables with named columns (CSV, JSON lines, parquet, spreadsheets, data frames), and readers of their contents."""

@@ -1,4 +1,4 @@
-"""Cells of a table: which hold nothing, which a number, and which a spreadsheet has changed."""
+"""Classify cells of a table: empty, a number, or changed by a spreadsheet."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ import numpy as np
 from activeeval.core.types import Floats
 
 MOST_DIGITS = 10**15
-"""Of numbers from here on a spreadsheet does not keep every digit: it has 15."""
+"""A spreadsheet keeps 15 digits: numbers from here on lose some."""
 LEAST_NORMAL = float(np.finfo(np.float64).smallest_normal)
-"""Numbers that are closer to 0 lose digits, or are 0."""
+"""Numbers closer to 0 lose digits, or become 0."""
 _FORMULA = re.compile(r"'*(?:[=+\-@\t\r\n]|\s+[=+\-@])")
-"""What a spreadsheet takes for a formula; behind apostrophes too, so that each text has one way to be written."""
+"""Texts that a spreadsheet takes for a formula, also after apostrophes, so that guarding is unambiguous."""
 _COMMA_NUMBER = re.compile(r"\s*[+-]?\d*,\d+\s*")
 
 
 def is_empty(value: Any) -> bool:
-    """Return whether a cell holds nothing but blanks; NaN, and pandas' NA and NaT, are what libraries have for that."""
+    """Check whether a cell is blank; None, NaN, and pandas' NA and NaT are blank too."""
     if isinstance(value, str):
         return not value.strip()
     is_nan = isinstance(value, (float, np.floating)) and bool(value != value)
     return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
-def is_spoilt(value: Any) -> bool:
-    """Return whether a cell holds what a spreadsheet makes of some ids."""
+def is_converted_id(value: Any) -> bool:
+    """Check whether a cell has a type into which spreadsheets convert some ids: a long number, bool, date or time."""
     is_long = isinstance(value, float) and abs(value) >= MOST_DIGITS
     return is_long or isinstance(value, (bool, date, time, timedelta))
 
 
 def is_formula(text: str) -> bool:
-    """Return whether a spreadsheet would take a text for a formula, or it is one behind apostrophes."""
+    """Check whether a spreadsheet would take a text for a formula, or for one after apostrophes."""
     return _FORMULA.match(text) is not None
 
 
 def guarded(text: str) -> str:
-    """Return a text as CSV holds it: what would pass for a formula stands behind an apostrophe.
+    """Put an apostrophe before a text that a spreadsheet would take for a formula, for CSV.
 
     Examples
     --------
@@ -53,17 +53,17 @@ def guarded(text: str) -> str:
 
 
 def unguarded(text: str) -> str:
-    """Return the text that `guarded` made another of."""
+    """Remove the apostrophe that `guarded` added."""
     return text[1:] if text[:1] == "'" and is_formula(text) else text
 
 
 def has_decimal_comma(value: Any) -> bool:
-    """Return whether a cell holds a number with a comma before its fraction."""
+    """Check whether a cell is a number with a decimal comma."""
     return isinstance(value, str) and _COMMA_NUMBER.fullmatch(value) is not None
 
 
 def plain_floats(values: Sequence[Any]) -> Floats | None:
-    """Return a column that holds nothing but well-formed numbers as text, read at once; None otherwise."""
+    """Convert a column of texts that are all well-formed numbers at once; None for any other column."""
     if set(map(type, values)) <= {str} and "_" not in "".join(values):
         try:
             return np.array(list(map(float, values)), dtype=np.float64)
@@ -73,14 +73,14 @@ def plain_floats(values: Sequence[Any]) -> Floats | None:
 
 
 def is_not_zero(text: str) -> bool:
-    """Return whether a text of a number has a digit that is not 0 before its exponent."""
+    """Check whether the text of a number has a digit other than 0 before its exponent."""
     return text.lower().partition("e")[0].strip(" +-.0") != ""
 
 
 def tiny_texts(cells: Sequence[Any], values: Floats) -> dict[int, str]:
-    """Return the cells of numbers that are closer to 0 than floats tell apart, and are not 0, as text by row.
+    """Collect, by row, the texts of numbers that are not 0 but below the smallest normal float.
 
-    Cells that came as floats, as those of parquet, hold no more than these tell.
+    Cells that were floats already, as in parquet, have no other text.
     """
     near = np.flatnonzero(np.abs(values) < LEAST_NORMAL).tolist()
     texts = {row: str(getattr(cells[row], "text", cells[row])) for row in near}
@@ -88,7 +88,7 @@ def tiny_texts(cells: Sequence[Any], values: Floats) -> dict[int, str]:
 
 
 def as_float(value: Any) -> float | None:
-    """Return the number that a cell holds, or None."""
+    """Convert a cell to a float, None if it is not a number."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float, Decimal, np.number)):
         return None
     # Python would take 1_000 for a number; no file format does

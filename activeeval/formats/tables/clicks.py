@@ -1,4 +1,4 @@
-"""Click logs: how often documents were shown for a query at a position, and how often they were clicked there."""
+"""Click logs: impressions and clicks of documents by query and position."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LEAST = {"positions": 1, "impressions": 1, "clicks": 0}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClickLog:
-    """An aggregated click log, one row for each position at which a document was shown for a query.
+    """An aggregated click log: one row for each query, document and position.
 
     Attributes
     ----------
@@ -31,15 +31,15 @@ class ClickLog:
     positions : ndarray of int64, shape (n,)
         From 1, the top of the list.
     impressions, clicks : ndarray of int64, shape (n,)
-        How often the document was shown there, at least once, and in how many of these impressions it was clicked.
+        Number of times the document was shown at the position, at least 1, and number of these with a click.
     source : str
-        What messages call it, as the name of its file.
+        Name of the log in messages, such as the name of its file.
 
     Raises
     ------
     InputError
-        Names the first row that is wrong: more clicks than impressions, no impressions, a position below 1, or a
-        document of a query that has a position twice.
+        Names the first row with more clicks than impressions, no impressions, a position below 1, or a repeated
+        query, document and position.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class ClickLog:
 
 
 def read_clicks(path: PathLike) -> ClickLog:
-    """Read a click log: query_id, doc_id, position, impressions and clicks, columns of a table in any order.
+    """Read a click log from a table with the columns query_id, doc_id, position, impressions and clicks, in any order.
 
     Parameters
     ----------
@@ -89,13 +89,13 @@ def read_clicks(path: PathLike) -> ClickLog:
     ------
     FormatError
         ``path:line: column: what`` of a cell that cannot be read, of impressions or a position below 1, of more clicks
-        than impressions, and of a position that a document of a query has twice.
+        than impressions, and of a repeated query, document and position.
     """
     return clicks_of(read_sheet(path).plainly_named())
 
 
 def clicks_of(sheet: Sheet) -> ClickLog:
-    """Return the click log that a plainly named table is; raises as `read_clicks`."""
+    """Convert a table with lower-case column names to a click log; raises as `read_clicks`."""
     refuse_weights(sheet)
     names = {"queries": sheet.column("query", QUERY), "docs": sheet.column("document", DOCUMENT)}
     names |= {what: sheet.column(what, [what]) for what in ("position", "impressions", "clicks")}
@@ -111,7 +111,7 @@ def clicks_of(sheet: Sheet) -> ClickLog:
 
 
 def pooled_clicks(logs: Sequence[ClickLog]) -> ClickLog:
-    """Return one log of several: the impressions and clicks of a query, document and position are added up.
+    """Add up the impressions and clicks of several logs by query, document and position.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def write_clicks(log: ClickLog, path: PathLike) -> None:
     Raises
     ------
     InputError
-        Where the suffix is none of these, or the file cannot be written.
+        If the suffix is none of these, or the file cannot be written.
     """
     ids = {"query_id": log.query_ids.tolist(), "doc_id": log.doc_ids.tolist()}
     counts = {"position": log.positions, "impressions": log.impressions, "clicks": log.clicks}
@@ -150,22 +150,22 @@ def write_clicks(log: ClickLog, path: PathLike) -> None:
 
 
 def refuse_weights(sheet: Sheet) -> None:
-    """Raise where a plainly named table weighs its rows: to pass over that would give other numbers."""
+    """Raise FormatError if a table has a column weight: ignoring the weights would give wrong numbers."""
     if "weight" in sheet.columns:
-        problem = "column weight is not supported, each row counts as it stands: leave the column out"
+        problem = "column weight is not supported, rows count equally: leave the column out"
         raise FormatError(sheet.source, 1 if sheet.lines is not None else None, problem)
 
 
 def _first_excess(impressions: Ints, clicks: Ints) -> int:
-    """Return the first row with more clicks than impressions, or -1."""
+    """Find the first row with more clicks than impressions, -1 if there is none."""
     is_more = clicks > impressions
     return int(np.argmax(is_more)) if is_more.any() else -1
 
 
 def _first_repeated(query_ids: Texts, doc_ids: Texts, positions: Ints) -> tuple[int, int] | None:
-    """Return the rows of the earliest query, document and position that come a second time, or None."""
+    """Find the two rows of the first repeated query, document and position; None if there is none."""
     documents = first_places(distinct_texts(query_ids)[1], doc_ids)
-    order = np.lexsort((positions, documents))  # stable: of equal rows the earlier stands before
+    order = np.lexsort((positions, documents))  # stable: equal rows keep their order
     is_same = (np.diff(documents[order]) == 0) & (np.diff(positions[order]) == 0)
     if not is_same.any():
         return None
@@ -175,5 +175,6 @@ def _first_repeated(query_ids: Texts, doc_ids: Texts, positions: Ints) -> tuple[
 
 
 def _repeat_text(query_ids: Texts, doc_ids: Texts, positions: Ints, row: int) -> str:
+    """Format a repeated position for a message."""
     of = f"document {shown(doc_ids[row])} of query {shown(query_ids[row])}"
     return f"position {positions[row]} of {of} is there twice"

@@ -1,4 +1,4 @@
-"""Files of queries that were drawn from a log of searches: written once, read as weights and as texts."""
+"""Read and write queries that were sampled from a log of searches, with their texts and traffic weights."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _OF_LOG = ("log", "log_digest", "log_count", "log_queries")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DrawnQueries:
-    """Queries that were drawn from a log, each in a stratum of it.
+    """Queries sampled from a log, by strata.
 
     Attributes
     ----------
     query_ids, texts, strata : list of str
-        An id that follows from the normal form, the commonest spelling, the name of the stratum.
+        Id derived from the normal form, most frequent spelling, name of the stratum.
     counts, weights, probs : ndarray, shape (n,)
-        How often each was asked; as how often it stands, f / π; π.
+        Frequency f of each query in the log; weight f / π; inclusion probability π.
     stratum_counts : ndarray, shape (n,)
-        How often anything was asked in the stratum of each.
+        Total frequency of all queries in each query's stratum.
     log : QueryLog
     source : str
-        What messages call them.
+        Name of the queries in messages.
     """
 
     query_ids: list[str]
@@ -49,16 +49,16 @@ class DrawnQueries:
 
     @property
     def n_certain(self) -> int:
-        """How many were certain to be drawn."""
+        """Number of queries with inclusion probability 1."""
         return int((self.probs == 1).sum())
 
     @property
     def query_probs(self) -> Floats:
-        """p of each among those drawn: what its stratum has of the traffic, shared out by weight, shape (n,)."""
+        """p of each query, shape (n,): its stratum's share of the traffic, divided within the stratum by weight."""
         return self._shares(self._codes())
 
     def columns(self) -> dict[str, Any]:
-        """Return the columns of their file."""
+        """Build the columns of the file."""
         n = len(self.query_ids)
         values = (self.query_ids, self.texts, self.counts, self.weights, self.probs, self.strata, self.stratum_counts)
         of_log = (self.log.name, self.log.digest, self.log.n_events, self.log.n_queries)
@@ -70,22 +70,22 @@ class DrawnQueries:
         return columns
 
     def write(self, path: PathLike) -> None:
-        """Write them as a table, .csv, .tsv, .jsonl or .parquet."""
+        """Write the queries as a table, .csv, .tsv, .jsonl or .parquet."""
         from activeeval.formats.tables.export import write_columns
 
         write_columns(self.columns(), path)
 
     def n_kept(self, last: Self) -> int:
-        """Return how many of an earlier draw's queries are among these."""
+        """Count the queries of an earlier sample that are also in this one."""
         return len(set(self.query_ids) & set(last.query_ids))
 
     def align(self, pool: QueryPool) -> tuple[Floats, QueryDraw]:
-        """Return p of a pool's queries, summing to 1, and how they were drawn.
+        """Return p of a pool's queries, shape (n_queries,), summing to 1, and the record of their sampling.
 
         Raises
         ------
         FormatError
-            Names the first query of the pool that was not drawn.
+            Names the first query of the pool that was not sampled.
         """
         places = {query: place for place, query in enumerate(self.query_ids)}
         for query in pool.query_texts:
@@ -97,32 +97,34 @@ class DrawnQueries:
         return probs / probs.sum(), drawn.of(rows)
 
     def _codes(self) -> Any:
+        """Number the strata from 0 in order of appearance, and return each query's number."""
         names = {name: code for code, name in enumerate(dict.fromkeys(self.strata))}
         return np.array([names[name] for name in self.strata], dtype=np.int64)
 
     def _shares(self, codes: Any) -> Floats:
+        """Compute p of each query from the numbers of the strata."""
         shares = self.stratum_counts * self.weights / np.bincount(codes, self.weights)[codes]
         return np.asarray(shares / shares.sum())
 
 
 def are_drawn_queries(path: PathLike) -> bool:
-    """Return whether a file has the columns of drawn queries, and not those of texts alone."""
+    """Check whether a table has the columns of sampled queries, not only of texts."""
     if bare_suffix(path) not in SUFFIXES:
         return False
     try:
         columns = next(sheet_parts(path, 1)).plainly_named().columns
-    except InputError:  # whoever reads it as texts says what is wrong
+    except InputError:  # the reader of texts reports the problem
         return False
     return all(name in columns for name in _MARKS)
 
 
 def read_drawn_queries(path: PathLike) -> DrawnQueries:
-    """Read queries that `activeeval queries draw` drew.
+    """Read queries written by `activeeval queries draw`.
 
     Raises
     ------
     FormatError
-        ``path:line: column: what`` of a cell that cannot be; names a column that is missing.
+        ``path:line: column: what`` of an invalid cell; names a missing column.
     """
     sheet = read_sheet(path).plainly_named()
     for name in (*COLUMNS, *_OF_LOG):
@@ -153,17 +155,20 @@ def read_drawn_queries(path: PathLike) -> DrawnQueries:
 
 
 def _log_of(sheet: Sheet) -> QueryLog:
-    """Return the log that all rows name."""
+    """Read the log of the sample, which must be the same in all rows."""
     name, digest = (sheet.words(column) for column in _OF_LOG[:2])
     n_events, n_queries = (_positive(sheet, column) for column in _OF_LOG[2:])
     for column, cells in zip(_OF_LOG, (name, digest, n_events.tolist(), n_queries.tolist()), strict=True):
-        other = next((row for row, cell in enumerate(cells) if cell != cells[0]), None)
-        if other is not None:
-            sheet.fail(other, column, f"holds {shown(str(cells[other]))}, expected {shown(str(cells[0]))} as before")
+        differing = next((row for row, cell in enumerate(cells) if cell != cells[0]), None)
+        if differing is not None:
+            sheet.fail(
+                differing, column, f"holds {shown(str(cells[differing]))}, expected {shown(str(cells[0]))} as before"
+            )
     return QueryLog(name=name[0], digest=digest[0], n_events=float(n_events[0]), n_queries=int(n_queries[0]))
 
 
 def _check_once(sheet: Sheet, ids: Sequence[str]) -> None:
+    """Raise FormatError if a query id occurs twice."""
     seen: set[str] = set()
     for row, query_id in enumerate(ids):
         if query_id in seen:
@@ -172,7 +177,7 @@ def _check_once(sheet: Sheet, ids: Sequence[str]) -> None:
 
 
 def _check_strata(sheet: Sheet, drawn: DrawnQueries) -> None:
-    """Raise where two rows of a stratum differ in how often anything was asked there."""
+    """Raise FormatError if two rows of a stratum differ in its total frequency."""
     of_stratum: dict[str, float] = {}
     for row, (name, count) in enumerate(zip(drawn.strata, drawn.stratum_counts.tolist(), strict=True)):
         if of_stratum.setdefault(name, count) != count:
@@ -181,6 +186,7 @@ def _check_strata(sheet: Sheet, drawn: DrawnQueries) -> None:
 
 
 def _positive(sheet: Sheet, name: str) -> Floats:
+    """Read a column of positive numbers."""
     values = sheet.floats(name)
     bad = np.flatnonzero(values <= 0)
     if bad.size:
@@ -189,6 +195,6 @@ def _positive(sheet: Sheet, name: str) -> Floats:
 
 
 def _whole(values: Floats) -> Any:
-    """Return counts as whole numbers, where all of them are."""
+    """Convert counts to integers if all of them are whole."""
     is_whole = bool((values == np.floor(values)).all()) and bool((values < 2**53).all())
     return values.astype(np.int64) if is_whole else values

@@ -1,4 +1,4 @@
-"""The sheet that goes to the judges of a drawn sample: one row an item, with its grade once it has one."""
+"""The sheet of a sample for its judges: one row an item, with its grade once it is judged."""
 
 from __future__ import annotations
 
@@ -21,40 +21,40 @@ from activeeval.formats.tables.sheets import Sheet, read_sheet
 from activeeval.formats.writing import AtomicFiles
 
 EMPTY = -2
-"""The grade of an item that waits for one: an empty cell."""
+"""Grade of an item that is not judged yet: an empty cell."""
 CANNOT = -1
-"""The grade of an item that cannot be judged: the word `cannot`."""
+"""Grade of an item that cannot be judged: the word `cannot`."""
 
 COLUMNS = ("sample", "block", "query_id", "doc_id", "judge", "grade", "note")
 _NEEDED = ("sample", "block", "query_id", "doc_id", "grade")
 TEXTS = ("query", "title", "text", "url")
-"""Columns that may stand between `doc_id` and `judge`, for the judges to read; nothing reads them back."""
+"""Optional columns between `doc_id` and `judge` for the judges to read; they are ignored when a sheet is read."""
 _CUT = (".csv", ".tsv", ".xlsx")
 _LONGEST = 32_767
-"""Of a cell in Excel, counted in UTF-16."""
+"""Longest text of a cell in Excel, in UTF-16 code units."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-_NOBODY = Texts.from_list([])
+_NO_TEXTS = Texts.from_list([])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Draws:
-    """Items of a drawn sample, in the order in which they are to be judged.
+    """Items of a sample, in judging order.
 
     Attributes
     ----------
     sample : str
         The id of the sample that the rows belong to.
     block : ndarray of int64, shape (n,)
-        From 1; a sample may be read early at the end of a block.
+        Stage, from 1; a sample can be read at the end of each stage.
     query_id, doc_id : Texts, shape (n,)
     grade : ndarray of int64, shape (n,)
-        `EMPTY` while an item waits, `CANNOT` where it cannot be judged.
+        `EMPTY` for an item not judged yet, `CANNOT` for one that cannot be judged.
     judge, note : Texts, shape (n,)
-        Who judged it, and what else was written down; empty where nobody says, throughout by default.
+        The judge's name and a remark, "" if unknown (default).
     lines : sequence of int or None
-        On which line of its file each row starts, for messages; None where rows have no lines.
+        Line in the file at which each row starts, for messages; None if rows have no lines.
     n_of_machines : int
-        Judgments of machines that are taken for people's.
+        Number of graders' judgments accepted as people's.
     """
 
     sample: str
@@ -62,8 +62,8 @@ class Draws:
     query_id: Texts
     doc_id: Texts
     grade: Ints
-    judge: Texts = _NOBODY
-    note: Texts = _NOBODY
+    judge: Texts = _NO_TEXTS
+    note: Texts = _NO_TEXTS
     lines: Sequence[int] | None = None
     n_of_machines: int = 0
 
@@ -71,8 +71,8 @@ class Draws:
         n_rows = np.size(self.block)
         for name in ("block", "query_id", "doc_id", "grade", "judge", "note"):
             values = getattr(self, name)
-            if name in ("judge", "note"):  # nobody need say who judged, an id must not be empty
-                column = Texts.from_list([""] * n_rows if values is _NOBODY else list(values))
+            if name in ("judge", "note"):  # judge and note may be empty, ids may not
+                column = Texts.from_list([""] * n_rows if values is _NO_TEXTS else list(values))
             else:
                 column = typed_column(values, name, "i" if name in ("block", "grade") else "U")
             if column.shape != (n_rows,):
@@ -88,7 +88,7 @@ class Draws:
         return self.block.size
 
     def at(self, rows: Ints) -> Self:
-        """Return some of the rows, in an order of one's own."""
+        """Select rows, in the given order."""
         columns = {
             name: getattr(self, name)[rows] for name in ("block", "query_id", "doc_id", "grade", "judge", "note")
         }
@@ -97,7 +97,7 @@ class Draws:
 
     @property
     def by_query(self) -> Ints:
-        """The rows, block by block, as they are read at one go: in a block those of a query together."""
+        """Row numbers in reading order, shape (n_rows,): stage by stage, with the rows of a query together."""
         first: dict[tuple[int, str], int] = {}
         keys = list(zip(self.block.tolist(), self.query_id.tolist(), strict=True))
         for row, key in enumerate(keys):
@@ -107,13 +107,13 @@ class Draws:
 
     @property
     def answers(self) -> frozenset[tuple[str, str, int, str]]:
-        """What it says, whatever the order of its rows: query, document, grade and judge of each that was judged."""
+        """Query, document, grade and judge of each judged row, whatever the order of the rows."""
         columns = (self.query_id, self.doc_id, self.grade, self.judge)
         rows = zip(*(column.tolist() for column in columns), strict=True)
         return frozenset(row for row in rows if row[2] != EMPTY)
 
     def place(self, name: str, row: int) -> str:
-        """Return the file and line of a row for a message."""
+        """Format the file and line of a row for a message."""
         return name if self.lines is None else f"{name}:{self.lines[row]}"
 
 
@@ -126,15 +126,15 @@ def write_draws(
 ) -> None:
     """Write a sheet by the suffix of the name: .csv, .tsv, .jsonl (each also .gz), .parquet or .xlsx.
 
-    Grades are text, so that a judge can write a word; one that is waited for is an empty cell, null in JSON lines
-    and parquet. In .csv, .tsv and .xlsx a text is cut where a spreadsheet's cell ends.
+    Grades are text, so that a judge can write a word; a missing grade is an empty cell, null in JSON lines and parquet.
+    In .csv, .tsv and .xlsx a text is cut at the longest text of a spreadsheet's cell.
 
     Parameters
     ----------
     texts : mapping of str to sequence of str, optional
-        What the judges are to read beside the ids, under names of `TEXTS`: one a row, empty where there is none.
-    guide : Guide, optional
-        What .xlsx says of the grades.
+        Texts for the judges beside the ids, under names of `TEXTS`: one a row, "" if there is none.
+    guide : GradeGuide, optional
+        Explanation of the grades, for .xlsx.
     """
     words = {EMPTY: None, CANNOT: CANNOT_WORD}
     is_cut = bare_suffix(path) in _CUT
@@ -152,16 +152,16 @@ def write_draws(
 
         write_workbook(columns, path, guide or GradeGuide(), files)
         return
-    from activeeval.formats.tables.export import write_columns  # polars, for which whoever reads alone does not wait
+    from activeeval.formats.tables.export import write_columns  # imported late: reading does not need polars
 
     write_columns(columns, path, files)
 
 
 def read_draws(path: PathLike) -> Draws:
-    """Read a sheet that `write_draws` wrote, also after a spreadsheet had it, which may have saved it as .xlsx or .ods.
+    """Read a sheet written by `write_draws`, also after a spreadsheet edited it or saved it as .xlsx or .ods.
 
-    Columns may stand in any order and their names in capitals, cells may be quoted, a comma, a semicolon or a tab may
-    separate them, a grade may read ``2.0`` or ``2: relevant``, and further columns do no harm.
+    Columns may be in any order and their names in capitals, cells may be quoted, a comma, a semicolon or a tab may
+    separate them, a grade may be ``2.0`` or ``2: relevant``, and further columns are ignored.
 
     Raises
     ------
@@ -172,44 +172,48 @@ def read_draws(path: PathLike) -> Draws:
 
 
 def draws_of(sheet: Sheet, path: PathLike, max_grade: int | None = None) -> Draws:
-    """Return the sheet of a sample that a plainly named table is; raises as `read_draws`, also above a scale's end."""
+    """Convert a table to the sheet of a sample; raises as `read_draws`, also for a grade above `max_grade`.
+
+    Column names are lower-case.
+    """
     missing = [name for name in _NEEDED if name not in sheet.columns]
     if missing:
-        line, held = None if sheet.lines is None else 1, ", ".join(sheet.columns)
+        line, present = None if sheet.lines is None else 1, ", ".join(sheet.columns)
         raise FormatError(
-            os.fspath(path), line, f"no column {', '.join(missing)} in: {held}; expected the sheet of a sample"
+            os.fspath(path), line, f"no column {', '.join(missing)} in: {present}; expected the sheet of a sample"
         )
     codes: dict[int | str, int] = {"": EMPTY, CANNOT_WORD: CANNOT}
     return Draws(
-        sample=_only(sheet, "sample"),
+        sample=_single_value(sheet, "sample"),
         block=sheet.wholes("block", least=1),
-        # an id of a sample may have blanks around it; one that lost them, or has others, is none of the sample
+        # blanks around an id are part of it: an id that lost them is not in the sample
         query_id=sheet.verbatim("query_id"),
         doc_id=sheet.verbatim("doc_id"),
         grade=np.array([codes.get(grade, grade) for grade in cell_grades(sheet, "grade", max_grade)], dtype=np.int64),
-        judge=Texts.from_list(sheet.words("judge")) if "judge" in sheet.columns else _NOBODY,
-        note=Texts.from_list(sheet.words("note")) if "note" in sheet.columns else _NOBODY,
+        judge=Texts.from_list(sheet.words("judge")) if "judge" in sheet.columns else _NO_TEXTS,
+        note=Texts.from_list(sheet.words("note")) if "note" in sheet.columns else _NO_TEXTS,
         lines=sheet.lines,
     )
 
 
 def _readable(text: str, is_cut: bool) -> str:
-    """Return a text as a cell can hold it: lines end alike, and what no file of text may hold is a blank."""
+    """Convert a text to what a cell can hold: uniform line ends, blanks for control characters."""
     whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     plain = _CONTROL.sub(" ", whole.replace("\r\n", "\n").replace("\r", "\n"))
     return _cut(plain) if is_cut else plain
 
 
 def _cut(text: str) -> str:
-    room = _LONGEST - is_formula(text)  # for the apostrophe that it will stand behind
+    """Cut a text to the longest text of an Excel cell."""
+    room = _LONGEST - is_formula(text)  # for the apostrophe that will guard it
     units = text.encode("utf-16-le")
     if len(units) <= 2 * room:
         return text
     return units[: 2 * (room - 1)].decode("utf-16-le", "ignore") + "…"
 
 
-def _only(sheet: Sheet, name: str) -> str:
-    """Return the one text that a column holds."""
+def _single_value(sheet: Sheet, name: str) -> str:
+    """Read a column whose cells are all equal, and return that text."""
     words = [word.strip() for word in sheet.words(name)]
     for row, word in enumerate(words):
         if word != words[0]:

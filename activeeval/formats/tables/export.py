@@ -1,4 +1,4 @@
-"""Columns out to a file that every tool reads."""
+"""Write columns to a table file."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ def write_columns(
 ) -> None:
     """Write equally long columns by the suffix of the name: .csv, .tsv, .jsonl (each also .gz) or .parquet.
 
-    In .csv and .tsv a text that a spreadsheet would take for a formula stands behind an apostrophe, which `Sheet` takes
-    away again. The names of .tsv are quoted where a cell is.
+    In .csv and .tsv a text that a spreadsheet would take for a formula gets an apostrophe in front, which `Sheet`
+    removes again. The column names of .tsv are quoted if any cell is.
 
     Parameters
     ----------
     columns : mapping of str to ndarray, list of str or polars series
         None in a list or a series is an empty cell.
-    files : Together, optional
-        Others that the file belongs to.
+    files : AtomicFiles, optional
+        Group of files to write together.
     suffix : str, optional
-        In place of the name's, for a name without one, as standard output's.
+        Suffix to use instead of the name's, for example for standard output.
 
     Raises
     ------
     InputError
-        Where the suffix is none of these, or the file cannot be written.
+        If the suffix is none of these, or the file cannot be written.
     """
     frame = pl.DataFrame(
         {name: pl.Series(c, dtype=pl.String) if _is_text(c) else pl.Series(c) for name, c in columns.items()}
@@ -54,7 +54,7 @@ def write_columns(
 
 
 def _separated(frame: pl.DataFrame, separator: str) -> str:
-    """Write cells between separators; where tab-separated ones are quoted the names are too, which says so."""
+    """Format a frame as separated text; quoted tab-separated cells need quoted names, which mark the file as quoted."""
     written: str = frame.write_csv(separator=separator)
     if separator != "\t" or '"' not in written:
         return written
@@ -63,7 +63,7 @@ def _separated(frame: pl.DataFrame, separator: str) -> str:
 
 
 def _guarded(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a frame whose texts no spreadsheet takes for formulas."""
+    """Guard all texts of a frame that a spreadsheet would take for formulas."""
     texts = [column for column in frame.iter_columns() if column.dtype == pl.String]
     return frame.with_columns(
         pl.Series(c.name, [text and guarded(text) for text in c.to_list()], dtype=pl.String) for c in texts
@@ -71,4 +71,5 @@ def _guarded(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _is_text(column: Any) -> bool:
+    """Check whether a column is a list or an array of text."""
     return isinstance(column, list) or (isinstance(column, np.ndarray) and column.dtype.kind == "U")

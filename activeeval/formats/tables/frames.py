@@ -1,4 +1,4 @@
-"""Data frames out, of the kind that came in."""
+"""Create data frames in the library of the input frames."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 from activeeval.core.errors import InputError
 
 KINDS = ("pandas", "polars", "pyarrow")
-"""Libraries whose frames are made."""
+"""Libraries whose frames can be created."""
 
 
 def kind_of_frame(*sources: Any) -> str:
-    """Return the library of the first data frame among some sources, "" where none of them is one.
+    """Find the library of the first data frame among some sources, "" if none is a data frame.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def kind_of_frame(*sources: Any) -> str:
         try:
             native = nw.from_native(source, pass_through=True)
         except DuplicateError:
-            continue  # its reader says which column is there twice
+            continue  # the frame's reader reports the duplicate column
         if isinstance(native, (nw.DataFrame, nw.LazyFrame)):
             name = native.implementation.value
             return name if name in KINDS else "polars"
@@ -40,19 +40,19 @@ def kind_of_frame(*sources: Any) -> str:
 
 
 def frame_of(rows: Sequence[Mapping[str, Any]], kind: str = "", names: Sequence[str] = ()) -> Any:
-    """Return rows as a data frame; a field that a row lacks is empty.
+    """Convert rows to a data frame; a missing field is empty.
 
     Parameters
     ----------
     kind : {"", "pandas", "polars", "pyarrow"}
-        By default pandas where it is installed, else polars.
+        By default pandas if it is installed, otherwise polars.
     names : sequence of str
         The columns; by default those of the rows.
 
     Raises
     ------
     InputError
-        Where the library is another one, or not installed.
+        If the library is not one of these, or not installed.
 
     Examples
     --------
@@ -63,10 +63,10 @@ def frame_of(rows: Sequence[Mapping[str, Any]], kind: str = "", names: Sequence[
     columns = {name: [row.get(name) for row in rows] for name in header}
     library = kind or ("pandas" if find_spec("pandas") else "polars")
     if library not in KINDS:
-        raise InputError(f"a frame is of {', '.join(KINDS)}, got {kind!r}", field="kind")
+        raise InputError(f"expected one of {', '.join(KINDS)}, got {kind!r}", field="kind")
     if find_spec(library) is None:
-        raise InputError(f"{library} is not installed, so there are no frames of it", field="kind")
-    made = import_module(library)
+        raise InputError(f"{library} is not installed: install it, or leave `kind` out", field="kind")
+    module = import_module(library)
     if library == "pyarrow":
-        return made.table(columns)
-    return made.DataFrame(columns, **({"strict": False, "infer_schema_length": None} if library == "polars" else {}))
+        return module.table(columns)
+    return module.DataFrame(columns, **({"strict": False, "infer_schema_length": None} if library == "polars" else {}))

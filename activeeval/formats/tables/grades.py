@@ -1,4 +1,4 @@
-"""Grades as judges write them into cells: a number, a number with its name, `cannot`, or nothing yet."""
+"""Parse grades in cells: a number, a number with its name, `cannot`, or empty."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from activeeval.formats.tables.sheets import Sheet
 CANNOT = "cannot"
 _NAMED = re.compile(r"\s*(\d{1,4})\s*:\s*[^\d\s].*", re.DOTALL)
 _MOST_LISTED = 12
-"""Grades of a scale that a message lists one by one."""
+"""Most grades of a scale that a message lists one by one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GradeGuide:
-    """What judges are told of the grades.
+    """Explanation of the grades for judges.
 
     Attributes
     ----------
     max_grade : int or None
-        The largest of the scale; None leaves it open.
+        The largest grade of the scale; None for an open scale.
     names : mapping of int to str
-        What grades are called.
+        Names of grades.
     guidelines : str
-        How to judge, in plain text.
+        Judging guidelines in plain text.
     """
 
     max_grade: int | None = None
@@ -45,7 +45,7 @@ class GradeGuide:
 
     @property
     def choices(self) -> list[int | str]:
-        """What a cell may be chosen from; nothing of an open scale."""
+        """All allowed cells of a grade column; an empty list for an open scale."""
         if self.max_grade is None:
             return []
         grades = range(self.max_grade + 1)
@@ -53,7 +53,7 @@ class GradeGuide:
 
 
 def named_grade(grade: int, name: str) -> str:
-    """Return a grade with its name as a cell holds it.
+    """Format a grade with its name, as cells have it.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def named_grade(grade: int, name: str) -> str:
 
 
 def allowed(max_grade: int | None) -> str:
-    """Return what a cell may hold, for a message.
+    """Describe the allowed cells of a grade column, for a message.
 
     Examples
     --------
@@ -79,19 +79,19 @@ def allowed(max_grade: int | None) -> str:
 
 
 def cell_grades(sheet: Sheet, name: str, max_grade: int | None = None, least: int = 0) -> list[int | str]:
-    """Return a column of grades: a number each, ``"cannot"``, or ``""`` while an item waits.
+    """Parse a column of grades: an int each, ``"cannot"``, or ``""`` for an item not judged yet.
 
     Parameters
     ----------
     max_grade : int, optional
-        The largest of the scale.
+        The largest grade of the scale.
     least : int
-        The smallest number; negative ones are of items that were pooled and not judged.
+        The smallest allowed number; negative ones mark items that were pooled but not judged.
 
     Raises
     ------
     FormatError
-        Names every cell that holds something else, and what it may hold.
+        Names every other cell, and the allowed ones.
     """
     largest = LARGEST_GRADE if max_grade is None else max_grade
     cells, words = list(sheet.columns[name]), sheet.words(name)
@@ -103,7 +103,7 @@ def cell_grades(sheet: Sheet, name: str, max_grade: int | None = None, least: in
 
 
 def _grade(cell: Any, word: str, least: int, largest: int) -> int | str | None:
-    """Return what a cell says; None where it is no grade."""
+    """Parse a cell: a grade, "cannot" or ""; None if it is none of these."""
     if is_empty(cell):
         return ""
     if word.strip().lower() == CANNOT:

@@ -1,8 +1,8 @@
-"""Large logs of searches as .csv or .tsv, added up by polars.
+"""Aggregate large query logs in .csv or .tsv with polars.
 
-Ten million lines as Python's own values take two minutes. polars adds up how often each line is there in a few
-seconds; what it found is then looked at once for each distinct line. It looks less closely than the reader of tables:
-whatever it does not take at once is left to that, which names the line.
+Python objects for ten million lines take two minutes. polars counts equal lines in a few seconds, and only distinct
+lines are then validated. Its checks are weaker than those of the reader of tables: any file that it cannot read
+completely goes to that reader, which names the line.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from activeeval.formats.tables.cells import as_float, unguarded
 from activeeval.formats.tables.quoting import has_only_quoted_cells, quoting_of_tabs
 
 LARGE = 1 << 23
-"""Bytes from which it is worth it: half a million lines, which the reader of tables takes six seconds for."""
+"""Least file size in bytes: half a million lines, for which the reader of tables takes six seconds."""
 _GZIP_MAGIC = b"\x1f\x8b"
 _MOST = float(2**53)
 
 
 def fast_counts(path: PathLike, names: Mapping[str, tuple[str, ...]]) -> pl.DataFrame | None:
-    """Return how often each spelling of a segment was asked, or None where a closer look is needed.
+    """Count each spelling of a query in each segment with polars; None if the file needs the reader of tables.
 
     Parameters
     ----------
     names : mapping of str to tuple of str
-        What the columns query, count and segment may be called.
+        Accepted names of the columns query, count and segment.
     """
     if bare_suffix(path) not in (".csv", ".tsv") or not os.path.isfile(path) or os.path.getsize(path) < LARGE:
         return None
@@ -55,7 +55,7 @@ def fast_counts(path: PathLike, names: Mapping[str, tuple[str, ...]]) -> pl.Data
         chosen = _chosen(lines.collect_schema().names(), names)
         if chosen is None:
             return None
-        columns = [pl.col(name).alias(what) for what, name in chosen.items()]
+        columns = [pl.col(name).alias(role) for role, name in chosen.items()]
         distinct = lines.select(columns).group_by(list(chosen)).agg(pl.len().alias("lines")).collect(engine="streaming")
     except (pl.exceptions.PolarsError, OSError, UnicodeError):
         return None
@@ -63,16 +63,16 @@ def fast_counts(path: PathLike, names: Mapping[str, tuple[str, ...]]) -> pl.Data
 
 
 def _chosen(header: list[str], names: Mapping[str, tuple[str, ...]]) -> dict[str, str] | None:
-    """Return the columns that count by what they are; None where one is missing, or two say the same."""
+    """Find the columns query, count and segment of a header; None if the query is missing or a column is ambiguous."""
     plain = [name.strip().lower() for name in header]
-    there = {what: [k for k, name in enumerate(plain) if name in several] for what, several in names.items()}
-    if len(there["query"]) != 1 or max(map(len, there.values())) > 1 or len(set(plain)) < len(plain):
+    places_of = {role: [k for k, name in enumerate(plain) if name in several] for role, several in names.items()}
+    if len(places_of["query"]) != 1 or max(map(len, places_of.values())) > 1 or len(set(plain)) < len(plain):
         return None
-    return {what: header[places[0]] for what, places in there.items() if places}
+    return {role: header[places[0]] for role, places in places_of.items() if places}
 
 
 def _counted(distinct: pl.DataFrame) -> pl.DataFrame | None:
-    """Return distinct lines as spellings with their counts; None where one of them is not plain."""
+    """Convert distinct lines to spellings with counts; None if any line is not simple."""
     texts = [name for name in ("query", "segment") if name in distinct.columns]
     cleaned = {name: _cleaned(distinct[name]) for name in texts}
     if any(column is None for column in cleaned.values()):
@@ -90,7 +90,7 @@ def _counted(distinct: pl.DataFrame) -> pl.DataFrame | None:
 
 
 def _cleaned(column: pl.Series) -> pl.Series | None:
-    """Return texts as the reader of tables has them; None where one is empty, or holds what is no text."""
+    """Strip texts as the reader of tables does; None if one is empty or contains NUL."""
     if column.null_count() or column.str.contains("\0", literal=True).any():
         return None
     bare = column.str.strip_chars()

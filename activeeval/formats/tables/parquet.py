@@ -1,4 +1,4 @@
-"""Parquet files as frames: what they unpack to is looked at before, damaged ones are told in one line."""
+"""Read parquet files; check their unpacked size first, and report damage in one line."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from activeeval.formats.suffixes import PathLike
 
 _ONE_AT_A_TIME = Lock()
 _MOST_UNPACKED = 1 << 25
-"""A text of a few letters takes 60 bytes once it is read, where eight are counted: four million cells 240 MB."""
+"""Bytes. A short text takes 60 bytes in memory but counts as 8 here: four million cells take 240 MB."""
 _CELL = 8
-"""Bytes that a cell takes at least once it is read."""
+"""Least size of a cell in memory, in bytes."""
 _ROW_GROUPS, _COLUMNS, _BYTES, _ROWS = 4, 1, 2, 3
 _DEEPEST = 20
 
 
 def read_frame(path: PathLike) -> pl.DataFrame:
-    """Return the table of a parquet file.
+    """Read the table of a parquet file.
 
     Raises
     ------
     FormatError
-        Where it is damaged, none, or unpacks to more than `files.check_unpacked` allows: the larger of what its end
-        says of pages and cells, and of all texts written out.
+        If it is damaged, not parquet, or unpacks to more than `files.check_unpacked` allows. Its size is the larger
+        of the size declared in the footer and the total length of all texts.
     """
     content = read_binary(path)
     check_unpacked(path, _declared_bytes(content), len(content), _MOST_UNPACKED)
@@ -47,23 +47,24 @@ def read_frame(path: PathLike) -> pl.DataFrame:
 
 
 def _declared_bytes(content: bytes) -> int:
-    """Return how many bytes a file says that it holds, 0 where it says nothing that can be read.
+    """Compute the unpacked size in bytes that the footer declares, 0 if the footer cannot be read.
 
-    A parquet file ends in its description, in Thrift's compact protocol, the length of that in four bytes, and PAR1.
+    A parquet file ends with its metadata in Thrift's compact protocol, their length in four bytes, and PAR1.
     """
     try:
         length = int.from_bytes(content[-8:-4], "little")
         groups = _Thrift(content[-8 - length : -8]).struct().get(_ROW_GROUPS, [])
         return sum(max(group.get(_BYTES, 0), _CELL * group.get(_ROWS, 0) * len(group[_COLUMNS])) for group in groups)
     except (LookupError, TypeError, AttributeError, RecursionError):
-        return 0  # it is damaged, which its reader says better
+        return 0  # damaged: polars reports it better
 
 
 class _Thrift:
-    """Values of Thrift's compact protocol, one after another; a structure is a dict by the numbers of its fields.
+    """Parser of Thrift's compact protocol; a struct becomes a dict by field number.
 
-    polars (2.1.0) tells names, types and rows of a file, not what its pages unpack to: of 34 KB with one text of 1 GB
-    its first row alone takes 2.1 GB, a list of 2²⁷ zeros 2.7 GB, by `n_rows`, batches and the streaming engine too.
+    polars (2.1.0) gives names, types and number of rows of a file, but not the unpacked size of its pages: for a file
+    of 34 KB with one text of 1 GB, reading only the first row takes 2.1 GB, for a list of 2²⁷ zeros 2.7 GB, with
+    `n_rows`, batches and the streaming engine too.
     """
 
     def __init__(self, content: bytes) -> None:
@@ -71,7 +72,7 @@ class _Thrift:
         self._at = 0
 
     def struct(self, depth: int = 0) -> dict[int, Any]:
-        """Return the structure that starts here."""
+        """Parse the struct at the current position."""
         if depth > _DEEPEST:
             raise RecursionError
         fields: dict[int, Any] = {}
@@ -82,7 +83,8 @@ class _Thrift:
         return fields
 
     def _value(self, kind: int, depth: int, *, is_field: bool = False) -> Any:
-        if kind in (1, 2):  # a field of truth has its value in its kind
+        """Parse a value of a type code; texts and floats are skipped and give None."""
+        if kind in (1, 2):  # a boolean field encodes its value in its type
             return kind == 1 if is_field else self._byte() == 1
         if kind == 3:
             return self._byte()
@@ -90,7 +92,7 @@ class _Thrift:
             return self._signed()
         if kind in (7, 8):
             length = 8 if kind == 7 else self._unsigned()
-            self._at += length  # only now: reading the length has moved it too
+            self._at += length  # after reading the length, which moves the position
             return None
         if kind in (9, 10):
             head = self._byte()
@@ -101,10 +103,12 @@ class _Thrift:
         raise LookupError(kind)
 
     def _byte(self) -> int:
+        """Read one byte."""
         self._at += 1
         return self._content[self._at - 1]
 
     def _unsigned(self) -> int:
+        """Read a variable-length unsigned integer."""
         value = shift = 0
         while (byte := self._byte()) & 128:
             value |= (byte & 127) << shift
@@ -112,16 +116,17 @@ class _Thrift:
         return value | byte << shift
 
     def _signed(self) -> int:
+        """Read a zigzag-encoded integer."""
         value = self._unsigned()
         return value >> 1 ^ -(value & 1)
 
 
 @contextmanager
 def _quiet_panics() -> Iterator[None]:
-    """Have the process write nothing to stderr: polars prints where it panicked before it raises that."""
+    """Redirect the process's stderr to nowhere: polars prints its panics before it raises them."""
     with _ONE_AT_A_TIME, open(os.devnull, "wb") as nothing:
         try:
-            kept = os.dup(2)
+            saved = os.dup(2)
         except OSError:  # there is no stderr
             yield
             return
@@ -129,5 +134,5 @@ def _quiet_panics() -> Iterator[None]:
         try:
             yield
         finally:
-            os.dup2(kept, 2)
-            os.close(kept)
+            os.dup2(saved, 2)
+            os.close(saved)

@@ -1,4 +1,4 @@
-"""Tables of pairs of lists: which of two was preferred, or which pairs may be asked about."""
+"""Read tables of pairs of lists, with the preferred one or unanswered."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _TRUE = {True: True, False: False, None: False, "": False, "true": True, "false"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairTable:
-    """Pairs as they stand in tables, one after another.
+    """Pairs of lists from tables, in their order.
 
     Attributes
     ----------
     queries : list of str or None
-        None where no table names queries.
+        None if no table names queries.
     first, second : list
         A list of grades by rank, or text: the name of a run.
     answers : ndarray of int64, shape (n,)
-        1 the first list is preferred, −1 the second, 0 neither, `UNANSWERED`.
+        1 if the first list is preferred, −1 the second, 0 a tie, or `UNANSWERED`.
     moved : ndarray of int64, shape (n,), or None
-        At how many ranks the lists hold different documents, where the tables name them.
+        Number of ranks at which the two lists have different documents, if the tables name documents.
     places : list of str
         ``path:line`` of every pair.
     """
@@ -53,7 +53,7 @@ class PairTable:
 def read_pairs(paths: Sequence[PathLike]) -> PairTable:
     """Read pairs of lists from tables (.jsonl, .csv, .tsv, .parquet; text ones also .gz).
 
-    A table has the columns ``preferred`` and ``other``, with ``tie`` where neither is preferred, or ``first`` and
+    A table has the columns ``preferred`` and ``other``, with ``tie`` if neither is preferred, or ``first`` and
     ``second`` with ``answer`` (first, second, tie or empty); ``query`` is optional, and so are lists of documents,
     ``preferred_docs`` and ``other_docs`` or ``first_docs`` and ``second_docs``. In a text cell of CSV a list is
     separated by spaces.
@@ -81,6 +81,7 @@ def read_pairs(paths: Sequence[PathLike]) -> PairTable:
 
 
 def _read(path: PathLike) -> PairTable:
+    """Read the pairs of one table."""
     sheet = read_sheet(path)
     is_asked = "first" in sheet.columns
     if is_asked and "preferred" in sheet.columns:
@@ -93,11 +94,12 @@ def _read(path: PathLike) -> PairTable:
 
 
 def _place(sheet: Sheet, row: int) -> str:
+    """Format the file and line of a row for a message."""
     return f"{sheet.source}:{sheet.lines[row]}" if sheet.lines is not None else f"{sheet.source}: row {row + 1}"
 
 
 def _lists(sheet: Sheet, name: str) -> list[Any]:
-    """Return the cells of a column: lists, or text, of which one of numbers alone is a list too."""
+    """Read a column of lists or texts; a text of integers only becomes a list."""
     lists = []
     for row, cell in enumerate(sheet.columns[name]):
         value = cell.tolist() if hasattr(cell, "tolist") else cell
@@ -116,7 +118,7 @@ def _lists(sheet: Sheet, name: str) -> list[Any]:
 
 
 def _moved(sheet: Sheet, names: Sequence[str]) -> Ints | None:
-    """Return at how many ranks the documents differ, of columns as preferred_docs and other_docs; None without them."""
+    """Count the ranks with different documents, from columns such as preferred_docs and other_docs; None if missing."""
     columns = [f"{name}_docs" for name in names]
     if not all(column in sheet.columns for column in columns):
         return None
@@ -132,20 +134,24 @@ def _moved(sheet: Sheet, names: Sequence[str]) -> Ints | None:
 
 
 def _documents(sheet: Sheet, row: int, column: str, cell: Any) -> list[Any]:
+    """Read a cell as a list of documents."""
     if cell is not None and not isinstance(cell, (str, list, tuple)):
         sheet.fail(row, column, f"holds {shown(str(cell))}, expected a list of documents")
     return cell.split() if isinstance(cell, str) else list(cell or ())
 
 
 def pair_answers(sheet: Sheet, is_asked: bool) -> Ints:
-    """Return the answers of pairs, shape (n,): of the column ``answer``, or else of ``tie``, 0 where it says so."""
+    """Read the answers of pairs, shape (n,), from the column ``answer`` if `is_asked`, otherwise from ``tie``.
+
+    1 prefers the first list, −1 the second, 0 is a tie. Without the column they are `UNANSWERED`, or 1 without ``tie``.
+    """
     column = "answer" if is_asked else "tie"
     if column not in sheet.columns:
         return np.full(sheet.n_rows, UNANSWERED if is_asked else 1)
-    read: Callable[[Any], int | None] = _answer if is_asked else _tie
+    parse: Callable[[Any], int | None] = _answer if is_asked else _tie
     answers = []
     for row, cell in enumerate(sheet.columns[column]):
-        value = read(cell)
+        value = parse(cell)
         if value is None:
             expected = "first, second, tie or nothing" if is_asked else "true or false"
             sheet.fail(row, column, f"holds {shown(str(cell))}, expected {expected}")
@@ -154,10 +160,12 @@ def pair_answers(sheet: Sheet, is_asked: bool) -> Ints:
 
 
 def _answer(cell: Any) -> int | None:
+    """Parse a cell of the column ``answer``; None if it is invalid."""
     return _ANSWERS.get("" if cell is None else str(cell).strip().lower())
 
 
 def _tie(cell: Any) -> int | None:
+    """Parse a cell of the column ``tie`` to 0 (tie) or 1 (no tie); None if it is invalid."""
     key = cell.strip().lower() if isinstance(cell, str) else cell
     is_known = key is None or isinstance(key, (bool, str)) or key in (0, 1)
     if not is_known or key not in _TRUE:

@@ -1,4 +1,4 @@
-"""Logs of searches: how often each query was asked, spellings of one query taken together."""
+"""Read query logs: the frequency of each query, with its spellings merged."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from activeeval.formats.tables.large_log import fast_counts
 from activeeval.formats.tables.sheets import Sheet, frame_sheet, sheet_parts
 
 QUERY, COUNT, SEGMENT = ("query", "query_text"), ("count", "frequency", "n"), ("segment",)
-"""What the columns of a log may be called."""
+"""Accepted names of the columns of a log."""
 _ROWS = 1 << 16
-"""Rows that are turned into columns at a time."""
+"""Rows that are processed at a time."""
 _MERGED = 1 << 20
-"""Spellings that wait before they are added up: some 100 MB."""
+"""Spellings buffered before they are aggregated: some 100 MB."""
 _KEYS = ["query", "segment"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LoggedQueries:
-    """The distinct queries of a log, in the order of their segments and normal forms.
+    """The distinct queries of a log, sorted by segment and normal form.
 
     Attributes
     ----------
     forms, spellings : list of str
-        The normal form of each, and its commonest spelling.
+        Normal form of each query, and its most frequent spelling.
     counts : ndarray, shape (n_queries,)
-        How often each was asked, in all its spellings.
+        Frequency of each query, over all spellings.
     segments : list of str or None
-        The segment of each; None where the log has none. What was asked in two segments is two queries.
+        Segment of each query; None if the log has no segments. A query in two segments counts as two queries.
     log : QueryLog
     """
 
@@ -52,7 +52,7 @@ class LoggedQueries:
 
 
 def normal_form(text: str) -> str:
-    """Return what spellings of one query have in common: Unicode NFKC, case folded, white space collapsed.
+    """Normalize a query so that its spellings become equal: Unicode NFKC, case folding, white space collapsed.
 
     Examples
     --------
@@ -66,20 +66,20 @@ def normal_form(text: str) -> str:
 
 
 def load_query_log(source: Any) -> LoggedQueries:
-    """Take a log from a path, a data frame, or a mapping of queries to how often they were asked.
+    """Load a log from a path, a data frame, or a mapping of queries to frequencies.
 
-    A table (.csv, .tsv, .jsonl, each also .gz, .parquet, .xlsx, .ods) has a column query, and may have count and
-    segment; without a count each row is an event. Of any other file each line is one.
+    A table (.csv, .tsv, .jsonl, each also .gz, .parquet, .xlsx, .ods) has a column query, and optionally count and
+    segment; without a count each row is one search. In any other file each line is one search.
 
     Raises
     ------
     FormatError
-        Names the line of an empty query or segment, and of a count that is no positive number.
+        Names the line of an empty query or segment, and of a count that is not a positive number.
     """
     if isinstance(source, (str, os.PathLike)):
         name = os.fspath(source)
         if os.path.exists(source) and not os.path.isfile(source):
-            raise InputError(f"{name}: expected a file, as its digest is kept")
+            raise InputError(f"{name}: is not a regular file, expected one whose digest can be stored")
         if (counted := fast_counts(source, {"query": QUERY, "count": COUNT, "segment": SEGMENT})) is not None:
             return _distinct(_summed([counted]), os.path.basename(name), name)
         parts = sheet_parts(source, _ROWS) if bare_suffix(source) in TABLES else _lines(source)
@@ -96,7 +96,7 @@ def load_query_log(source: Any) -> LoggedQueries:
 
 
 def _lines(path: Any) -> Iterator[Sheet]:
-    """Yield the lines of a text, each one event; blank ones are left out."""
+    """Yield the lines of a text file, one search each, in chunks; blank lines are skipped."""
     texts: list[str] = []
     numbers: list[int] = []
     name = os.fspath(path)
@@ -112,7 +112,7 @@ def _lines(path: Any) -> Iterator[Sheet]:
 
 
 def _merged(parts: Iterator[Sheet], source: str) -> pl.DataFrame:
-    """Return how often the parts of a log have each spelling."""
+    """Add up the frequency of each spelling over the chunks of a log."""
     done = pl.DataFrame(schema={"query": pl.String, "segment": pl.String, "count": pl.Float64})
     waiting, n_waiting = list[pl.DataFrame](), 0
     for part in parts:
@@ -128,9 +128,9 @@ def _merged(parts: Iterator[Sheet], source: str) -> pl.DataFrame:
 
 
 def _distinct(spelled: pl.DataFrame, name: str, path: str = "") -> LoggedQueries:
-    """Return the queries of a log, their spellings taken together."""
+    """Merge the spellings of each query."""
     forms = pl.Series(list(map(normal_form, spelled["query"].to_list())), dtype=pl.String)
-    # of spellings that are as common the first of the alphabet, whatever the order of rows
+    # of equally frequent spellings the alphabetically first, whatever the order of rows
     ordered = spelled.with_columns(form=forms).sort(
         "segment", "form", "count", "query", descending=[False, False, True, False]
     )
@@ -153,11 +153,12 @@ def _distinct(spelled: pl.DataFrame, name: str, path: str = "") -> LoggedQueries
 
 
 def _summed(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Add up counts by query and segment."""
     return pl.concat(parts).group_by(_KEYS).agg(pl.sum("count"))
 
 
 def _counted(sheet: Sheet) -> pl.DataFrame:
-    """Return how often a part of a log has each spelling."""
+    """Count each spelling in a chunk of a log."""
     queries = _filled(sheet, _column_of(sheet, "query", QUERY), "a query")
     segments: Any = [""] * len(queries)
     if SEGMENT[0] in sheet.columns:
@@ -168,22 +169,22 @@ def _counted(sheet: Sheet) -> pl.DataFrame:
         counts = sheet.floats(column)
         bad = np.flatnonzero(counts <= 0)
         if bad.size:
-            sheet.fail(int(bad[0]), column, f"holds {counts[bad[0]]:g}, expected how often the query was asked")
+            sheet.fail(int(bad[0]), column, f"holds {counts[bad[0]]:g}, expected a positive number of searches")
     series = (pl.Series(queries, dtype=pl.String), pl.Series(segments, dtype=pl.String), pl.Series(counts))
     return _summed([pl.DataFrame(dict(zip(("query", "segment", "count"), series, strict=True)))])
 
 
 def _column_of(sheet: Sheet, what: str, names: Sequence[str]) -> str:
-    """Return the one column of a kind; two of it do not say which is meant."""
-    there = [name for name in names if name in sheet.columns]
-    if len(there) > 1:
+    """Find the only column among some names; raise FormatError if there are two."""
+    present = [name for name in names if name in sheet.columns]
+    if len(present) > 1:
         line = 1 if sheet.lines is not None else None
-        raise FormatError(sheet.source, line, f"columns {' and '.join(there)} both say the {what}, expected one")
+        raise FormatError(sheet.source, line, f"columns {' and '.join(present)} all hold the {what}, expected one")
     return sheet.column(what, names)
 
 
 def _filled(sheet: Sheet, column: str, what: str) -> list[str]:
-    """Return a column of texts none of which is empty, without the blanks at their ends."""
+    """Read a column of texts without blanks at their ends; raise FormatError if one is empty."""
     for row, cell in enumerate(sheet.columns[column]):
         if isinstance(cell, (list, dict)):
             sheet.fail(row, column, f"holds {shown(str(cell))}, expected a text")
@@ -194,12 +195,13 @@ def _filled(sheet: Sheet, column: str, what: str) -> list[str]:
 
 
 def _digest(path: str) -> str:
+    """Compute the SHA-256 digest of a file."""
     with open(path, "rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def _digest_of(queries: pl.DataFrame) -> str:
-    """Return a digest of what is in memory: of segments, normal forms and counts."""
+    """Compute a digest of segments, normal forms and counts, for a log in memory."""
     digest = hashlib.sha256()
     for row in queries.select("segment", "form", "count").iter_rows():
         digest.update(repr(row).encode("utf-8", "surrogatepass"))

@@ -1,9 +1,9 @@
-"""Whether the cells of tab-separated text are quoted, decided for the whole file before its first row is read.
+"""Decide whether the cells of tab-separated text are quoted, for the whole file before its first row is read.
 
-Most tab-separated files are not: a quotation mark is a character of a text. A spreadsheet quotes the cells that hold a
-tab, the end of a line or a quotation mark, and doubles the marks in them. A file is quoted where the names of its
-columns are, or where every mark belongs to a whole quoted cell and one of these cells must be: it is empty, holds a
-doubled mark, or holds a tab or the end of a line that leaves its lines with too few or too many cells.
+Most tab-separated files are not quoted: a quotation mark is an ordinary character. A spreadsheet quotes cells that
+contain a tab, a line end or a quotation mark, and doubles the marks in them. A file is quoted if its column names are,
+or if every mark belongs to a whole quoted cell and at least one of these cells must be quoted: it is empty, contains a
+doubled mark, or contains a tab or line end without which its lines have the wrong number of cells.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from activeeval.core.types import Bytes
 from activeeval.formats.tables.records import NamedColumns
 
 _CELL = re.compile(rb'(?<![^\t\r\n])"([^"]*+(?:""[^"]*+)*+)"(?![^\t\r\n])|"')
-"""A whole quoted cell, or a quotation mark that belongs to none."""
+"""A whole quoted cell, or a quotation mark outside of one."""
 _LINE = re.compile(rb"[^\r\n]+")
 _LINE_END = re.compile(rb"\r\n?|\n")
 _SEPARATOR_LINE = re.compile(rb"\s*sep=.\s*", re.IGNORECASE)
@@ -28,13 +28,13 @@ _WAY_OUT = "save it as .csv where cells are quoted, as .jsonl where they are not
 
 @dataclass(frozen=True, slots=True)
 class Quoting:
-    """Whether the cells of a file are quoted.
+    """Decision whether the cells of a file are quoted.
 
     Attributes
     ----------
     is_quoted : bool
     doubtful : mapping of int to tuple of int and str
-        Line and text of the first cell of a column, counted from 0, that is quoted or has marks of its own.
+        By column from 0, line and text of the first cell that may be quoted or may contain literal marks.
     """
 
     is_quoted: bool
@@ -42,9 +42,9 @@ class Quoting:
 
 
 class QuotingColumns(NamedColumns):
-    """Columns some of which are refused when they are asked for, as their cells may be quoted or not.
+    """Columns of which some raise FormatError on access, as their cells may or may not be quoted.
 
-    The others have one reading: the texts that a judged sheet repeats are no reason to refuse its grades.
+    Other columns stay usable: ambiguous texts in a judged sheet do not prevent reading its grades.
     """
 
     def __init__(self, columns: Mapping[str, Any], path: str, cells: Mapping[str, tuple[int, str]]) -> None:
@@ -61,7 +61,7 @@ class QuotingColumns(NamedColumns):
 
 
 def has_only_quoted_cells(data: Bytes, separator: str) -> bool:
-    """Check that every quotation mark of a text belongs to a whole quoted cell."""
+    """Check whether every quotation mark of a text belongs to a whole quoted cell."""
     between = re.escape(separator.encode())
     cell = re.compile(_CELL.pattern.replace(rb"\t", between))
     return all(match[1] is not None for match in cell.finditer(data.data))
@@ -114,7 +114,7 @@ def quoting_of_tabs(path: str, data: Bytes) -> Quoting:
 
 
 def _holds_rows(text: memoryview, match: re.Match[bytes], n_columns: int) -> bool:
-    """Check whether the lines of a cell are rows without it, more than the line of one row."""
+    """Check whether the lines inside a quoted cell would be complete rows if the marks were ordinary characters."""
     end = _LINE_END.search(text, match.end())
     stop = len(text) if end is None else end.start()
     lines = [line for line in _LINE.findall(text, _line_start(text, match.start()), stop) if line.strip()]
@@ -122,7 +122,7 @@ def _holds_rows(text: memoryview, match: re.Match[bytes], n_columns: int) -> boo
 
 
 def _is_row(line: bytes, n_columns: int) -> bool:
-    """Check whether a line is blank or has as many cells as there are columns, empty ones behind the last left out."""
+    """Check whether a line is blank or has `n_columns` cells, ignoring empty cells after the last column."""
     cells = line.split(b"\t")
     while len(cells) > n_columns and not cells[-1].strip():
         cells.pop()
@@ -130,6 +130,7 @@ def _is_row(line: bytes, n_columns: int) -> bool:
 
 
 def _line_start(text: memoryview, place: int) -> int:
+    """Find the start of the line that contains a byte position."""
     window = 256
     while True:
         start = max(place - window, 0)
@@ -141,4 +142,5 @@ def _line_start(text: memoryview, place: int) -> int:
 
 
 def _line_of(text: memoryview, place: int) -> int:
+    """Find the number of the line, from 1, that contains a byte position."""
     return sum(1 for _ in _LINE_END.finditer(text, 0, place)) + 1

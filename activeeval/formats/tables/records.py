@@ -1,4 +1,4 @@
-"""Records, each with names of its own, as columns that are made when they are asked for."""
+"""Convert records with differing field names to columns, each built on access."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from activeeval.formats.json_text import parse_json
 
 
 class NamedColumns(Mapping[str, Any]):
-    """Columns whose names are at hand, and whose cells are looked at when they are asked for."""
+    """Mapping with known column names, whose cells are built on access."""
 
     _names: Mapping[str, Any]
 
@@ -26,10 +26,10 @@ class NamedColumns(Mapping[str, Any]):
 
 
 class Records(NamedColumns):
-    """Columns by name of records that are added one after another; a record without a name has None there.
+    """Columns of records that are appended one by one; a missing field is None.
 
-    What is held is a shape for each set of names and a tuple a record: all columns together, where each record has
-    names of its own, would take the square of the records.
+    It stores each set of names once and a tuple a record: full columns would take quadratic memory if every record had
+    its own names.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class Records(NamedColumns):
         self._values: list[tuple[Any, ...]] = []
 
     def add(self, record: Mapping[str, object]) -> None:
-        """Add a record behind the others."""
+        """Append a record."""
         names = tuple(record)
         shape = self._shapes.setdefault(names, len(self._shapes))
         if shape == len(self._shapes) - 1:
@@ -64,12 +64,12 @@ class Records(NamedColumns):
 
 
 class RenamedColumns(NamedColumns):
-    """Columns under other names, none of them made before it is asked for.
+    """Columns under other names, built on access.
 
     Parameters
     ----------
     names : mapping of str to str
-        What each column is called now, and its name in ``columns``.
+        New name of each column, and its name in ``columns``.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class RenamedColumns(NamedColumns):
 
 
 def json_record(name: str, line: int, text: str) -> Mapping[str, object]:
-    """Return the record of a line of a file, or say what is wrong with it."""
+    """Parse a line of a file as a JSON object; raise FormatError if it is not one."""
     try:
         record = parse_json(text)
     except ValueError as problem:

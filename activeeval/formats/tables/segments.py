@@ -1,4 +1,4 @@
-"""Which queries belong to which segment: mobile and desktop, navigational and informational."""
+"""Assign queries to segments, such as mobile and desktop, navigational and informational."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from activeeval.formats.text.columns import read_columns
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Segments:
-    """Queries by segment; a query may belong to several.
+    """Pairs of query and segment; a query may be in several segments.
 
     Attributes
     ----------
     query_ids, names : Texts, shape (n,)
-        A query and a segment that it belongs to.
+        A query and its segment.
     source : str
     """
 
@@ -38,14 +38,14 @@ class Segments:
         return self.source
 
     def of(self, pool: QueryPool) -> tuple[dict[str, Bools], list[Note]]:
-        """Return which queries of a pool each segment holds, shape (n_queries,), in the order of the file, and notes.
+        """Mark the queries of a pool in each segment, shape (n_queries,), in the order of the file; return notes too.
 
-        Segments of which the pool holds no query are left out.
+        Segments without any query of the pool are left out.
 
         Raises
         ------
         FormatError
-            Where the pool holds none of the queries.
+            If the pool contains none of the queries.
         """
         places = {query: place for place, query in enumerate(pool.query_texts)}
         members: dict[str, Bools] = {}
@@ -63,14 +63,14 @@ class Segments:
 
 
 def read_segments(path: PathLike | Segments) -> Segments:
-    """Read segments: a table (.csv, .tsv, .jsonl, .parquet) of query_id and segment, or both a line, space between.
+    """Read segments: a table (.csv, .tsv, .jsonl, .parquet) of query_id and segment, or lines ``query segment``.
 
-    Those that are held in memory are returned as they are.
+    `Segments` are returned unchanged.
 
     Raises
     ------
     FormatError
-        Where a query is put into a segment twice; names the line.
+        Names the line of a repeated pair of query and segment.
     """
     if isinstance(path, Segments):
         return path
@@ -85,7 +85,7 @@ def read_segments(path: PathLike | Segments) -> Segments:
 
 
 def segments_of_sheet(sheet: Sheet, source: str) -> Segments:
-    """Return the segments of a table of query_id and segment; raises as `read_segments`."""
+    """Convert a table of query_id and segment to segments; raises as `read_segments`."""
     column = sheet.column("segment", ("segment",))
     queries, names = sheet.texts(sheet.column("query", QUERY)), sheet.texts(column)
     again = first_repeated_pair(queries, names)
@@ -95,4 +95,5 @@ def segments_of_sheet(sheet: Sheet, source: str) -> Segments:
 
 
 def _repeat_text(queries: Texts, names: Texts, row: int) -> str:
-    return f"query {shown(queries[row])} is in segment {shown(names[row])} already, expected it once"
+    """Format a repeated pair for a message."""
+    return f"query {shown(queries[row])} is in segment {shown(names[row])} twice, expected it once"

@@ -1,4 +1,4 @@
-"""Tables with named columns: CSV in its spreadsheet dialects, JSON lines, parquet, spreadsheets, data frames."""
+"""Read tables with named columns: CSV in its spreadsheet dialects, JSON lines, parquet, spreadsheets, data frames."""
 
 from __future__ import annotations
 
@@ -18,32 +18,39 @@ from activeeval.core.pool.texts import Texts
 from activeeval.core.types import Floats, Ints
 from activeeval.formats.files import MOST_PARSED, open_bytes, text_stream
 from activeeval.formats.suffixes import TABLES, PathLike, bare_suffix, check_table
-from activeeval.formats.tables.cells import as_float, has_decimal_comma, is_empty, is_spoilt, plain_floats, unguarded
+from activeeval.formats.tables.cells import (
+    as_float,
+    has_decimal_comma,
+    is_converted_id,
+    is_empty,
+    plain_floats,
+    unguarded,
+)
 from activeeval.formats.tables.quoting import Quoting, QuotingColumns, quoting_of_tabs
 from activeeval.formats.tables.records import Records, RenamedColumns, json_record
 from activeeval.formats.tables.text_records import check_count, column_names, quoted_records, unquoted_records
 
 _LARGEST_WHOLE = 2**53
 _HINTED = 1000
-"""Names that are held against those that were expected, a tenth of a millisecond each."""
+"""Most names compared with the expected ones for a hint; a tenth of a millisecond each."""
 _BLOCK = 4096
-"""Rows that are turned into columns at a time: a row as a list of its own takes more than its cells."""
+"""Rows converted to columns at a time: a list for each row takes more memory than its cells."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sheet:
-    """Columns by name, with the place of every row for messages.
+    """Columns by name, with the line of every row for messages.
 
     Attributes
     ----------
     source : str
-        The file as the caller named it, or what stands for it.
+        The file as the caller named it, or a description of data in memory.
     columns : mapping of str to list or ndarray
-        Values as they came: text from CSV, typed ones from JSON lines, parquet and frames.
+        Raw values: text from CSV, typed ones from JSON lines, parquet and frames.
     lines : sequence of int or None
-        Line on which each row starts; None where rows have no lines.
+        Line at which each row starts; None if rows have no lines.
     is_typed : bool
-        Whether blanks around an id belong to it; in cells of CSV and spreadsheets they do not.
+        True if blanks around an id are part of it; in cells of CSV and spreadsheets they are not.
     """
 
     source: str
@@ -59,41 +66,41 @@ class Sheet:
         return len(next(iter(self.columns.values()))) if self.columns else 0
 
     def column(self, what: str, names: Sequence[str]) -> str:
-        """Return the first of `names` that is a column, or say that none is."""
+        """Find the first of `names` that is a column; raise FormatError if none is."""
         for name in names:
             if name in self.columns:
                 return name
         line = 1 if self.lines is not None else None
-        held = ", ".join(self.columns) or "no columns"
+        present = ", ".join(self.columns) or "no columns"
         # nearly the same alone: a doc_id is no misspelt q_id
         meant = ((name, did_you_mean(name, names, likeness=0.75)) for name in islice(self.columns, _HINTED))
         hint = next((f"{shown(name)}: {likely}" for name, likely in meant if likely), "")
-        raise FormatError(self.source, line, f"no {what} column in: {held}; {hint}expected {' or '.join(names)}")
+        raise FormatError(self.source, line, f"no {what} column in: {present}; {hint}expected {' or '.join(names)}")
 
     def only_column(self, what: str, names: Sequence[str]) -> str:
-        """Return the column of a meaning; a table with two of them does not say which one is meant."""
-        there = [name for name in names if name in self.columns]
-        if len(there) > 1:
-            line, named = 1 if self.lines is not None else None, " and ".join(there)
-            raise FormatError(self.source, line, f"columns {named} all say the {what}, expected one of them")
+        """Find the only one of `names` that is a column; raise FormatError if several are, or none."""
+        present = [name for name in names if name in self.columns]
+        if len(present) > 1:
+            line, listed = 1 if self.lines is not None else None, " and ".join(present)
+            raise FormatError(self.source, line, f"columns {listed} all hold the {what}, expected one of them")
         return self.column(what, names)
 
     def error(self, row: int, name: str, problem: str) -> FormatError:
-        """Return the error that names a cell."""
+        """Build the error about a cell."""
         if self.lines is not None:
             return FormatError(self.source, self.lines[row], f"column {name}: {problem}")
         return FormatError(self.source, None, f"row {row + 1}, column {name}: {problem}")
 
     def fail(self, row: int, name: str, problem: str) -> NoReturn:
-        """Raise the error that names a cell."""
+        """Raise the error about a cell."""
         raise self.error(row, name, problem)
 
     def place(self, row: int) -> str:
-        """Name a row for a message."""
+        """Format the place of a row for a message."""
         return f"line {self.lines[row]}" if self.lines is not None else f"row {row + 1}"
 
     def plainly_named(self) -> Sheet:
-        """Return the table with its names in small letters."""
+        """Convert column names to lower case without blanks at their ends; raise FormatError for duplicates."""
         names: dict[str, str] = {}
         for name in self.columns:
             plain = name.strip().lower()
@@ -103,11 +110,11 @@ class Sheet:
         return replace(self, columns=RenamedColumns(self.columns, names))
 
     def texts(self, name: str) -> Texts:
-        """Return a column of ids; whole numbers become their decimal text, blanks around those of cells go."""
+        """Read a column of ids; integers become decimal text, blanks around text cells are removed."""
         return self.verbatim(name) if self.is_typed else self._bare(name).verbatim(name)
 
     def _bare(self, name: str) -> Sheet:
-        """Return the table with the blanks around a column's texts gone."""
+        """Remove the blanks around the texts of a column."""
         cells = self.columns[name]
         bare = [cell.strip() if isinstance(cell, str) else cell for cell in cells]
         for row, (cell, text) in enumerate(zip(cells, bare, strict=True)):
@@ -116,7 +123,7 @@ class Sheet:
         return replace(self, columns={name: bare})
 
     def verbatim(self, name: str) -> Texts:
-        """Return a column of ids as `texts` does, with all blanks."""
+        """Read a column of ids as `texts` does, but keep all blanks."""
         values = self.columns[name]
         if isinstance(values, np.ndarray):
             values = values.astype(np.str_).tolist() if values.dtype.kind in "iu" else values.tolist()
@@ -132,24 +139,25 @@ class Sheet:
         return texts
 
     def _id(self, row: int, name: str, value: Any) -> str:
+        """Convert a cell to an id; raise FormatError if it is not text or an integer."""
         if isinstance(value, bool) or not isinstance(value, (str, int)):
             problem = "is empty" if is_empty(value) else f"holds {shown(str(value))}"
-            spoilt = "; did a spreadsheet change it?" if is_spoilt(value) else ""
+            spoilt = "; did a spreadsheet change it?" if is_converted_id(value) else ""
             self.fail(row, name, f"{problem}, expected an id, text or a whole number{spoilt}")
         if value == "":
             self.fail(row, name, "is empty, expected an id")
         return str(value)
 
     def words(self, name: str) -> list[str]:
-        """Return a column of free text; an empty cell is the empty text."""
+        """Read a column of free text; an empty cell is ""."""
         return ["" if is_empty(value) else str(value) for value in self._unguarded(self.columns[name])]
 
     def _unguarded(self, values: list[Any]) -> list[Any]:
-        """Return texts without the apostrophes that `write_columns` puts before some."""
+        """Remove the apostrophes that `write_columns` puts before texts that look like formulas."""
         return values if self.is_typed else [unguarded(v) if isinstance(v, str) else v for v in values]
 
     def floats(self, name: str, empty: float | None = None) -> Floats:
-        """Return a column of finite numbers; an empty cell is `empty`, or an error without one."""
+        """Read a column of finite numbers; an empty cell gives `empty`, or raises FormatError if that is None."""
         values = self.columns[name]
         if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
             out = values.astype(np.float64)
@@ -165,7 +173,7 @@ class Sheet:
         return out
 
     def wholes(self, name: str, empty: int | None = None, least: int | None = None) -> Ints:
-        """Return a column of whole numbers, ``2`` or ``2.0``, none but `empty` below `least`."""
+        """Read a column of integers, ``2`` or ``2.0``, all at least `least` except for empty cells."""
         values = self.floats(name, empty)
         bad = np.flatnonzero((values != np.floor(values)) | (np.abs(values) >= _LARGEST_WHOLE))
         if bad.size:
@@ -179,7 +187,7 @@ class Sheet:
         return out
 
     def grades(self, name: str, empty: int | None = None) -> Ints:
-        """Return a column of grades, whole numbers up to the largest of a scale."""
+        """Read a column of integer grades of at most `LARGEST_GRADE`."""
         grades = self.wholes(name, empty)
         bad = first_above(grades, LARGEST_GRADE)
         if bad >= 0:
@@ -187,6 +195,7 @@ class Sheet:
         return grades
 
     def _number(self, row: int, name: str, value: Any, empty: float | None) -> float:
+        """Convert a cell to a float; raise FormatError if it is not a number."""
         if is_empty(value):
             if empty is None:
                 self.fail(row, name, "is empty, expected a number")
@@ -205,18 +214,18 @@ def read_sheet(path: PathLike, suffix: str | None = None) -> Sheet:
     Parameters
     ----------
     suffix : str, optional
-        In place of the name's.
+        Suffix to use instead of the name's.
 
     Raises
     ------
     FormatError
-        ``path:line`` where a row is broken; the file as a whole where it holds no rows.
+        ``path:line`` of a broken row; the file if it has no rows.
     """
     return next(sheet_parts(path, suffix=suffix))
 
 
 def sheet_parts(path: PathLike, n_rows: int | None = None, suffix: str | None = None) -> Iterator[Sheet]:
-    """Read a table as `read_sheet` does, by so many rows at a time; of .jsonl a part has the columns its rows name."""
+    """Read a table in chunks of `n_rows` rows; a chunk of .jsonl has the columns that its rows name."""
     readers: dict[str, Callable[[PathLike, int | None], Iterator[Sheet]]] = {
         ".csv": _read_csv,
         ".tsv": _read_csv,
@@ -227,27 +236,29 @@ def sheet_parts(path: PathLike, n_rows: int | None = None, suffix: str | None = 
     }
     suffix = suffix or bare_suffix(path)
     if suffix not in readers:
-        raise FormatError(os.fspath(path), None, f"no table by its name, expected it to end in {', '.join(TABLES)}")
+        raise FormatError(
+            os.fspath(path), None, f"is not a table by its name, expected one that ends in {', '.join(TABLES)}"
+        )
     check_table(path)
-    is_empty = True
+    has_no_rows = True
     for part in readers[suffix](path, n_rows):
-        is_empty = False
+        has_no_rows = False
         yield part
-    if is_empty:
+    if has_no_rows:
         raise FormatError(os.fspath(path), None, "the table holds no rows")
 
 
 def frame_sheet(frame: Any, source: str) -> Sheet:
-    """Take the columns of a data frame of any kind that narwhals reads.
+    """Convert a data frame of any library that narwhals supports to a sheet.
 
-    Names of columns become text, as ``0`` of a frame that was made of an array.
+    Column names become text, for example ``0`` in a frame built from an array.
 
     Raises
     ------
     TypeError
-        Where it is none.
+        If `frame` is not a data frame.
     FormatError
-        Where two columns have the same name.
+        If two columns have the same name.
     """
     import narwhals as nw
     from narwhals.exceptions import DuplicateError
@@ -265,15 +276,16 @@ def frame_sheet(frame: Any, source: str) -> Sheet:
             raise FormatError(source, None, f"column {shown(str(name))} is there twice, expected it once")
         series = table.get_column(name)
         is_plain = series.dtype.is_numeric() and not series.dtype.is_decimal() and series.null_count() == 0
-        # polars tells NaN from what is empty; here it is the same
+        # polars distinguishes NaN from null; both mean an empty cell here
         is_plain = is_plain and not (series.dtype.is_float() and series.is_nan().any())
         columns[str(name)] = series.to_numpy() if is_plain else series.to_list()
     return Sheet(source, columns)
 
 
 def _read_csv(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
+    """Read a .csv or .tsv file in chunks; the separator of .csv is the most frequent of comma, semicolon and tab."""
     name, data, n_before = os.fspath(path), open_bytes(path, MOST_PARSED), 0
-    # the first line that says anything, whichever way lines end
+    # the first line that is not blank, with any kind of line end
     first = next((text.strip("\r\n ") for text in text_stream(data, "") if text.strip()), "")
     separator = "\t" if bare_suffix(path) == ".tsv" else max(",;\t", key=first.count)
     stream = text_stream(data, "")
@@ -286,11 +298,11 @@ def _read_csv(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
     records = (
         quoted_records(name, stream, separator, n_before) if quoting.is_quoted else unquoted_records(stream, n_before)
     )
-    return _doubted(table_parts(name, records, separator, n_rows), quoting)
+    return _refuse_ambiguous(table_parts(name, records, separator, n_rows), quoting)
 
 
-def _doubted(parts: Iterator[Sheet], quoting: Quoting) -> Iterator[Sheet]:
-    """Yield parts whose doubtful columns are refused when they are asked for."""
+def _refuse_ambiguous(parts: Iterator[Sheet], quoting: Quoting) -> Iterator[Sheet]:
+    """Wrap chunks so that doubtful columns raise FormatError on access."""
     for part in parts:
         names = list(part.columns)
         cells = {names[column]: cell for column, cell in quoting.doubtful.items() if column < len(names)}
@@ -300,7 +312,7 @@ def _doubted(parts: Iterator[Sheet], quoting: Quoting) -> Iterator[Sheet]:
 def table_parts(
     name: str, records: Iterable[tuple[int, list[Any]]], separator: str, n_rows: int | None = None
 ) -> Iterator[Sheet]:
-    """Yield a table out of lines of cells, the first of which names the columns; empty lines are left out."""
+    """Yield chunks of a table from lines of cells, the first of which names the columns; empty lines are skipped."""
     header: list[str] | None = None
     rows: list[list[Any]] = []
     columns: list[list[Any]] = []
@@ -320,24 +332,25 @@ def table_parts(
         rows.append(cells)
         lines.append(line)
         if len(rows) == _BLOCK:
-            _turn(rows, columns)
+            _append_rows(rows, columns)
         if len(lines) == n_rows:
-            _turn(rows, columns)
+            _append_rows(rows, columns)
             yield Sheet(name, dict(zip(header, columns, strict=True)), lines, is_typed=False)
             columns, lines = [[] for _ in header], []
     if header is not None and lines:
-        _turn(rows, columns)
+        _append_rows(rows, columns)
         yield Sheet(name, dict(zip(header, columns, strict=True)), lines, is_typed=False)
 
 
-def _turn(rows: list[list[Any]], columns: list[list[Any]]) -> None:
-    """Move rows to the end of columns."""
+def _append_rows(rows: list[list[Any]], columns: list[list[Any]]) -> None:
+    """Append buffered rows to the columns."""
     for column, cells in zip(columns, zip(*rows, strict=True), strict=False):
         column.extend(cells)
     rows.clear()
 
 
 def _read_jsonl(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
+    """Read JSON lines in chunks."""
     name = os.fspath(path)
     records, lines = Records(), list[int]()
     for line, text in enumerate(text_stream(open_bytes(path, MOST_PARSED), "\n"), start=1):
@@ -354,6 +367,7 @@ def _read_jsonl(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
 
 
 def _read_parquet(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
+    """Read a parquet file in chunks."""
     from activeeval.formats.tables.parquet import read_frame
 
     frame = read_frame(path)
@@ -362,6 +376,7 @@ def _read_parquet(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
 
 
 def _read_spreadsheet(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
+    """Read the first worksheet of a spreadsheet in chunks."""
     from activeeval.formats.tables.spreadsheets import read_rows
 
     return table_parts(os.fspath(path), read_rows(path), "|", n_rows)

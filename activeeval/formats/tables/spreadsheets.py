@@ -1,7 +1,7 @@
-"""The first worksheet of an .xlsx or .ods file as rows of cells.
+"""Read the first worksheet of an .xlsx or .ods file as rows of cells.
 
-The package that reads them sets a table up whole, from its first cell to its last: it ends the process where these are
-so far apart that there is no room. So how much a file unpacks to, and how far its cells go, is looked at before.
+The library that reads them allocates the whole rectangle from the first cell to the last, and ends the process if
+there is not enough memory. Therefore the unpacked size and the extent of the cells are checked first.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from activeeval.formats.tables.cells import MOST_DIGITS
 _MOST_BYTES = 1 << 28
 _MOST_CELLS = 10_000_000
 _MOST_ROWS = 1 << 20
-"""No spreadsheet has more."""
+"""Largest number of rows of any spreadsheet program."""
 _CELL = re.compile(rb"""<(?:\w+:)?c\s(?:[^>]*\s)?r\s*=\s*["']([A-Za-z]{1,7})([0-9]{1,9})["'][^>]*(?<!/)>""")
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _VALUE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}value-type"
-# what is raised of bytes that are lost, changed, locked or foreign
+# exceptions for files that are truncated, corrupted, encrypted or of another format
 _BROKEN = (
     *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError),
     *(LookupError, ElementTree.ParseError),
@@ -36,14 +36,14 @@ _BROKEN = (
 
 
 def read_rows(path: PathLike) -> Iterator[tuple[int, list[Any]]]:
-    """Yield the number of each row of the first worksheet, from 1 on, with its cells.
+    """Yield the number of each row of the first worksheet, from 1, and its cells.
 
-    Whole numbers are int as far as spreadsheets keep all digits; an empty cell is an empty text.
+    Numbers without a fraction are int if spreadsheets keep all their digits; an empty cell is "".
 
     Raises
     ------
     FormatError
-        Where the package that reads them is missing, or the file is damaged, too large or no spreadsheet.
+        If python-calamine is missing, or the file is damaged, too large or not a spreadsheet.
     """
     name, suffix = os.fspath(path), bare_suffix(path)
     try:
@@ -62,12 +62,12 @@ def read_rows(path: PathLike) -> Iterator[tuple[int, list[Any]]]:
 
 
 def _plain(cell: Any) -> Any:
-    """Return a cell with a whole number as an integer: a spreadsheet has no others than floats."""
+    """Convert a float without a fraction to int: spreadsheets store all numbers as floats."""
     return int(cell) if isinstance(cell, float) and cell.is_integer() and abs(cell) < MOST_DIGITS else cell
 
 
 def _check_size(name: str, content: bytes, suffix: str) -> None:
-    """Raise where a file is no sound archive, or holds more than there may be room for."""
+    """Raise FormatError if a file is not a sound archive, or is too large to read."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
             n_bytes = sum(entry.file_size for entry in packed.infolist())
@@ -75,7 +75,7 @@ def _check_size(name: str, content: bytes, suffix: str) -> None:
             if n_bytes > most_bytes:
                 most = f"expected at most {most_bytes >> 20} MB; save the sheet as CSV (UTF-8)"
                 raise FormatError(name, None, f"unpacks to {n_bytes >> 20} MB, {most}")
-            # each entry unpacks to no more than it says, and is read against its checksum
+            # zipfile limits each entry to its declared size and verifies its checksum
             extents = [_extent(packed.read(entry), entry) for entry in packed.namelist()]
     except FormatError:
         raise
@@ -90,7 +90,7 @@ def _check_size(name: str, content: bytes, suffix: str) -> None:
 
 
 def _extent(content: bytes, entry: str) -> tuple[int, int]:
-    """Return the last row and column of an archive's entry, 0 if it is no table."""
+    """Find the last row and column of an archive's entry, (0, 0) if it is not a table."""
     if entry == "content.xml":
         return _extent_of_repeats(content)
     n_rows, columns = 0, set()
@@ -101,7 +101,7 @@ def _extent(content: bytes, entry: str) -> tuple[int, int]:
 
 
 def _number_of(letters: bytes) -> int:
-    """Return the number of a column, from 1 on: 28 of AB."""
+    """Convert the letters of a column to its number from 1: AB to 28."""
     number = 0
     for code in letters.upper():
         number = 26 * number + code - ord("A") + 1
@@ -109,7 +109,7 @@ def _number_of(letters: bytes) -> int:
 
 
 def _extent_of_repeats(content: bytes) -> tuple[int, int]:
-    """Return the same of the tables of an .ods file, where rows and cells are told once with how often they come."""
+    """Find the last row and column of an .ods table, which stores repeated rows and cells once with a count."""
     most, n_rows, last_row, last_column = (0, 0), 0, 0, 0
     for _, element in ElementTree.iterparse(io.BytesIO(content)):
         if element.tag == f"{_TABLE}table":

@@ -1,4 +1,4 @@
-"""Records of text tables: lines taken apart into cells, and the names of their columns."""
+"""Split lines of text tables into cells, and check the names of their columns."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from activeeval.formats.tables.cells import is_empty
 
 _LONGEST_CELL = 2**31 - 1
 MOST_COLUMNS = 1 << 16
-"""Four times those of a spreadsheet; a name, its column and what they are found by take half a kilobyte."""
+"""Four times the columns of a spreadsheet; each takes half a kilobyte for its name, list and index entry."""
 
 
 def unquoted_records(stream: Iterable[str], n_before: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield lines of cells between tabs, in which a quotation mark is a character as any other."""
+    """Yield line numbers and cells of tab-separated lines, with quotation marks as ordinary characters."""
     for line, text in enumerate(stream, start=1 + n_before):
         yield line, text.rstrip("\r\n").split("\t")
 
 
 def quoted_records(name: str, stream: Iterable[str], separator: str, n_before: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield lines of cells, quoted ones among them, each with the number of its first line."""
-    csv.field_size_limit(_LONGEST_CELL)  # by default a text of 128 KB would pass for broken quoting
+    """Yield the number of each record's first line and its cells, with quoted cells unquoted."""
+    csv.field_size_limit(_LONGEST_CELL)  # by default a text above 128 KB raises an error
     reader = csv.reader(stream, delimiter=separator, strict=True)
     while True:
         line = reader.line_num + 1 + n_before
@@ -35,7 +35,7 @@ def quoted_records(name: str, stream: Iterable[str], separator: str, n_before: i
 
 
 def column_names(path: str, line: int, cells: list[Any]) -> list[str]:
-    """Return the names in a header; raises FormatError where one is missing or stands there twice."""
+    """Read the names of a header; raise FormatError if one is missing or occurs twice."""
     names = ["" if is_empty(cell) else str(cell).strip() for cell in cells]
     while names and not names[-1]:
         names.pop()
@@ -51,6 +51,6 @@ def column_names(path: str, line: int, cells: list[Any]) -> list[str]:
 
 
 def check_count(path: str, line: int | None, n_columns: int) -> None:
-    """Raise FormatError where a table has too many columns."""
+    """Raise FormatError if a table has more than `MOST_COLUMNS` columns."""
     if n_columns > MOST_COLUMNS:
         raise FormatError(path, line, f"{n_columns} columns, expected at most {MOST_COLUMNS}")

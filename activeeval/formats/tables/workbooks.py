@@ -1,6 +1,6 @@
-"""Sheets as workbooks: the grade is chosen from a list, and a second page says how to judge.
+"""Write judges' sheets as .xlsx workbooks: a drop-down list for the grade, and a second page with guidelines.
 
-The same columns give the same bytes: what a workbook says of the time at which it was made is taken out.
+The same columns give the same bytes: time stamps of the workbook are replaced by a constant.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ def write_workbook(
     Parameters
     ----------
     columns : mapping of str to sequence of str, int or None
-        Equally long.
-    guide : Guide
-    files : Together, optional
-        Others that the file belongs to.
+        Columns of equal length.
+    guide : GradeGuide
+    files : AtomicFiles, optional
+        Group of files to write together.
 
     Raises
     ------
     InputError
-        Where openpyxl is missing, the file cannot be written, or a text cannot stand in a cell.
+        If openpyxl is missing, the file cannot be written, or a text is not valid in a cell.
     """
     try:
         from openpyxl import Workbook
@@ -79,6 +79,7 @@ def write_workbook(
 
 
 def _fill(sheet: Worksheet, columns: Mapping[str, Any], path: str) -> None:
+    """Write the columns and their formatting to a worksheet."""
     from openpyxl.styles import Alignment, Font
     from openpyxl.utils import get_column_letter
 
@@ -96,7 +97,7 @@ def _fill(sheet: Worksheet, columns: Mapping[str, Any], path: str) -> None:
 
 
 def _set_text(cell: Any, text: str, place: str) -> None:
-    """Put a text into a cell as it is: no formula, no number, no escape."""
+    """Write a text to a cell literally: not as a formula, number or escape sequence."""
     if _UNFIT.search(text):
         raise InputError(f"{place}: {shown(text)} holds a letter that no .xlsx can; name the sheet .csv")
     cell.value = _ESCAPE.sub("_x005F_", text)
@@ -105,7 +106,7 @@ def _set_text(cell: Any, text: str, place: str) -> None:
 
 
 def _write_guidelines(page: Worksheet, guide: GradeGuide) -> tuple[int, int]:
-    """Write the grades and how to judge; return the first and the last row of what a grade may be."""
+    """Write the grades and the guidelines; return the first and the last row of the list of grades."""
     from openpyxl.styles import Alignment, Font
 
     page.column_dimensions["A"].width = _PAGE_WIDTH
@@ -134,7 +135,7 @@ def _write_guidelines(page: Worksheet, guide: GradeGuide) -> tuple[int, int]:
 
 
 def _add_choices(sheet: Worksheet, column: int, source: str, guide: GradeGuide) -> None:
-    """Let the grade of each row be chosen from a list."""
+    """Add a drop-down list of grades to each row."""
     from openpyxl.utils import get_column_letter
     from openpyxl.worksheet.datavalidation import DataValidation
 
@@ -146,12 +147,12 @@ def _add_choices(sheet: Worksheet, column: int, source: str, guide: GradeGuide) 
 
 
 def _timeless(content: bytes) -> bytes:
-    """Return a workbook without the time at which it was made."""
+    """Replace the time stamps of a workbook by a constant."""
     then, out = f"{_THEN:%Y-%m-%dT%H:%M:%SZ}".encode(), io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(content)) as before, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as after:
         for entry in before.infolist():
-            held = before.read(entry)
+            data = before.read(entry)
             if entry.filename == "docProps/core.xml":
-                held = _MODIFIED.sub(rb"\g<1>" + then, held)
-            after.writestr(zipfile.ZipInfo(entry.filename, _THEN.timetuple()[:6]), held, zipfile.ZIP_DEFLATED)
+                data = _MODIFIED.sub(rb"\g<1>" + then, data)
+            after.writestr(zipfile.ZipInfo(entry.filename, _THEN.timetuple()[:6]), data, zipfile.ZIP_DEFLATED)
     return out.getvalue()

@@ -1,1 +1,1 @@
-"""Lines of text: judgments and runs of TREC, LETOR, scores, traffic."""
+"""Read and write line formats: TREC judgments and runs, LETOR, scores, traffic."""

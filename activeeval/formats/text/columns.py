@@ -1,4 +1,4 @@
-"""Lines of columns that white space separates: the common form of score, run and judgment files."""
+"""Read lines of columns separated by white space, the common form of score, run and judgment files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,15 @@ from activeeval.core.kernels.text import bytes as texts, columns as columns_text
 from activeeval.core.pool.keys import first_repeated_pair
 from activeeval.core.pool.texts import LONGEST_ID, Texts
 from activeeval.core.types import Bytes, Floats, Ints
-from activeeval.formats.files import check_lengths, fill_exactly, let_go, line_of, line_text, open_lines, token_at
+from activeeval.formats.files import (
+    check_lengths,
+    fill_exactly,
+    line_of,
+    line_text,
+    open_lines,
+    release_pages,
+    token_at,
+)
 from activeeval.formats.suffixes import PathLike
 
 _LARGEST_WHOLE = 2.0**53
@@ -31,15 +39,16 @@ _KINDS = {
 _SLOW_ROOM = 1 << 16
 _BLOCK = 1 << 14
 _PAST = 1 << 24
-"""So many bytes of a mapped file are read before their memory is given back."""
+"""Bytes of a mapped file that are read before their memory is released."""
 _BLANKS = bytes(range(33))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """The rows of one file: its text columns, and its number columns, shape (n_numbers, n_rows);
-    `n_longer` of them have more columns than were asked for. `tiny` are places in these columns, row by row in a room
-    of `room` rows, of numbers that floats do not tell from 0 or from one another, with their start and stop in `data`.
+    """The rows of one file: its text columns, and its number columns, shape (n_numbers, n_rows).
+
+    `n_longer` counts rows with more columns than expected. `tiny`, shape (k, 3), lists the numbers that are not 0 but
+    below the smallest normal float: flat position in the number columns of `room` rows each, start and stop in `data`.
     """
 
     path: str
@@ -62,26 +71,26 @@ class Columns:
         return values
 
     def tiny_texts(self, k: int) -> dict[int, str]:
-        """Return the numbers of the k-th number column that floats do not tell apart near 0, as text by row."""
+        """Collect, by row, the texts of the k-th number column that are not 0 but below the smallest normal float."""
         if self.tiny is None or not self.tiny.size:
             return {}
-        held = self.tiny[self.tiny[:, 0] // self.room == k]
+        rows = self.tiny[self.tiny[:, 0] // self.room == k]
         view = self.data.data
-        return {place % self.room: view[start:stop].tobytes().decode("ascii") for place, start, stop in held.tolist()}
+        return {place % self.room: view[start:stop].tobytes().decode("ascii") for place, start, stop in rows.tolist()}
 
     def wholes(self, k: int, what: str) -> Ints:
-        """Return the k-th number column as whole numbers, or name the line of one that is not."""
+        """Return the k-th number column as integers; raise FormatError with the line of any other number."""
         values = self.numbers[k]
         bad = int(checks.first_not_whole(values, _LARGEST_WHOLE))
         if bad >= 0:
             self.fail(bad, f"the {what} {float(values[bad])!r} is not a whole number, expected one")
         wholes: Ints = values.view(np.int64)
-        for start in range(0, values.size, _BLOCK):  # in their place: what they were is not asked for again
+        for start in range(0, values.size, _BLOCK):  # converted in place, as the floats are not needed again
             wholes[start : start + _BLOCK] = values[start : start + _BLOCK].astype(np.int64)
         return wholes
 
     def grades(self, k: int) -> Ints:
-        """Return the k-th number column as grades, or name the line of one that is none."""
+        """Return the k-th number column as grades; raise FormatError with the line of an invalid one."""
         grades = self.wholes(k, "grade")
         bad = first_above(grades, LARGEST_GRADE)
         if bad >= 0:
@@ -89,17 +98,17 @@ class Columns:
         return grades
 
     def fail(self, row: int, problem: str) -> NoReturn:
-        """Raise the error that names the line of a row."""
+        """Raise FormatError that names the line of a row."""
         raise FormatError(self.path, self.line(row), problem)
 
     def line(self, row: int) -> int:
-        """Return the 1-based line of a row."""
+        """Find the line number, from 1, of a row."""
         lines = self.data.tobytes().split(b"\n")
-        held = (n for n, line in enumerate(lines, start=1) if line.translate(None, _BLANKS) and line[:1] != b"#")
-        return next(islice(held, row, None))
+        numbers = (n for n, line in enumerate(lines, start=1) if line.translate(None, _BLANKS) and line[:1] != b"#")
+        return next(islice(numbers, row, None))
 
     def pairs(self) -> tuple[Texts, Texts]:
-        """Return the first two text columns, query and document, or name a pair that comes twice."""
+        """Return the first two text columns, query and document; raise FormatError if a pair occurs twice."""
         query_ids, doc_ids = self.texts[:2]
         repeated = first_repeated_pair(query_ids, doc_ids)
         if repeated is not None:
@@ -110,18 +119,18 @@ class Columns:
 
 
 class _TextColumn:
-    """The texts of a column while its file is read; rows of a query follow each other and share one."""
+    """A text column that is filled block by block; consecutive rows with the same query share one text."""
 
     def __init__(self, kind: str, data: Bytes, n_lines: int) -> None:
         self._n_most = 1 if kind == "1" else n_lines
-        # of untouched pages: what is not filled costs no memory
+        # untouched pages: the part that is not filled takes no memory
         self._room = np.empty(data.size if kind != "1" else LONGEST_ID, dtype=np.uint8)
         self._offsets = np.zeros(self._n_most + 1, dtype=np.int64)
         self._starts = np.empty(n_lines + 1, dtype=np.int64) if kind == "q" else None
         self._n = 0
 
     def take(self, path: str, data: Bytes, spans: Ints, start: int) -> None:
-        """Take the rows from ``start`` on."""
+        """Store the texts of rows from row `start` on."""
         spans = spans[: max(self._n_most - start, 0)]
         check_lengths(path, data, spans)
         if self._starts is not None:
@@ -131,7 +140,7 @@ class _TextColumn:
             self._n += len(spans)
 
     def texts(self) -> Texts:
-        """Return what there is, the rest of the room given back."""
+        """Trim the arrays to the stored rows, and return the texts."""
         n_bytes = int(self._offsets[self._n])
         self._room.resize(n_bytes, refcheck=False)
         for ends in (self._offsets, self._starts):
@@ -141,20 +150,20 @@ class _TextColumn:
 
 
 def read_columns(path: PathLike, kinds: str, expected: str) -> Columns:
-    """Read a file line by line; blank lines and lines that start with ``#`` are left out.
+    """Read the columns of a file line by line; skip blank lines and lines that start with ``#``.
 
     Parameters
     ----------
     kinds : str
-        One letter a column: ``t`` text, ``q`` text that comes in long runs, ``1`` text of which only the first row's is
-        kept, ``n`` finite number, ``-`` not read; ``*`` behind the last where there may be more, which are ignored.
+        One letter a column: ``t`` text, ``q`` text that repeats in long runs, ``1`` text of which only the first row is
+        stored, ``n`` finite number, ``-`` ignored; ``*`` at the end allows further columns, which are ignored.
     expected : str
-        The columns as a message names them: ``query iteration document grade``.
+        Names of the columns, for messages: ``query iteration document grade``.
 
     Raises
     ------
     FormatError
-        ``path:line`` where a line has another number of columns or a number is none.
+        ``path:line`` of a line with another number of columns or an invalid number.
     """
     data, n_lines = open_lines(path)
     name = os.fspath(path)
@@ -163,14 +172,14 @@ def read_columns(path: PathLike, kinds: str, expected: str) -> Columns:
     n_rows, n_longer, tiny = _read(name, data, kinds, expected, texts, numbers)
     if n_rows == 0:
         raise FormatError(name, None, f"no data lines, expected lines of: {expected}")
-    read = [column.texts() for column in texts]
-    return Columns(name, data, read, numbers[:, :n_rows], n_longer, tiny=tiny, room=n_lines)
+    columns = [column.texts() for column in texts]
+    return Columns(name, data, columns, numbers[:, :n_rows], n_longer, tiny=tiny, room=n_lines)
 
 
 def _read(
     path: str, data: Bytes, kinds: str, expected: str, texts: list[_TextColumn], numbers: Floats
 ) -> tuple[int, int, Ints]:
-    """Fill the columns in blocks that fit the cache; return how many rows there are, longer ones, and tiny numbers."""
+    """Fill the columns in blocks that fit the cache; return the number of rows, of longer rows, and tiny numbers."""
     codes = np.array([_KINDS[kind] for kind in kinds], dtype=np.int64)
     spans = np.empty((len(texts), _BLOCK, 2), dtype=np.int64)
     slow = np.empty((_SLOW_ROOM, 3), dtype=np.int64)
@@ -185,12 +194,13 @@ def _read(
         for column, of_column in zip(texts, spans, strict=True):
             column.take(path, data, of_column[: state[1] - state[3]], int(state[3]))
         if state[0] - n_past > _PAST:
-            let_go(data, n_past, int(state[0]))
+            release_pages(data, n_past, int(state[0]))
             n_past = int(state[0])
     return int(state[1]), int(state[4]), np.concatenate(tiny)
 
 
 def _complain(path: str, data: Bytes, code: int, place: int, kinds: str, expected: str) -> NoReturn:
+    """Raise FormatError about the line at which a kernel stopped."""
     number = line_of(data, min(place, data.size - 1))
     if code == columns_text.BAD_NUMBER:
         problem = f"{token_at(data, place)} is not a finite number, expected: {expected}"

@@ -1,4 +1,4 @@
-"""Learning-to-rank files: ``<grade> qid:<query> 1:<v> 2:<v> … #docid = <id>``."""
+"""Read learning-to-rank files: ``<grade> qid:<query> 1:<v> 2:<v> … #docid = <id>``."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from activeeval.formats.files import fill_exactly, line_of, open_lines, span_tex
 from activeeval.formats.suffixes import PathLike
 
 _MOST_ZEROS, _MOST_A_BYTE = 1 << 25, 100
-"""How many values a file may make, or how many for each of its bytes: texts with a feature a word (rcv1: 47,236, a
-kilobyte a line) make 50, every line with all its features less than one."""
+"""Limits of the number of values of a file, in all and for each of its bytes; the larger one applies. Sparse texts with
+a feature for each word (rcv1: 47,236 features, a kilobyte a line) need 50 a byte, dense lines less than one."""
 _LINE = "<grade> qid:<query> <index>:<value> …"
 _SLOW_ROOM = 1 << 16
 _HEAD = 1 << 16
-"""Bytes at the start of a file that tell how many features there are; where later lines have more, all is looked at."""
+"""Bytes at the start of a file that are searched for the number of features; if later lines have more, all are."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LetorData:
-    """What LETOR files hold, one row a document, files one after another.
+    """Rows of LETOR files, one a document, files concatenated.
 
     Attributes
     ----------
     grades : ndarray of int64, shape (n_items,)
     query_ids : Texts, shape (n_queries,)
     query_offsets : ndarray of int64, shape (n_queries + 1,)
-        Where each query's rows start.
+        Start of each query's rows.
     item_ids : Texts, shape (n_items,), or None
-        None where the files carry no document ids.
+        None if the files have no document ids.
     features : ndarray of float64, shape (n_items, n_features), or None
-        An index that a line leaves out is 0, the text NULL is NaN. None where not asked for.
+        An index missing in a line is 0, the text NULL is NaN. None if not requested.
     file_offsets : ndarray of int64, shape (n_files + 1,)
-        Where each file's rows start.
+        Start of each file's rows.
     paths : tuple of str
         The files, in order.
     """
@@ -68,7 +68,7 @@ class LetorData:
         query_costs: ArrayLike | None = None,
         query_probs: ArrayLike | None = None,
     ) -> QueryPool:
-        """Return the queries and documents as a pool, items in the order of the rows."""
+        """Build a pool of the queries and documents, with items in the order of the rows."""
         return QueryPool(self.query_ids, self.query_offsets, self.item_ids, item_costs, query_costs, query_probs)
 
     def judgments(self) -> Ints:
@@ -78,7 +78,7 @@ class LetorData:
 
 @dataclass(slots=True)
 class _File:
-    """One file's rows while they are read; spans are places in its data."""
+    """Rows of one file while it is read; spans are byte positions in its data."""
 
     path: str
     data: Bytes
@@ -87,25 +87,26 @@ class _File:
     documents: Ints
 
     def line(self, place: int) -> int:
+        """Find the line number of a byte position."""
         return line_of(self.data, int(place))
 
 
 def read_letor(paths: PathLike | Sequence[PathLike], features: bool = True) -> LetorData:
-    r"""Read one LETOR file or several as if they were one.
+    r"""Read LETOR files as one data set.
 
     Parameters
     ----------
     paths : path or sequence of paths
         Plain or gzip. A query's lines must be contiguous over the whole input.
     features : bool
-        Read the feature values; without them the pairs are passed over unread.
+        Read the feature values; if False, the pairs are skipped without checks.
 
     Raises
     ------
     FormatError
-        ``path:line: what is wrong``: a grade that is not whole, a line without ``qid:``, indices
-        that do not increase, a value that is no finite number, a query that comes back, a
-        document twice in a query.
+        ``path:line: what is wrong``: a grade that is not an integer, a line without ``qid:``, indices
+        that do not increase, a value that is not a finite number, a query whose lines are not
+        together, a document twice in a query.
 
     Examples
     --------
@@ -122,12 +123,12 @@ def read_letor(paths: PathLike | Sequence[PathLike], features: bool = True) -> L
         raise InputError("read_letor was given no file")
     contents, n_lines = zip(*(open_lines(path) for path in names), strict=True)
     width = max(int(letor_text.widest_index(data[:_HEAD])) for data in contents) if features else 0
-    read = _read_parts(names, contents, n_lines, width, features, is_guess=features)
-    if read is None:  # a line further down has more
+    parts_and_values = _read_parts(names, contents, n_lines, width, features, is_guess=features)
+    if parts_and_values is None:  # a line beyond the first block has more features
         width = max(int(letor_text.widest_index(data)) for data in contents)
-        read = _read_parts(names, contents, n_lines, width, features)
-        assert read is not None
-    parts, values = read
+        parts_and_values = _read_parts(names, contents, n_lines, width, features)
+        assert parts_and_values is not None
+    parts, values = parts_and_values
     n_rows = len(values)
     query_ids, query_offsets = _queries(parts, n_rows)
     item_ids = _documents(parts, query_ids, query_offsets)
@@ -143,12 +144,12 @@ def read_letor(paths: PathLike | Sequence[PathLike], features: bool = True) -> L
 
 
 def feature_counts(paths: Sequence[PathLike]) -> list[int]:
-    """Return the largest index of a feature in each file: `read_letor` takes those a file lacks for 0."""
+    """Find the largest feature index of each file; `read_letor` fills features that a file lacks with 0."""
     return [int(letor_text.widest_index(open_lines(path)[0])) for path in paths]
 
 
 def row_place(data: LetorData, row: int) -> str:
-    """Return ``path:line`` of a row, by reading its file again; for messages only."""
+    """Find ``path:line`` of a row by reading its file again; for messages only."""
     file = int(np.searchsorted(data.file_offsets, row, side="right")) - 1
     content = open_lines(data.paths[file])[0]
     return f"{data.paths[file]}:{_line_of_row(content, row - int(data.file_offsets[file]))}"
@@ -162,7 +163,7 @@ def _read_parts(
     features: bool,
     is_guess: bool = False,
 ) -> tuple[list[_File], Floats] | None:
-    """Return every file's rows and all their features; None where a guess of how many there are was too small."""
+    """Read all files' rows and features; None if `width` was a guess and too small."""
     values = _room(sum(n_lines), width, sum(data.size for data in contents), names)
     parts: list[_File] = []
     n_rows = 0
@@ -176,8 +177,9 @@ def _read_parts(
 
 
 def _room(n_lines: int, n_features: int, n_bytes: int, names: Sequence[PathLike]) -> Floats:
+    """Allocate the table of features, shape (n_lines, n_features); raise InputError if it is too large."""
     try:
-        # zeros come from untouched pages: lines that turn out blank cost no memory
+        # zeros are untouched pages: blank lines take no memory
         room = np.zeros((n_lines, n_features))
     except (MemoryError, ValueError):
         size = n_lines * n_features * 8 / 2**30
@@ -185,12 +187,13 @@ def _room(n_lines: int, n_features: int, n_bytes: int, names: Sequence[PathLike]
             f"{os.fspath(names[0])}: {n_lines} lines of {n_features} features need {size:.1f} GB, more than there is"
         ) from None
     if room.size > max(_MOST_ZEROS, _MOST_A_BYTE * n_bytes):
-        left_out = f"{n_lines} lines of {n_features} features leave nearly all of them out"
+        left_out = f"{n_lines} lines of {n_features} features have almost only zeros"
         raise InputError(f"{os.fspath(names[0])}: {left_out}, expected at most {_MOST_A_BYTE} for each byte")
     return room
 
 
 def _read_part(path: str, data: Bytes, n_lines: int, values: Floats, features: bool, is_guess: bool) -> _File | None:
+    """Read one file's rows; None if the number of features was a guess and too small."""
     grades = np.empty(n_lines, dtype=np.int64)
     queries = np.empty((n_lines, 3), dtype=np.int64)
     documents = np.empty((n_lines, 2), dtype=np.int64)
@@ -216,6 +219,7 @@ def _read_part(path: str, data: Bytes, n_lines: int, values: Floats, features: b
 
 
 def _complain(path: str, data: Bytes, code: int, place: int) -> NoReturn:
+    """Raise FormatError about the token at which a kernel stopped."""
     token = token_at(data, place)
     if code == letor_text.BAD_GRADE:
         problem = f"the grade {token} is not a whole number from 0 on, expected {_LINE}"
@@ -231,7 +235,7 @@ def _complain(path: str, data: Bytes, code: int, place: int) -> NoReturn:
 
 
 def _queries(parts: list[_File], n_rows: int) -> tuple[Texts, Ints]:
-    """Join the queries of the files; a query may go on from one file to the next."""
+    """Join the queries of the files; the lines of a query may continue in the next file."""
     names: list[str] = []
     starts: list[int] = []
     seen: dict[str, tuple[_File, int]] = {}
@@ -244,7 +248,7 @@ def _queries(parts: list[_File], n_rows: int) -> tuple[Texts, Ints]:
             if name in seen:
                 before, place_before = seen[name]
                 problem = (
-                    f"query {shown(name)} comes back, its lines began at {before.path}:{before.line(place_before)}"
+                    f"query {shown(name)} has lines in two places, first at {before.path}:{before.line(place_before)}"
                 )
                 raise FormatError(part.path, part.line(place), f"{problem}; expected a query's lines together")
             seen[name] = (part, place)
@@ -255,10 +259,11 @@ def _queries(parts: list[_File], n_rows: int) -> tuple[Texts, Ints]:
 
 
 def _documents(parts: list[_File], query_ids: Texts, query_offsets: Ints) -> Texts | None:
-    named = [part.documents[:, 0] >= 0 for part in parts]
-    if not any(mask.any() for mask in named):
+    """Read the document ids, None if the files have none; raise FormatError if one is missing or repeats in a query."""
+    has_id = [part.documents[:, 0] >= 0 for part in parts]
+    if not any(mask.any() for mask in has_id):
         return None
-    for part, mask in zip(parts, named, strict=True):
+    for part, mask in zip(parts, has_id, strict=True):
         if not mask.all():
             raise FormatError(
                 part.path,
@@ -275,7 +280,7 @@ def _documents(parts: list[_File], query_ids: Texts, query_offsets: Ints) -> Tex
 
 
 def _line_of_row(data: Bytes, row: int) -> int:
-    """Return the line of a row of one file by walking its lines; for messages only."""
+    """Find the line of a row of one file by splitting it into lines; for messages only."""
     seen = -1
     for number, line in enumerate(data.tobytes().split(b"\n"), start=1):
         if line.strip() and not line.startswith(b"#"):
@@ -286,6 +291,7 @@ def _line_of_row(data: Bytes, row: int) -> int:
 
 
 def _place_of_row(parts: list[_File], row: int) -> tuple[str, int]:
+    """Find the file and line of a row."""
     for part in parts:
         if row < part.grades.size:
             return part.path, part.line(int(part.documents[row, 0]))

@@ -1,4 +1,4 @@
-"""Plain judgments line by line, without compiled readers: whoever starts again and again does not wait for these."""
+"""Read simple judgment files in pure Python, which starts faster than the compiled readers."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _WHOLE = re.compile(r"-?[0-9]{1,9}")
 _COLUMNS = 4
 _LONGEST = 1 << 16
 _MOST_PLAIN = 1 << 24
-"""Letters that are read line by line: of more the compiled readers are the faster, and bound what is unpacked."""
+"""Most characters read line by line: beyond, the compiled readers are faster, and limit the unpacked size."""
 Grades = dict[tuple[str, str], int]
 
 
 def plain_grades(path: PathLike) -> Grades | None:
-    """Return the grade of each query and document of TREC judgments, or of LETOR lines that name their documents.
+    """Read the grade of each query and document from TREC qrels, or from LETOR lines with document ids.
 
     Returns
     -------
     dict, or None
-        None where a closer look is needed: the readers with all their checks say what the file is.
+        None if the file needs the compiled readers, which make all checks.
     """
     grades: Grades = {}
     try:
@@ -33,7 +33,7 @@ def plain_grades(path: PathLike) -> Grades | None:
             n_read = 0
             while line := lines.readline(_LONGEST):
                 n_read += len(line)
-                if len(line) == _LONGEST or n_read > _MOST_PLAIN or not _takes(line, grades):
+                if len(line) == _LONGEST or n_read > _MOST_PLAIN or not _add_line(line, grades):
                     return None
     except (OSError, UnicodeError, EOFError):
         return None
@@ -41,9 +41,9 @@ def plain_grades(path: PathLike) -> Grades | None:
 
 
 def first_words(path: PathLike) -> list[str]:
-    """Return the words of the first line of a regular file that is neither blank nor a comment; none of another file.
+    """Read the words of the first line that is neither blank nor a comment; an empty list if there is none.
 
-    What is no regular file, as a pipe, can be read but once.
+    Files that are not regular, such as pipes, are not opened, as they can be read only once.
     """
     try:
         if not os.path.isfile(path):
@@ -61,18 +61,19 @@ def first_words(path: PathLike) -> list[str]:
 
 
 def _is_packed(path: PathLike) -> bool:
+    """Check whether a file is gzip."""
     with open(path, "rb") as handle:
         return handle.read(2) == b"\x1f\x8b"
 
 
-def _takes(line: str, grades: Grades) -> bool:
-    """Add what a line says, and return whether it could be read."""
+def _add_line(line: str, grades: Grades) -> bool:
+    """Add the grade of a line to `grades`; return False if the line cannot be read."""
     words = line.split()
     if not words or words[0].startswith("#"):
         return True
     if len(words) > 1 and words[1].startswith("qid:"):
-        named = _DOCUMENT.search(line)
-        pair, grade = (words[1][4:], named[1] if named else ""), words[0].replace("-", "?")
+        match = _DOCUMENT.search(line)
+        pair, grade = (words[1][4:], match[1] if match else ""), words[0].replace("-", "?")
     else:
         pair, grade = (words[0], words[2] if len(words) == _COLUMNS else ""), words[-1]
     if not pair[1] or pair in grades or not _WHOLE.fullmatch(grade):

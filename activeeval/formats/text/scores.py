@@ -1,4 +1,4 @@
-"""Score files: one number a line, line i belonging to row i of a LETOR file."""
+"""Read and write score files: one number a line, line i for row i of a LETOR file."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ def read_scores(
     n_expected: int | Sequence[int] | None = None,
     of: str | Sequence[str] | None = None,
 ) -> Floats:
-    """Read scores, one finite number a line, of one file or of several one after another.
+    """Read scores, one finite number a line, from one file or several concatenated ones.
 
     Parameters
     ----------
     paths : path or sequence of paths
         Plain or gzip; blank lines and lines that start with ``#`` are left out.
     n_expected : int or sequence of int, optional
-        How many scores each file must hold.
+        Required number of scores of each file.
     of : str or sequence of str, optional
-        What each file's scores belong to, for the message.
+        Name of the file that each file's scores belong to, for the message.
 
     Raises
     ------
     FormatError
-        ``path:line`` where a line is no finite number; ``ranker.txt: 120 scores for 121 lines of
-        S1.txt`` where the count is wrong.
+        ``path:line`` of a line that is not a finite number; ``ranker.txt: 120 scores for 121 lines of
+        S1.txt`` if the count is wrong.
     """
     names = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     if not names:
         raise InputError("read_scores was given no file")
     counts = [n_expected] if isinstance(n_expected, int) else n_expected
     wholes = [of] if isinstance(of, str) else of
-    for what, entries in (("n_expected", counts), ("of", wholes)):
+    for name, entries in (("n_expected", counts), ("of", wholes)):
         if entries is not None and len(entries) != len(names):
-            raise InputError(f"{what} must hold one entry for each of the {len(names)} score files, got {len(entries)}")
+            raise InputError(f"{name} must hold one entry for each of the {len(names)} score files, got {len(entries)}")
     parts = []
     for i, path in enumerate(names):
         scores = read_columns(path, "n", "one score a line").floats(0)
@@ -56,13 +56,13 @@ def read_scores(
 
 
 def write_scores(scores: Floats, path: PathLike) -> None:
-    """Write scores, one a line, each in the fewest digits that give it back."""
+    """Write scores, one a line, each with the fewest digits that reproduce it exactly."""
     with write_atomically(path) as handle:
         handle.writelines(f"{score!r}\n" for score in np.asarray(scores, dtype=np.float64).tolist())
 
 
 def read_scores_of(paths: PathLike | Sequence[PathLike], letor: LetorData) -> Floats:
-    """Read the scores of a LETOR input's rows: one file for each of its files, or one for all.
+    """Read the scores of a LETOR data set's rows: one file for each of its files, or one for all.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""How often each query is asked: the weights of a mean over queries."""
+"""Read traffic: the frequencies of queries, the weights of a mean over queries."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from activeeval.formats.text.columns import read_columns
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """Weights of queries by their ids; only their proportions matter."""
+    """Weights of queries by id; only their proportions matter."""
 
     weights: dict[str, float]
     source: str
 
     def align(self, pool: QueryPool) -> NDArray[np.float64]:
-        """Return p(x) of the pool's queries, shape (n_queries,), summing to 1.
+        """Compute p(x) of the pool's queries, shape (n_queries,), summing to 1.
 
         Raises
         ------
@@ -37,7 +37,7 @@ class Traffic:
 
 
 def read_traffic(path: PathLike) -> Traffic:
-    """Read query weights: a query id and a positive number a line, as counts of a query log."""
+    """Read query weights: a query id and a positive number a line, for example counts of a query log."""
     columns = read_columns(path, "tn", "query weight")
     ids, values = columns.texts[0].tolist(), columns.floats(0)
     bad = np.flatnonzero(values <= 0)

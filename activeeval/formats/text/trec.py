@@ -1,4 +1,4 @@
-"""TREC text: judgments (qrels), rankings (runs), and judgments with their probabilities (prels)."""
+"""Read and write TREC text: judgments (qrels), rankings (runs), and judgments with inclusion probabilities (prels)."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class Run:
     query_ids, doc_ids : Texts, shape (n,)
     scores : ndarray of float64, shape (n,)
     ranks : ndarray of int64, shape (n,)
-        The rank column as it stands; it may start at 0, 1 or anywhere.
+        The rank column unchanged; it may start at 0, 1 or any number.
     name : str
         The tag of the first line.
     source : str
-        What messages call it, as the name of its file.
+        Name of the run in messages, such as the name of its file.
     notes : tuple of Note
-        What its reader found odd.
+        Notes of the reader about unusual scores.
     """
 
     query_ids: Texts
@@ -67,7 +67,7 @@ class Prels:
     query_ids, doc_ids : Texts, shape (n,)
     grades : ndarray of int64, shape (n,)
     methods : ndarray of int64, shape (n,)
-        Which sampling method chose the document, a number of the writer's own.
+        Number of the sampling method that selected the document, defined by the writer.
     probs : ndarray of float64, shape (n,)
         Inclusion probabilities, in (0, 1].
     """
@@ -88,8 +88,8 @@ def read_qrels(path: PathLike) -> Qrels:
     Raises
     ------
     FormatError
-        ``path:line`` where a line has not four columns, a grade is not whole, or a document
-        is judged twice for a query.
+        ``path:line`` of a line without four columns, a grade that is not an integer, or a
+        document that occurs twice for a query.
     """
     columns = read_columns(path, "q-tn", _QRELS)
     grades = columns.grades(0)
@@ -102,8 +102,8 @@ def read_run(path: PathLike) -> Run:
     Raises
     ------
     FormatError
-        ``path:line`` where a line has not six columns, a score is no finite number, a rank is
-        not whole, or a document is ranked twice for a query.
+        ``path:line`` of a line without six columns, a score that is not a finite number, a rank
+        that is not an integer, or a document that occurs twice for a query.
     """
     columns = read_columns(path, "q-tnn1*", _RUN)
     name = columns.texts[2][0]
@@ -119,36 +119,40 @@ def read_run(path: PathLike) -> Run:
 def order_notes(
     source: str, query_ids: Texts, scores: Floats, ranks: Ints, tiny: Mapping[int, str]
 ) -> tuple[Note, ...]:
-    """Return what is odd about a run's scores: that all are equal, rise with its ranks, or may have been others.
+    """Note unusual scores of a run: all equal, rising with the ranks, or indistinguishable as floats.
 
     Parameters
     ----------
     tiny : mapping of int to str
-        The scores that are closer to 0 than floats tell apart, and are not 0, as text by row.
+        By row, the texts of scores that are not 0 but below the smallest normal float.
     """
-    collapsed = _collapsed(source, query_ids, scores)
-    return (*_turned(source, query_ids, scores, ranks), *collapsed, *_vanished(source, query_ids, scores, tiny))
+    collapsed = _vast_score_notes(source, query_ids, scores)
+    return (
+        *_order_notes(source, query_ids, scores, ranks),
+        *collapsed,
+        *_tiny_score_notes(source, query_ids, scores, tiny),
+    )
 
 
-def _vanished(source: str, query_ids: Texts, scores: Floats, tiny: Mapping[int, str]) -> tuple[Note, ...]:
-    """Return what is to be said of scores that differ from another of their query as text, and equal it as a number."""
+def _tiny_score_notes(source: str, query_ids: Texts, scores: Floats, tiny: Mapping[int, str]) -> tuple[Note, ...]:
+    """Note the number of scores near 0 that differ from another of their query as text but not as a float."""
     if not tiny:
         return ()
     near = np.flatnonzero(np.abs(scores) < LEAST_NORMAL)
     keys = list(zip(distinct_texts(query_ids)[1][near].tolist(), (scores[near] + 0.0).tolist(), strict=True))
-    held = [
+    exact_scores = [
         Decimal(tiny[row]) if row in tiny else Decimal(score)
         for row, (_, score) in zip(near.tolist(), keys, strict=True)
     ]
     several: dict[tuple[int, float], set[Decimal]] = {}
-    for key, exact in zip(keys, held, strict=True):
+    for key, exact in zip(keys, exact_scores, strict=True):
         several.setdefault(key, set()).add(exact)
     n_equal = sum(len(several[key]) > 1 for row, key in zip(near.tolist(), keys, strict=True) if row in tiny)
     return (Note("tiny scores", {"source": source, "n": n_equal}),) if n_equal else ()
 
 
-def _collapsed(source: str, query_ids: Texts, scores: Floats) -> tuple[Note, ...]:
-    """Return what is to be said of whole numbers that are too large for a float to tell from their neighbours."""
+def _vast_score_notes(source: str, query_ids: Texts, scores: Floats) -> tuple[Note, ...]:
+    """Note the number of scores beyond 2⁵³, where floats do not distinguish neighbouring integers, that are equal."""
     if max(scores.max(initial=0.0), -scores.min(initial=0.0)) <= _LARGEST_WHOLE:
         return ()
     vast = np.flatnonzero(np.abs(scores) > _LARGEST_WHOLE)
@@ -157,10 +161,10 @@ def _collapsed(source: str, query_ids: Texts, scores: Floats) -> tuple[Note, ...
     return (Note("vast scores", {"source": source, "n": n_equal}),) if n_equal else ()
 
 
-def _turned(source: str, query_ids: Texts, scores: Floats, ranks: Ints) -> tuple[Note, ...]:
-    """Return what is odd about the order of scores."""
+def _order_notes(source: str, query_ids: Texts, scores: Floats, ranks: Ints) -> tuple[Note, ...]:
+    """Note scores that rise with the rank, or are all equal."""
     follows = follows_its_query(query_ids)[1:]
-    # nearly always the first rows tell that nothing is
+    # the first rows nearly always settle that the order is normal
     for rows in (slice(_A_FEW), slice(None)):
         steps = np.sign(np.diff(ranks[rows])) * np.sign(np.diff(scores[rows])) * follows[: ranks[rows].size - 1]
         if (steps < 0).any():
@@ -178,7 +182,7 @@ def read_prels(path: PathLike) -> Prels:
     Raises
     ------
     FormatError
-        ``path:line``, as `read_qrels`; also where a probability is not in (0, 1].
+        ``path:line``, as `read_qrels`; also if a probability is not in (0, 1].
     """
     columns = read_columns(path, "qtnnn", _PRELS)
     grades, methods, probs = columns.grades(0), columns.wholes(1, "method"), columns.floats(2)
@@ -189,14 +193,14 @@ def read_prels(path: PathLike) -> Prels:
 
 
 def write_qrels(qrels: Qrels, path: PathLike, iteration: str = "0") -> None:
-    """Write judgments as ``query iteration document grade``; the file appears whole or not at all."""
+    """Write judgments as ``query iteration document grade``; the file is replaced only when it is complete."""
     queries, documents = _words(qrels.query_ids, "query"), _words(qrels.doc_ids, "document")
     rows = zip(queries, documents, qrels.grades.tolist(), strict=True)
     _write_lines(path, (f"{query} {iteration} {document} {grade}\n" for query, document, grade in rows))
 
 
 def write_run(run: Run, path: PathLike) -> None:
-    """Write a run as ``query Q0 document rank score tag``; the file appears whole or not at all."""
+    """Write a run as ``query Q0 document rank score tag``; the file is replaced only when it is complete."""
     queries, documents = _words(run.query_ids, "query"), _words(run.doc_ids, "document")
     tag = run.name or "activeeval"
     rows = zip(queries, documents, run.ranks.tolist(), run.scores.tolist(), strict=True)
@@ -204,18 +208,20 @@ def write_run(run: Run, path: PathLike) -> None:
 
 
 def write_prels(prels: Prels, path: PathLike) -> None:
-    """Write ``query document grade method probability``; the file appears whole or not at all."""
+    """Write ``query document grade method probability``; the file is replaced only when it is complete."""
     queries, documents = _words(prels.query_ids, "query"), _words(prels.doc_ids, "document")
     rows = zip(queries, documents, prels.grades.tolist(), prels.methods.tolist(), prels.probs.tolist(), strict=True)
     _write_lines(path, (f"{q} {d} {grade} {method} {prob!r}\n" for q, d, grade, method, prob in rows))
 
 
 def _write_lines(path: PathLike, lines: Iterable[str]) -> None:
+    """Write lines to a file atomically."""
     with write_atomically(path) as handle:
         handle.writelines(lines)
 
 
 def _words(ids: Texts, what: str) -> list[str]:
+    """Convert ids to text; raise InputError if one contains white space or starts with ``#``."""
     words: list[str] = ids.tolist()
     for word in words:
         if _NOT_ONE_WORD.search(word):

@@ -1,4 +1,4 @@
-"""``activeeval watch``: quality from night to night, for the price of what is new."""
+"""``activeeval watch``: monitor search quality night after night, with labels only for new items."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from activeeval.cli.help import group
 
 @group()
 def watch() -> None:
-    """Watch the quality of an index night after night: each night costs what is new.
+    """Watch search quality night after night: each night costs only the labels of new items.
 
-    A night compares tonight's run with the night before, and with a reference. Every label that was ever drawn goes on
-    counting, with the probability with which it came so far; new ones are drawn where they say most about tonight. A
-    document whose text has changed loses its grade (--documents).
-
+    A night compares tonight's run with the night before, and with a reference. Labels of earlier nights count too,
+    with the probability with which their items were drawn so far; new labels are drawn where they tell most about
+    tonight. A document whose text has changed loses its grade (--documents).
     Exit codes of `night`, `submit` and `status`: 0 fine, 10 worse: an alarm, 11 undecided, or items wait.
 
     \b
@@ -26,12 +25,12 @@ def watch() -> None:
 watch.add_late(
     "Every night",
     init=("monitoring.commands.nights:init", "Set up a watch"),
-    night=("monitoring.commands.nights:night", "Take tonight's run"),
-    submit=("monitoring.commands.nights:submit", "Take judged sheets in"),
+    night=("monitoring.commands.nights:night", "Draw a sample of tonight's run"),
+    submit=("monitoring.commands.nights:submit", "Store judged sheets"),
 )
 watch.add_late(
     "Read",
-    status=("monitoring.commands.inspect:status", "What the last night says"),
-    estimate=("monitoring.commands.inspect:estimate", "What the nights say, one after the other"),
-    report=("monitoring.commands.inspect:report", "What the nights say, as a page"),
+    status=("monitoring.commands.inspect:status", "Show the result of the last night"),
+    estimate=("monitoring.commands.inspect:estimate", "Print the results of all nights"),
+    report=("monitoring.commands.inspect:report", "Write the results as a page"),
 )

@@ -1,4 +1,4 @@
-"""``activeeval watch status``, ``estimate`` and ``report``: what the nights say."""
+"""``activeeval watch status``, ``estimate`` and ``report``: results of nights."""
 
 from __future__ import annotations
 
@@ -43,18 +43,17 @@ def status(
     price: Price | None,
     form: str,
 ) -> None:
-    """Say what the last night says, and what it waits for; ends as `night` does.
+    """Show the result of the last night, and what it waits for; ends as `night` does.
 
-    With --holes: what its run is worth if the items that nobody has judged are irrelevant, as a grade model expects,
-    and at best. Nothing new is judged for that.
-
+    With --holes: the value of its run if the items without a judgment are irrelevant, as a grade model expects, and
+    at best. Nothing new is judged for that.
     \b
     activeeval watch status quality
     activeeval watch status quality --holes
     """
     check_holes(holes, {option_here("more"): more})
     if holes and form == output.COMMENT:
-        raise click.UsageError(f"--holes is told as text or rows: leave out -o {output.COMMENT}")
+        raise click.UsageError(f"--holes prints text or rows: leave out -o {output.COMMENT}")
     with opened_watch(name, db) as (store, shared):
         if not holes:
             show_night(context, store, name, db, form, price)
@@ -72,15 +71,14 @@ def status(
 @click.option("--to", "end", default="", metavar="DATE", help="The last night. Default: of the watch.")
 @output.output_option
 def estimate(name: str, db: str | None, begin: str, end: str, form: str) -> None:
-    """Print a value for each night with its interval, and what each night is more than another.
+    """Print the value of each night with its interval, and its changes from other nights.
 
-    The interval of a value holds in 95 nights of 100. The interval of a change is the one that its verdict follows
-    from: see --false-alarms of `init`. Of --from and --to the change from the one night to the other is printed too,
-    read from all labels so far.
+    The interval of a value holds in 95 nights of 100. The interval of a change is the one that decides its verdict:
+    see --false-alarms of `init`. With --from and --to the change between these two nights is printed too, read from
+    all labels so far.
 
-    A watch that has --segments gives rows with a `segment` too (-o jsonl): their intervals hold for all segments of a
+    A watch with --segments prints rows with a `segment` too (-o jsonl): their intervals hold for all segments of a
     night at once.
-
     \b
     activeeval watch estimate quality
     activeeval watch estimate quality --from 2026-11-01 --to 2026-11-25 -o jsonl
@@ -89,12 +87,12 @@ def estimate(name: str, db: str | None, begin: str, end: str, form: str) -> None
 
     tell("reading the nights")
     with opened_watch(name, db) as (store, _):
-        made = nights_of(store, name, begin, end)
-    output.say_notes(caution for night in made.nights[-1:] for caution in night.cautions)
+        result = nights_of(store, name, begin, end)
+    output.say_notes(caution for night in result.nights[-1:] for caution in night.cautions)
     if form == "text" and not output.is_asked("wide"):
-        _show_table(made.nights, made.spans)
+        _show_table(result.nights, result.spans)
     else:
-        output.emit(made.rows(), form)
+        output.emit(result.rows(), form)
 
 
 @command()
@@ -104,21 +102,21 @@ def estimate(name: str, db: str | None, begin: str, end: str, form: str) -> None
 @price_option
 @output.force_option
 def report(name: str, db: str | None, out: str, price: Price | None, force: bool) -> None:
-    """Write what a team reads of a month: the last night, the series as a picture and a table, alarms, labels a night.
+    """Write a report of the nights: the last night, a picture and a table of all, alarms, labels a night.
 
     \b
     activeeval watch report quality --out quality.md
     """
-    from activeeval.monitoring.night_pages import written_page
-    from activeeval.monitoring.series import nights_say
+    from activeeval.monitoring.night_pages import write_page
+    from activeeval.monitoring.series import estimate_nights
 
     output.check_new(out, (".md",), force)
     picture = f"{out.removesuffix('.md')}.png"
     output.check_new(picture, (".png",), force)
     tell("reading the nights")
     with opened_watch(name, db) as (store, _):
-        nights = nights_say(store, name)
-    written_page(name, nights, out)
+        nights = estimate_nights(store, name)
+    write_page(name, nights, out)
     output.say(f"wrote {out} and {picture}")
     for last in nights[-1:]:
         output.say_notes(last.cautions)
@@ -127,12 +125,12 @@ def report(name: str, db: str | None, out: str, price: Price | None, force: bool
 
 @contextmanager
 def opened_watch(name: str, db: str | None) -> Iterator[tuple[Store, dict[str, int]]]:
-    """Open the store of a watch, once judgments that came late count for all nights that ask for their items.
+    """Open the store of a watch, and share late judgments among all nights that drew the same items.
 
     Yields
     ------
     (Store, dict of str to int)
-        With how many judgments each step has taken over.
+        The store, and the number of shared judgments of each step.
     """
     from activeeval.monitoring.late_sheets import share_labels
 
@@ -143,28 +141,28 @@ def opened_watch(name: str, db: str | None) -> Iterator[tuple[Store, dict[str, i
 
 
 def say_shared(shared: Mapping[str, int]) -> None:
-    """Say how many judgments nights have taken over from one another."""
+    """Print the number of judgments that steps share from other nights."""
     for step, n in shared.items():
         judgments = f"{counted(n, 'judgment')} of other nights {'counts' if n == 1 else 'count'}"
         output.say(f"{judgments} for {step} too: the same items in the same texts")
 
 
 def say_earlier(context: click.Context, store: Store, name: str, steps: Iterable[str]) -> None:
-    """Say what earlier nights say of which judgments came late; an alarm of one of them is an alarm.
+    """Print results of earlier nights that received late judgments; set the exit code if one raises the alarm.
 
     Parameters
     ----------
     steps : iterable of str
-        Steps of nights that judgments have come to.
+        Steps of nights that received judgments.
     """
     from activeeval.core.answers import WORSE
     from activeeval.monitoring.night_inputs import last_night
     from activeeval.monitoring.night_pages import night_sentences
-    from activeeval.monitoring.series import nights_say
+    from activeeval.monitoring.series import estimate_nights
 
     dates = {step.partition(".")[0] for step in steps} - {last_night(store, name).night}
     for date in sorted(dates):
-        (night,) = nights_say(store, name, date, date)
+        (night,) = estimate_nights(store, name, date, date)
         if night.findings:
             output.say(" ".join(night_sentences(night)))
         if night.exit_code == WORSE:
@@ -174,7 +172,7 @@ def say_earlier(context: click.Context, store: Store, name: str, steps: Iterable
 def show_night(
     context: click.Context, store: Store, name: str, db: str | None, form: str, price: Price | None = None
 ) -> None:
-    """Print what the last night of a watch says, and leave its exit code."""
+    """Print the result of the last night of a watch, and set the exit code."""
     from activeeval.monitoring.night_rows import rows_of
 
     night = _last_night(context, store, name)
@@ -188,7 +186,7 @@ def show_night(
 
 
 def _last_night(context: click.Context, store: Store, name: str) -> NightContent:
-    """Return what the last night of a watch says, say what to be wary of, and leave its exit code."""
+    """Read the last night of a watch, print its warnings, and set the exit code."""
     from activeeval.monitoring.series import last_says
 
     night = last_says(store, name)
@@ -198,7 +196,7 @@ def _last_night(context: click.Context, store: Store, name: str) -> NightContent
 
 
 def _say_waiting(night: NightContent, name: str, db: str | None, price: Price | None) -> None:
-    """Say what a night waits for, and what that costs; of a run that may be half a one how to draw it anew."""
+    """Print the unjudged items of a night with their cost, and the next commands."""
     if night.n_missing:
         again = f"`activeeval watch night {name}{named_again(db)} --run FILE --date {night.date} --replace`"
         output.say(f"where that run was not complete, {again} draws the night anew")
@@ -216,13 +214,13 @@ def _say_waiting(night: NightContent, name: str, db: str | None, price: Price | 
 
 
 def _show_holes(store: Store, name: str, budgets: Sequence[int], cautions: Sequence[Caution], form: str) -> None:
-    """Print what the unjudged items of the last night may be worth."""
-    from activeeval.monitoring.unjudged import holes_of_last_night
+    """Print bounds of the last night's values over its unjudged items."""
+    from activeeval.monitoring.unjudged import unjudged_of_last_night
 
     with worded():
-        night = holes_of_last_night(store, name, budgets, tell)
+        night = unjudged_of_last_night(store, name, budgets, tell)
     if not night.holes:
-        output.say(f"{night.date}: no item of its lists is judged yet, so that nothing is known of the others")
+        output.say(f"{night.date}: no item of its lists is judged yet: the unjudged ones cannot be bounded")
         return
     if night.n_unjudged:
         output.say(f"{night.date}: {night.n_unjudged} queries have no judgments and are ignored")
@@ -230,7 +228,7 @@ def _show_holes(store: Store, name: str, budgets: Sequence[int], cautions: Seque
 
 
 def _show(night: NightContent) -> None:
-    """Print a night for a reader: sentences, a table, what the words mean."""
+    """Print a night as text: sentences, a table, definitions."""
     from activeeval.monitoring.night_pages import meaning, night_sentences, night_table, waiting_sentence
     from activeeval.report.answer_sentences import table_of
 
@@ -249,7 +247,7 @@ def _show(night: NightContent) -> None:
 
 
 def _show_comment(name: str, night: NightContent) -> None:
-    """Print a night as a comment."""
+    """Print a night as a comment for a pull request."""
     from activeeval.monitoring.night_pages import alarm_title, meaning, night_sentences, night_table, waiting_sentence
     from activeeval.report.cautions import caution_lines
     from activeeval.report.markdown_comment import WIDTH, comment
@@ -265,6 +263,7 @@ def _show_comment(name: str, night: NightContent) -> None:
 
 
 def _show_table(nights: Sequence[NightContent], spans: Sequence[Answer]) -> None:
+    """Print all nights as a table, and the change between two dates."""
     from activeeval.monitoring.night_pages import meaning, series_table, span_sentences
 
     output.emit(series_table(nights), "text")

@@ -1,4 +1,4 @@
-"""``activeeval watch init``, ``night`` and ``submit``."""
+"""``activeeval watch init``, ``night`` and ``submit``: set up a watch, draw a night, import judgments."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     },
 )
 @click.option("--budget-per-night", "budget", type=POSITIVE, required=True, metavar="N",
-              help="New labels a night, on average; with half-widths no more than that, on average.")  # fmt: skip
+              help="New labels a night, on average; with half-widths at most that many, on average.")  # fmt: skip
 @max_grade_option(help="Largest grade of the scale. Default: that of the first night's judgments.")
 @margin_option(
               help="The largest loss that does not matter, in the unit of the measure.")  # fmt: skip
@@ -69,29 +69,27 @@ if TYPE_CHECKING:
 @click.option("--false-alarms", type=POSITIVE, default=1.0, show_default=True, metavar="N",
               help="False alarms in 100 nights without a change, at most.")  # fmt: skip
 @click.option("--budget-on-suspicion", type=FiniteRange(0), metavar="N",
-              help="New labels, on average, that a night gets on top where it looks bad and its verdict is open; 0 for "
-                   "none. Default: twice --budget-per-night.")  # fmt: skip
+              help="More labels, on average, for a night that looks bad and is undecided; 0 for none. Default: twice "
+                   "--budget-per-night.")  # fmt: skip
 @click.option("--reference", default="previous", show_default=True, metavar="FILE|first|previous",
               help="What nights are compared with, beside the night before.")  # fmt: skip
 @click.option("--judges-per-item", type=click.IntRange(1), default=1, help="How many judges each item waits for.")
 @any_policy_option(type=click.Choice(("majority", "median")), help="What several judges' grades count as.")
 @click.option("--pool-depth", type=click.IntRange(1), default=100, show_default=True, metavar="K",
               help="The rank at which lists end.")  # fmt: skip
-@model_option("models", help="Grade model. Default: what the labels so far teach.")
-@any_seed_option(help="Of the numbers that all nights share. Default: a new one.")
+@model_option("models", help="Grade model. Default: learned from the labels so far.")
+@any_seed_option(help="Seed of the numbers that all nights share. Default: a new one.")
 @output.output_option
 def init(name: str, db: str | None, seed: int | None, policy: str | None, form: str, **options: Any) -> None:
     """Set up a watch in a store: what is measured, for how much a night, and when it raises an alarm.
 
     An alarm is a change whose interval lies below 0 and whose value is a loss of the margin or more. The interval is
-    the one at which --false-alarms nights of 100 without a change raise an alarm at most. A night that looks bad and is
-    undecided gets --budget-on-suspicion labels on top.
+    as wide as is needed for at most --false-alarms in 100 nights without a change. A night that looks bad and is
+    undecided gets --budget-on-suspicion more labels.
 
-    With --half-width a night draws the fewest new labels that should bring its values to these
-    half-widths, all earlier ones in hand, none where these do. Where --budget-per-night does not pay for them the night
-    is drawn for that, and says what they would have taken. What a night is more than another is read from the same
-    sample.
-
+    With --half-width a night draws the fewest new labels that should bring its values to these half-widths, with all
+    earlier labels in hand; none if these are enough. If that takes more than --budget-per-night, the night is drawn
+    for the budget, and prints how many labels are needed. Changes between nights are read from the same sample.
     \b
     activeeval watch init quality --measure DCG@10 --measure nDCG@10 --budget-per-night 40
     activeeval watch init quality --measure P@5 --budget-per-night 40 --margin 0.02 --reference first
@@ -109,14 +107,14 @@ def init(name: str, db: str | None, seed: int | None, policy: str | None, form: 
 
 
 def _say_set_up(name: str, db: str | None, settings: Settings) -> None:
-    """Say what a watch is, and which command draws its first night."""
+    """Print the settings of a new watch and the command for its first night."""
     most = "at most " if settings.goals else ""
     more = f", {settings.on_suspicion:g} more on suspicion" if settings.on_suspicion else ""
     price = f"{most}{settings.budget:g} new labels a night{' on average' if most else ''}{more}"
     output.say(f"watch {name} is in {place_of(name, db)}, seed {settings.seed}: {price}")
     if not settings.margin:
         output.say("without --margin nearly all nights without a change are undecided (exit code 11)")
-    output.say("what a night sees is said once the first one is judged: nothing is known of these results yet")
+    output.say("the chance that a loss raises the alarm is printed once the first night is judged")
     again = f"activeeval watch night {name}{named_again(db)} --run tonight.run --sheet tonight.csv"
     output.say(f"Next: `{again}` draws the first night.")
 
@@ -127,11 +125,11 @@ def _say_set_up(name: str, db: str | None, settings: Settings) -> None:
 @run_option(required=True, help="Tonight's run: TREC file or table.")
 @click.option("--date", metavar="DATE", help="The night, as 2026-11-25. Default: today.")
 @click.option("--replace", "replaces", is_flag=True,
-              help="Draw the last night anew, as where its run was not complete, for another budget. What was judged "
-                   "for it goes on counting, the store keeps both; give --judged again.")  # fmt: skip
-@judged_option(help="Judgments that are known from elsewhere: they cost nothing. Repeatable.")
-@click.option("--oracle", metavar="FILE", help="Judge what is drawn at once by this file.")
-@any_sheet_option(help=f"Write what is to be judged: {sheet_options.FORMS}.")
+              help="Draw the last night again, for another budget, as after a run that was not complete. Its labels "
+                   "count too, and the store keeps both; give --judged again.")  # fmt: skip
+@judged_option(help="Known judgments: they cost nothing. Repeatable.")
+@click.option("--oracle", metavar="FILE", help="Judge the drawn items at once by the grades of this file.")
+@any_sheet_option(help=f"Write the items to be judged: {sheet_options.FORMS}.")
 @texts_options
 @machine_is_truth_option
 @price_option
@@ -156,11 +154,10 @@ def night(
     force: bool,
     form: str,
 ) -> None:
-    """Take tonight's run, draw what is new, and say what stands already.
+    """Draw a sample of tonight's run, and show what is known already.
 
     Ends with 0 (fine), 10 (worse: an alarm) or 11 (undecided, or items wait). A night that looks bad and is undecided
-    gets more labels at once where --oracle has them; else `submit` draws them once the night's own are judged.
-
+    gets more labels at once with --oracle; else `submit` draws them once the night's own items are judged.
     \b
     activeeval watch night quality --run tonight.run --sheet tonight.csv
     activeeval watch night quality --run tonight.run --date 2026-11-25 --oracle qrels.txt -o jsonl
@@ -199,7 +196,7 @@ def night(
 @name_argument
 @db_option
 @click.argument("sheets", metavar="[SHEET]...", nargs=-1)
-@any_judge_option(help="Whose judgments they are, where a sheet names no judge.")
+@any_judge_option(help="Name of the judge, if a sheet names none.")
 @machine_is_truth_option
 @price_option
 @output.comment_option
@@ -215,22 +212,21 @@ def submit(
     price: Price | None,
     form: str,
 ) -> None:
-    """Take judged sheets of the last night in, and say what stands; ends as `night` does.
+    """Store judged sheets, and show the result of the last night; ends as `night` does.
 
-    Where the night is judged, looks bad and is undecided, its labels on suspicion are drawn; beside the first SHEET,
-    tonight.csv, they are written to tonight-more.csv. Without a SHEET: what `activeeval serve` has taken.
-
+    If the night is judged, looks bad and is undecided, its labels on suspicion are drawn, and written beside the
+    first SHEET: to tonight-more.csv beside tonight.csv. Without a SHEET: judgments that `activeeval serve` has stored.
     \b
     activeeval watch submit quality tonight.csv --judge ann
     activeeval watch submit quality tonight-more.csv --judge ann
     """
     from activeeval.monitoring.watch_steps import take_judgments
 
-    who = _judge_named(judge)
+    judge = _judge_named(judge)
     with opened(name, db) as store:
         with worded():
             how: dict[str, Any] = {"progress": tell, "begun": partial(_say_taken, store, name)}
-            step = take_judgments(store, name, sheets, who, machine_is_truth=machine_is_truth, **how)
+            step = take_judgments(store, name, sheets, judge, machine_is_truth=machine_is_truth, **how)
         _say_more(step.more)
         _write_more(store, step.more, sheets)
         show_night(context, store, name, db, form, price)
@@ -239,11 +235,12 @@ def submit(
 
 
 def _judge_named(judge: str | None) -> str | None:
+    """Normalize the name of the judge, None if there is none."""
     return None if judge is None else judge_of(judge)
 
 
 def _say_taken(store: Store, name: str, taken: WatchStep) -> None:
-    """Say what came of sheets that were taken in."""
+    """Print the number of judgments stored from each file."""
     for step, file in taken.files:
         late = f", {sum(file.late.values())} came too late" if file.late else ""
         stored = f"{counted(file.stored, 'judgment')} stored{_of_earlier(store, name, step)}"
@@ -254,14 +251,14 @@ def _say_taken(store: Store, name: str, taken: WatchStep) -> None:
 
 
 def _of_earlier(store: Store, name: str, step: NightRow) -> str:
-    """Write for which night judgments are stored where that is not the last one."""
+    """Format the date of the night that received judgments, "" if it is the last night."""
     from activeeval.monitoring.night_inputs import last_night
 
     return "" if step.date == last_night(store, name).date else f" for {step.date}"
 
 
 def _say_outlook(store: Store, name: str) -> None:
-    """Say how likely a loss raises the alarm, once the first night is judged."""
+    """Print the probability that a loss raises the alarm, once the first night is judged."""
     from activeeval.core.errors import StateError
     from activeeval.monitoring.alarm_chances import expected_alarms
     from activeeval.monitoring.judged_labels import by_night
@@ -273,26 +270,26 @@ def _say_outlook(store: Store, name: str) -> None:
     settings = Settings.of(store.watches.get(name).config)
     try:
         expected = expected_alarms(store, name)
-    except StateError:  # items wait, or nothing has come
+    except StateError:  # unjudged items, or no judgments yet
         return
     for each in expected:
         output.say(outlook_sentence(each, settings.budget, settings.on_suspicion))
 
 
 def _write_more(store: Store, more: NightDraw | None, sheets: tuple[str, ...]) -> None:
-    """Write the labels on suspicion, where some were drawn, beside the first sheet of the night."""
+    """Write the sheet of the labels on suspicion beside the first judged sheet, under a new name."""
     from itertools import count
     from pathlib import Path
 
     if more and sheets and more.n_new + more.n_pending:
         first = Path(sheets[0])
         names = (f"{first.stem}-more{'' if k == 1 else f'-{k}'}{first.suffix}" for k in count(1))
-        free = next(path for path in map(first.with_name, names) if not path.exists())  # a judged sheet stays
+        free = next(path for path in map(first.with_name, names) if not path.exists())  # never overwrite a judged sheet
         _write(store, more.campaign, sheet_options.planned(str(free), force=False))
 
 
 def _say_more(more: NightDraw | None) -> None:
-    """Say that labels on suspicion were drawn, where they were."""
+    """Print the number of labels drawn on suspicion, if any."""
     if more is None:
         return
     items = f"{counted(more.n_new, 'more item')} {'is' if more.n_new == 1 else 'are'} to be judged"
@@ -300,6 +297,7 @@ def _say_more(more: NightDraw | None) -> None:
 
 
 def _say_drawn(step: WatchStep) -> None:
+    """Print the number of drawn and reused items, and notes."""
     drawn = step.drawn
     assert drawn is not None
     left, n = (
@@ -319,19 +317,21 @@ def _say_drawn(step: WatchStep) -> None:
 
 
 def _of_files(notes: Iterable[Note | Caution]) -> list[Note | Caution]:
-    """Return what is to be said of files alone: of machines that are taken for truth the night itself speaks."""
+    """Select the notes about files; the night itself reports graders' grades accepted as labels."""
     from activeeval.report.cautions import MACHINE_IS_TRUTH
 
     return [note for note in notes if note.code != MACHINE_IS_TRUTH]
 
 
 def _script(oracle: str, machine_is_truth: bool) -> ScriptedAnswers:
+    """Read the answers of a scripted judge."""
     from activeeval.campaigns.scripted_judge import script_of
 
     return script_of(oracle, machine_is_truth=machine_is_truth)
 
 
 def _write(store: Store, campaign: str, plan: Any) -> None:
+    """Write the sheets of a campaign, and print their names."""
     from activeeval.campaigns.batches import write_batches
 
     for sheet in write_batches(store, campaign, plan):

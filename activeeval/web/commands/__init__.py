@@ -1,1 +1,1 @@
-"""Commands: each parses its options, calls the library and prints."""
+"""Commands of the judging page: each parses its options, calls the library and prints."""

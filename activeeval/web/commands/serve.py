@@ -1,4 +1,4 @@
-"""``activeeval serve``: the judging page of a campaign."""
+"""``activeeval serve``: serve the judging page of a campaign."""
 
 from __future__ import annotations
 
@@ -25,33 +25,37 @@ if TYPE_CHECKING:
     from activeeval.campaigns.training import KnownItem
     from activeeval.web.serving import Invitation
 
-_WAIT_S = 5.0  # whoever looks at a page is told sooner than whoever waits for a command
+_WAIT_S = 5.0  # a page reports a locked database sooner than a command does
 _NEEDED = ("fastapi", "uvicorn", "markdown_it", "argon2", "httptools")
 
 
 @command()
 @of_campaign
-@any_judge_option("judges", multiple=True, help="Who is invited: each has a link. Repeatable.")
-@click.option("--lead", default="lead", metavar="NAME", help="Who leads: the name that decisions are stored under.")
-@any_grade_option("named", multiple=True, metavar='N="NAME"', help="What a grade is called on the page. Repeatable.")
+@any_judge_option("judges", multiple=True, help="Name of a judge: each gets a link. Repeatable.")
+@click.option("--lead", default="lead", metavar="NAME", help="Name of the lead, with which decisions are stored.")
+@any_grade_option("named", multiple=True, metavar='N="NAME"', help="Name of a grade on the page. Repeatable.")
 @click.option("--grades", metavar="FILE", help='The same in a file, as grades.toml: lines of 2 = "Highly relevant".')
-@click.option("--guidelines", metavar="FILE", help="Markdown that stands beside every item; answers keep its version.")
+@click.option("--guidelines", metavar="FILE", help="Markdown shown beside every item; answers keep its version.")
 @click.option(
     "--training", metavar="FILE", help="Items with query, grade and why: each judge begins with the first ten."
 )
 @click.option(
-    "--controls", metavar="P%", help="So many items of a judge are known or repeated ones, as 5%, or swapped pairs."
+    "--controls",
+    metavar="P%",
+    help="Share of a judge's items that are known or repeated ones, or swapped pairs, as 5%.",
 )
 @click.option(
-    "--controls-from", metavar="FILE", help="Known ones: as --training, with query_id and doc_id. Default: repeated."
+    "--controls-from",
+    metavar="FILE",
+    help="Known items: as --training, with query_id and doc_id. Default: repeated ones.",
 )
 @click.option("--host", default="127.0.0.1", metavar="ADDRESS", help="Where to listen.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=8347, metavar="N", help="0 takes a free one.")
 @click.option("--certificate", metavar="FILE", help="For https, with --key.")
-@click.option("--key", metavar="FILE", help="Of the certificate.")
-@click.option("--behind-proxy", metavar="ADDRESS", help="Answer this proxy alone, which speaks https to browsers.")
-@click.option("--auth-header", metavar="NAME", help="In which the proxy says who asks: no links are needed then.")
-@click.option("--address", metavar="URL", help="How people open it. Default: host and port.")
+@click.option("--key", metavar="FILE", help="Key of the certificate.")
+@click.option("--behind-proxy", metavar="ADDRESS", help="Answer only this proxy, which speaks https to browsers.")
+@click.option("--auth-header", metavar="NAME", help="In which the proxy names people: no links are needed then.")
+@click.option("--address", metavar="URL", help="URL that people open. Default: host and port.")
 @signing_in_options
 @output_option
 def serve(
@@ -70,11 +74,11 @@ def serve(
 ) -> None:
     """Serve the judging page: people open the links that it prints, and judge in a browser.
 
-    It prints a link for the lead and one for each judge, which is good once and for seven days; with -o jsonl also a
-    token for each judge, with which a program may claim and submit over HTTP for 90 days. It ends with Ctrl-C; the
-    same command goes on where it was.
+    It prints a link for the lead and one for each judge, which works once, within seven days; with -o jsonl also a
+    token for each judge, with which a program may claim and submit over HTTP for 90 days. Ctrl-C ends it; no answer
+    is lost, and the same command goes on.
 
-    The lead may sign in with a password (--lead-password), and everybody at a site that knows them (--oidc).
+    The lead may sign in with a password (--lead-password), and people at a site that knows them (--oidc).
 
     \b
     activeeval serve week1 --judge ann --judge bob --guidelines guide.md --grade 2="Highly relevant"
@@ -89,13 +93,15 @@ def serve(
     door = ServerSettings(**places, port=where["port"])
     door.check(oidc)
     if (is_asked or file) and door.auth_header:
-        raise click.UsageError("--lead-password and --auth-header do not go together: the proxy says who asks")
+        raise click.UsageError(
+            "--lead-password and --auth-header exclude each other: with a proxy nobody signs in by password"
+        )
     if door.host in ("0.0.0.0", "::") and not door.address:
-        say("the links are for this machine; --address URL says how others open them")
+        say("the links work only on this computer; give --address URL for other people")
     names = (_names_in(grades) if grades else {}) | dict(map(_named, named))
     guide = None if guidelines is None else _text(guidelines)
-    *who, leader = map(judge_of, (*judges, lead))
-    team = serving.Team(lead=leader, judges=who, password=password_of(is_asked, file))
+    *names_of_judges, leader = map(judge_of, (*judges, lead))
+    team = serving.Team(lead=leader, judges=names_of_judges, password=password_of(is_asked, file))
     tell("reading the log")
     with opened(name, db, wait_s=_WAIT_S) as store:
         top = store.campaign(name).max_grade
@@ -108,13 +114,13 @@ def serve(
 
 
 def _check_packages() -> None:
-    """Raise InputError where what the page needs is not installed."""
+    """Raise InputError if a package of the web extra is not installed."""
     if any(importlib.util.find_spec(package) is None for package in _NEEDED):
         raise InputError("the judging page needs more packages: pip install 'activeeval-ir[web]'")
 
 
 def _print(invited: Invitation, form: str) -> None:
-    """Print an invitation, and have it out before anything else happens; a token is made where it is shown."""
+    """Print an invitation and flush it; with -o jsonl also create and print a token."""
     if form == "text":
         click.echo(f"{'lead' if invited.kind == 'lead' else invited.judge}: {invited.url}")
         sys.stdout.flush()
@@ -126,7 +132,7 @@ def _print(invited: Invitation, form: str) -> None:
 
 
 def _controls(rate: str | None, path: str | None, max_grade: int | None) -> Controls | None:
-    """Return how controls are mixed in; None where none are."""
+    """Parse the share of controls and the file of known ones; None without --controls."""
     from activeeval.campaigns.control_items import Controls
 
     if rate is None:
@@ -142,16 +148,18 @@ def _controls(rate: str | None, path: str | None, max_grade: int | None) -> Cont
 
 
 def _known(path: str, max_grade: int | None, most: int | None = 10) -> list[KnownItem]:
-    """Return items whose grades are known."""
+    """Read items with known grades; raise InputError if the campaign compares documents."""
     from activeeval.campaigns.training import read_known
 
     if max_grade is None:
-        raise InputError(f"{path}: where documents are compared there are no grades to begin with", field="training")
+        raise InputError(
+            f"{path}: this campaign compares documents: there are no known grades to begin with", field="training"
+        )
     return read_known(path, max_grade, most)
 
 
 def _named(text: str) -> tuple[int, str]:
-    """Return a grade and its name."""
+    """Parse ``GRADE=NAME``."""
     grade, mark, name = text.partition("=")
     if not mark or not grade.strip().isdigit() or not name.strip():
         raise click.UsageError(f'--grade names one, as 2="Highly relevant", got {text!r}')
@@ -159,12 +167,12 @@ def _named(text: str) -> tuple[int, str]:
 
 
 def _names_in(path: str) -> dict[int, str]:
-    """Return the names of grades that a file holds, in a table [grades] or alone."""
+    """Read the names of grades from a TOML file, in a table [grades] or at the top level."""
     try:
-        read = tomllib.loads(_text(path))
+        content = tomllib.loads(_text(path))
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: {error}") from None
-    table = read.get("grades", read)
+    table = content.get("grades", content)
     lines = table.items() if isinstance(table, dict) else ()
     wrong = [grade for grade, name in lines if not grade.isdigit() or not isinstance(name, str) or not name.strip()]
     if wrong or not lines:
@@ -174,7 +182,8 @@ def _names_in(path: str) -> dict[int, str]:
 
 
 def _text(path: str) -> str:
+    """Read a UTF-8 text file."""
     try:
         return Path(path).read_text("utf-8")
     except UnicodeDecodeError:
-        raise InputError(f"{path}: is no text in UTF-8") from None
+        raise InputError(f"{path}: is not UTF-8 text") from None

@@ -1,4 +1,4 @@
-"""How people sign in to a page: the options of ``activeeval serve`` for passwords, and for sites that know people."""
+"""Sign-in options of ``activeeval serve``: a password of the lead, and OpenID Connect."""
 
 from __future__ import annotations
 
@@ -20,37 +20,39 @@ if TYPE_CHECKING:
     from activeeval.web.oidc import Oidc
 
 PASSWORD, SECRET = "ACTIVEEVAL_LEAD_PASSWORD", "ACTIVEEVAL_OIDC_SECRET"
-"""Variables of the environment: what stands among the words of a command, others can read."""
+"""Environment variables for secrets: other users of the computer can read a command's arguments."""
 _NEEDED = ("authlib", "joserfc")
 _OPTIONS = (
     click.option("--lead-password", is_flag=True, help=f"Ask for the lead's password here, or take it of {PASSWORD}."),
     click.option("--lead-password-file", metavar="FILE", help="The same from a file, its first line."),
     click.option("--oidc", metavar="URL", help="People sign in there: the issuer of OpenID Connect."),
-    click.option("--oidc-client", metavar="ID", help=f"Of this server at that site. Its secret: {SECRET}, or a file."),
-    click.option("--oidc-secret-file", metavar="FILE", help="With the client's secret, its first line."),
     click.option(
-        "--oidc-claim", type=click.Choice(("email", "sub")), default="email", help="By what people are known."
+        "--oidc-client", metavar="ID", help=f"Name of this server at that site. Its secret: {SECRET}, or a file."
+    ),
+    click.option("--oidc-secret-file", metavar="FILE", help="The client's secret, in its first line."),
+    click.option(
+        "--oidc-claim", type=click.Choice(("email", "sub")), default="email", help="People are known by that."
     ),
     click.option(
-        "--oidc-lead", "oidc_leads", multiple=True, metavar="[NAME=]WHO", help="Who leads, by that. Repeatable."
+        "--oidc-lead", "oidc_leads", multiple=True, metavar="[NAME=]WHO", help="A lead, as known there. Repeatable."
     ),
     click.option(
-        "--oidc-judge", "oidc_judges", multiple=True, metavar="[NAME=]WHO", help="Who judges, by that. Repeatable."
+        "--oidc-judge", "oidc_judges", multiple=True, metavar="[NAME=]WHO", help="A judge, as known there. Repeatable."
     ),
 )
 
 
 def signing_in_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add how people sign in."""
+    """Add the sign-in options to a command."""
     return with_options(command, _OPTIONS)
 
 
 def oidc_of(options: MutableMapping[str, Any]) -> Oidc | None:
-    """Take what the options say of another site out of them; None where people do not sign in there."""
-    said = {name: options.pop(name) for name in [name for name in options if name.startswith("oidc")]}
-    issuer, claim = said["oidc"], said["oidc_claim"]
+    """Remove the OpenID Connect options from `options`, and build their settings; None without --oidc."""
+    oidc_options = {name: options.pop(name) for name in [name for name in options if name.startswith("oidc")]}
+    issuer, claim = oidc_options["oidc"], oidc_options["oidc_claim"]
     if issuer is None:
-        alone = next((name for name, value in said.items() if value and name != "oidc_claim"), None)
+        alone = next((name for name, value in oidc_options.items() if value and name != "oidc_claim"), None)
         if alone is not None:
             raise InputError(f"`{alone}` goes with `oidc`", field=alone)
         return None
@@ -58,16 +60,16 @@ def oidc_of(options: MutableMapping[str, Any]) -> Oidc | None:
         raise InputError("it needs more packages: pip install 'activeeval-ir[oidc]'", field="oidc")
     from activeeval.web.oidc import Oidc
 
-    file = said["oidc_secret_file"]
+    file = oidc_options["oidc_secret_file"]
     secret = os.environ.get(SECRET, "") if file is None else _first_line(file)
     if not secret:
         raise InputError(f"`oidc` needs the client's secret: in {SECRET}, or in a file", field="oidc_secret_file")
-    people = {whose: _people(said[f"oidc_{whose}"], claim) for whose in ("leads", "judges")}
-    return Oidc(issuer=issuer, client=said["oidc_client"] or "", secret=secret, claim=claim, **people)
+    people = {whose: _people(oidc_options[f"oidc_{whose}"], claim) for whose in ("leads", "judges")}
+    return Oidc(issuer=issuer, client=oidc_options["oidc_client"] or "", secret=secret, claim=claim, **people)
 
 
 def password_of(is_asked: bool, file: str | None) -> str | None:
-    """Return the password that a lead gets: of a file, of the environment, or of whoever sits at the terminal."""
+    """Get the lead's new password from a file, the environment, or a prompt; None if no option requests it."""
     if file is None and not is_asked:
         return None
     from activeeval.web.passwords import problem_of
@@ -81,10 +83,10 @@ def password_of(is_asked: bool, file: str | None) -> str | None:
 
 
 def _typed(problem_of: Callable[[str], str]) -> str:
-    """Return a password that is typed, unseen, twice."""
+    """Prompt for a password twice without echo."""
     if not sys.stdin.isatty():
-        says = f"there is no terminal to ask at: put the password in {PASSWORD}, or in a `lead_password_file`"
-        raise InputError(says, field="lead_password_file")
+        problem = f"no terminal to type the password at: put it in {PASSWORD}, or in a `lead_password_file`"
+        raise InputError(problem, field="lead_password_file")
 
     def checked(text: str) -> str:
         if problem := problem_of(text):
@@ -99,26 +101,27 @@ def _typed(problem_of: Callable[[str], str]) -> str:
 
 
 def _people(words: tuple[str, ...], claim: str) -> dict[str, str]:
-    """Return names in the campaign by what the site calls people."""
+    """Parse ``[NAME=]ACCOUNT`` texts to a dict from account keys to names in the campaign."""
     from activeeval.web.oidc import account_key
 
     people = {}
     for word in words:
-        name, mark, who = word.partition("=")
-        name, who = (name.strip(), who.strip()) if mark else ("", word.strip())
+        name, mark, account = word.partition("=")
+        name, account = (name.strip(), account.strip()) if mark else ("", word.strip())
         is_named = bool(name) if mark or claim == "sub" else True
-        if not is_named or not who or (claim == "email" and "@" not in who):
+        if not is_named or not account or (claim == "email" and "@" not in account):
             expected = "ann@example.org, or ann=ann@example.org" if claim == "email" else "ann=00u1x, a name and a sub"
-            raise click.UsageError(f"expected who that is at the site, as {expected}, got {shown(word)}")
-        people[account_key(who, claim)] = judge_of(name or who)
+            raise click.UsageError(f"expected an account of the site, as {expected}, got {shown(word)}")
+        people[account_key(account, claim)] = judge_of(name or account)
     return people
 
 
 def _first_line(path: str) -> str:
+    """Read the first line of a UTF-8 text file; raise InputError if it is empty."""
     try:
         lines = Path(path).read_text("utf-8").splitlines()
     except UnicodeDecodeError:
-        raise InputError(f"{path}: is no text in UTF-8") from None
+        raise InputError(f"{path}: is not UTF-8 text") from None
     if not lines or not lines[0].strip():
         raise InputError(f"{path}: its first line is empty")
     return lines[0].strip()

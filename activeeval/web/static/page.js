@@ -1,12 +1,12 @@
-// Keys and clocks of the judging page, and an answer that is sent again until the server says yes.
-// Everything else works without this file.
+// Keys and clocks of the judging page, and resending of an answer until the server accepts it.
+// The page works without this file, except for these.
 (() => {
   "use strict";
   const IDLE_MS = 60000;
   const root = document.documentElement;
   root.classList.add("js");
 
-  // --- clocks: three sums of intervals by one clock that never runs backwards
+  // --- clocks: active, idle and hidden time, summed from a monotonic clock
   const clocks = { active: 0, idle: 0, hidden: 0 };
   let since = performance.now();
   let lastInput = since;
@@ -22,7 +22,7 @@
       clocks.hidden += gone;
       return;
     }
-    // what lies within a minute of the last input was in use, the rest was idle
+    // time within a minute of the last input is active, the rest is idle
     const active = Math.max(0, Math.min(gone, lastInput + IDLE_MS - start));
     clocks.active += active;
     clocks.idle += gone - active;
@@ -46,7 +46,7 @@
     addEventListener(kind, touched, { passive: true, capture: true });
   }
   document.addEventListener("visibilitychange", () => {
-    // what has gone by so far was in the state before
+    // the time so far belongs to the previous state
     const wasHidden = !document.hidden;
     const now = performance.now();
     if (!isPaused && wasHidden) clocks.hidden += now - since;
@@ -78,7 +78,7 @@
   }, true);
   document.addEventListener("htmx:configRequest", (event) => fill(event.detail.parameters));
 
-  // --- keys: a badge says which; never in a field of text
+  // --- keys, named by badges; ignored in text fields
   const useKeys = document.getElementById("use-keys");
   const KEPT = "activeeval.keys";
   function showKeys() {
@@ -133,7 +133,7 @@
     if (button) setPaused(!isPaused);
   });
 
-  // --- the next item: its heading has the focus, its clocks begin
+  // --- the next item: focus its heading, start its clocks
   function say(text) {
     const line = document.getElementById("said");
     if (line) line.textContent = text;
@@ -150,7 +150,7 @@
     renewLater();
   });
 
-  // --- no connection: the answer stays here, one and never more, and is sent again until the server says yes
+  // --- no connection: keep one answer, and resend it until the server accepts it
   let waiting = null;
   let tries = 0;
   function trouble(text) {
@@ -171,7 +171,7 @@
     waiting = waiting || { path: detail.requestConfig.path, values: Object.fromEntries(
       Object.entries(detail.requestConfig.parameters).filter(([name]) => name !== "sent-again")) };
     hold(true);
-    trouble("No connection to the server. Your answer is kept here, and is sent again by itself; please leave this page open.");
+    trouble("No connection to the server. Your answer is kept here and sent again automatically; please leave this page open.");
     const wait = Math.min(15000, 1000 * 2 ** tries) * (0.75 + Math.random() / 2);
     tries += 1;
     setTimeout(() => {
@@ -188,7 +188,7 @@
     }
     waiting = null;
     hold(false);
-    trouble(`${responseText.slice(0, 300)} (Reload the page to go on.)`);
+    trouble(`${responseText.slice(0, 300)} (Reload the page to continue.)`);
   });
   document.addEventListener("htmx:beforeSwap", (event) => {
     if (event.detail.xhr.status < 400) {
@@ -198,7 +198,7 @@
   });
   addEventListener("beforeunload", (event) => { if (waiting) event.preventDefault(); });
 
-  // --- an item stays its reader's while he is at it
+  // --- renew the lease of the item while its judge is active
   let renewal = 0;
   function renewLater() {
     clearTimeout(renewal);

@@ -123,7 +123,7 @@ def test_nothing_of_a_file_runs_unless_it_is_trusted(tmp_path):
     import joblib
 
     joblib.dump(Bomb(str(tmp_path / "bang")), tmp_path / "model")
-    expected = r"model: loading a grade model runs what its writer put there, expected trusted=True$"
+    expected = r"model: loading a grade model can run code of its writer, expected trusted=True$"
     with pytest.raises(FormatError, match=expected):
         load_model(tmp_path / "model")
     assert not (tmp_path / "bang").exists()
