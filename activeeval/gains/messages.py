@@ -1,4 +1,4 @@
-"""The words of what is learned from preferences and clicks: cautions of gains, and what was kept of a click log."""
+"""Message texts of cautions about learned gains and their intervals."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 
 def _places(numbers: Mapping[str, Any]) -> str:
+    """List ranks and grades as text: "rank 1, rank 2, grade 3"."""
     return ", ".join([*(f"rank {rank}" for rank in numbers["ranks"]), *(f"grade {y}" for y in numbers["grades"])])
 
 

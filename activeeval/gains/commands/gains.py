@@ -1,4 +1,4 @@
-"""``activeeval gains``: learn a measure's gains and discounts from preferences, look at them, choose what to ask."""
+"""``activeeval gains``: learn a measure's gains and discounts from preferences, show them, choose the next pairs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MANY, _MUCH = 1000, 150_000
 _OF_LEARNING = (
     "out", "force", "validation", "margin", "resamples", "best_gain", "by_rank", "confidence", "C", "C_ties"
 )  # fmt: skip
-"""What a test of preferences has no use for."""
+"""Options of `learn` that --test rejects."""
 _OPTIONS = (
     click.argument("prefs", metavar="PREFS...", nargs=-1, required=True),
     input_options.max_grade_option(help="Largest grade of the scale. Default: the largest seen."),
@@ -49,6 +49,7 @@ _MODEL_OPTIONS = (
 
 
 def _preference_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that read preferences to a command."""
     return input_options.with_options(command, _OPTIONS)
 
 
@@ -134,23 +135,24 @@ def learn(
         raise click.UsageError("--validation chooses C: leave out --C")
     source = _source(options)
     data = load_preferences(options["prefs"], options["max_grade"], source)
-    held = load_preferences(validation, data.max_grade, source) if validation else None
+    held_out = load_preferences(validation, data.max_grade, source) if validation else None
     if data.n_pairs > _MANY and data.n_pairs * data.depth * data.n_levels > _MUCH:
         output.say(
             f"{counted(data.n_pairs, 'pair')}: cross-validation and {resamples} resamples can take minutes; see --C, "
             "--resamples"
         )
     learner = _learner(options, margin=margin)
-    how: dict[str, Any] = {"validation": held, "resamples": resamples, "confidence": confidence, "by_rank": by_rank}
+    how: dict[str, Any] = {"validation": held_out, "resamples": resamples, "confidence": confidence, "by_rank": by_rank}
     learned = learn_gains(learner, data, seed=options["seed"], best_gain=best_gain, **how)
     fields = gains_record(learned)
     write_gains(out, fields)
-    _tell(learned)
+    _print_summary(learned)
     _emit(fields, form)
     output.say(f"wrote {out}: use it as --measure @{out}")
 
 
 def _source(options: dict[str, Any]) -> ListSource | None:
+    """Check --qrels, --run and --depth, and build the source of runs; None if the pairs list grades."""
     from activeeval.formats.judgments.from_files import labels_of
     from activeeval.gains import ListSource
 
@@ -164,7 +166,7 @@ def _source(options: dict[str, Any]) -> ListSource | None:
 
 
 def _settings(path: str | None) -> dict[str, Any]:
-    """Return the settings that a file of learned gains was learned with, or the usual ones."""
+    """Read C, C_ties and shape from a gains file; without a path, return the defaults."""
     from activeeval.formats.gains import read_gains
 
     if path is None:
@@ -176,13 +178,15 @@ def _settings(path: str | None) -> dict[str, Any]:
 
 
 def _learner(options: dict[str, Any], **more: Any) -> GainDiscountLearner:
+    """Build the learner that the options describe."""
     from activeeval.gains import GainDiscountLearner
 
     more |= {name: options[name] for name in ("C_ties", "shape", "conflicts")}
     return GainDiscountLearner(C="cv" if options["C"] is None else options["C"], rng=options["seed"], **more)
 
 
-def _tell(learned: LearnedGains) -> None:
+def _print_summary(learned: LearnedGains) -> None:
+    """Print a summary of the fit and its cautions on stderr."""
     from activeeval.gains.learner import GRID
     from activeeval.report.message_lookup import text_of
 
@@ -216,6 +220,7 @@ def _tell(learned: LearnedGains) -> None:
 
 
 def _emit(fields: Mapping[str, Any], form: str) -> None:
+    """Print the tables of gains, discounts and, for a measure by rank, weights."""
     from activeeval.gains.gain_rows import gains_band, gains_rows
 
     by_grade, by_rank = gains_rows(fields)
@@ -234,6 +239,7 @@ def _emit(fields: Mapping[str, Any], form: str) -> None:
 
 
 def _by_grade(gains: Sequence[float]) -> dict[str, float]:
+    """Name the gains of one rank by grade."""
     return {f"grade {grade}": gain for grade, gain in enumerate(gains)}
 
 
@@ -256,8 +262,8 @@ def show(file: str, plot: str | None, form: str) -> None:
 
     if plot:
         output.check_out(plot, PICTURES)
-    kept = read_gains(file)
-    fields = {**kept.fields, "gains": kept.gains, "discounts": kept.discounts}
+    stored = read_gains(file)
+    fields = {**stored.fields, "gains": stored.gains, "discounts": stored.discounts}
     _emit(fields, form)
     if "rank_one_share" in fields:
         output.say(f"gains and discounts hold {fields['rank_one_share']:.1%} of the weights of ranks and grades")
@@ -306,7 +312,7 @@ def next_pair(count: int, start: int, like: str | None, form: str, **options: An
 
 
 def _test(samples: int, form: str, options: dict[str, Any]) -> None:
-    """Test whether preferences need a gain for every rank and grade, or gains times discounts explain them."""
+    """Test gains times discounts against gains by rank, and print the result."""
     from activeeval.gains import load_preferences, rank_one_test
 
     data = load_preferences(options["prefs"], options["max_grade"], _source(options))
