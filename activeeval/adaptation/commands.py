@@ -1,4 +1,4 @@
-"""``activeeval adapt`` and ``rank``: a ranker tuned to what users prefer, and the scores that it gives."""
+"""``activeeval adapt`` and ``rank``: adapt a ranker to user preferences, and score documents with it."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def rank(letor: str, ranker: str, of_base: bool, out: str, force: bool) -> None:
 
 
 def _check_base(context: click.Context, base: str | None) -> None:
-    """Raise where both a base is named and how to learn one."""
+    """Raise UsageError if --base is combined with options of the default base."""
     source, typed = context.get_parameter_source, click.core.ParameterSource.COMMANDLINE
     of_trees = [option for name, option in OF_BASE.items() if source(name) is typed]
     if base and of_trees:
@@ -127,7 +127,7 @@ def _check_base(context: click.Context, base: str | None) -> None:
 
 
 def _adapted(letor: Sequence[str], preferences: Preferences, **options: Any) -> RegularizationChoice:
-    """Return the choice, or say in the words of the command line what does not go."""
+    """Adapt the ranker with the command's options, and rephrase a size error for the command line."""
     from activeeval.adaptation.adapt import adapted
     from activeeval.adaptation.choice import REGULARIZATIONS
     from activeeval.adaptation.weights import SideError
@@ -141,7 +141,7 @@ def _adapted(letor: Sequence[str], preferences: Preferences, **options: Any) -> 
 
 
 def _write(choice: RegularizationChoice, out: str, plot: str | None) -> None:
-    """Write the ranker and the picture, both or none."""
+    """Write the ranker file and the chart atomically."""
     from activeeval.adaptation.choice_picture import plot_regularization
     from activeeval.adaptation.ranker_files import write_ranker
     from activeeval.formats.writing import AtomicFiles
@@ -153,7 +153,7 @@ def _write(choice: RegularizationChoice, out: str, plot: str | None) -> None:
 
 
 def _say_cautions(choice: RegularizationChoice, base: str | None) -> None:
-    """Say what the figures cannot be read without."""
+    """Print the caveats of the figures on stderr."""
     if choice.n_irrelevant:
         share = f"{choice.n_irrelevant} of {counted(choice.n_queries, 'judged query')}"
         output.say(f"{share} have no relevant document: their nDCG@5 counts as 0")
