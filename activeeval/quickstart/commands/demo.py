@@ -1,4 +1,4 @@
-"""``activeeval demo``: the main job on a generated pool."""
+"""``activeeval demo``: compare two rankers on a generated pool."""
 
 from __future__ import annotations
 

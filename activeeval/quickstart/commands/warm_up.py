@@ -1,4 +1,4 @@
-"""``activeeval warm-up``: compile what a first call would wait for."""
+"""``activeeval warm-up``: compile all numba functions ahead of their first use."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def warm_up() -> None:
     from activeeval.core.kernels.first_use import WATCHERS
     from activeeval.quickstart.warm_up import warm_up as compile_all
 
-    WATCHERS.clear()  # who calls this knows
+    WATCHERS.clear()  # no messages about compilation, as this command announces it
     with progress(len(METHODS), "compiling") as advance:
         compile_all(advance)
     say("everything is compiled")
