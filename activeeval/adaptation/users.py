@@ -220,7 +220,7 @@ def simulate_clicks(
         See `UserPopulation.attractions`.
     model : ClickModel
         `PositionBased` or `CascadeModel`.
-    visits : Visits
+    visits : ListImpressions
     rng : Generator, SeedSequence, int or None
 
     Returns
@@ -237,7 +237,7 @@ def simulate_clicks(
     --------
     >>> pool = QueryPool(["q"], [0, 2], ["a", "b"])
     >>> ranking = Rankings.from_ids(pool, {"q": ["b", "a"]})
-    >>> log = simulate_clicks(ranking, [0.5, 0.5], PositionBased(), Visits(n_visits=1e6), rng=0)
+    >>> log = simulate_clicks(ranking, [0.5, 0.5], PositionBased(), ListImpressions(n_visits=1e6), rng=0)
     >>> log.doc_ids.tolist(), (log.clicks / log.impressions).round(2).tolist()
     (['b', 'a'], [0.5, 0.25])
     """

@@ -279,7 +279,7 @@ class FocusedLoss:
     Examples
     --------
     >>> lists = JudgedLists.of(np.array([2, 1, 0]), np.array([0, 0, 0]))
-    >>> Focused(ListwiseAP("top"), PairHinge("top"), 0.3).on(lists)(np.zeros(3))[0]
+    >>> FocusedLoss(ListwiseAP("top"), PairHinge("top"), 0.3).on(lists)(np.zeros(3))[0]
     1.0
     """
 
