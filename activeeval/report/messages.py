@@ -1,4 +1,4 @@
-"""The sentences of cautions and notes that several capabilities share, by their codes."""
+"""Message texts of cautions and notes shared by several capabilities, by code."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ _MEAN_GAIN = "lower median (estimates take the mean gain)"
 _TWO_UNITS = "budget {budget:g} is below what two units may take together, {needed:g}: the error can be very large"
 _MOST_NAMED = 4
 _MUCH = 1.5
-"""How many times as wide as for the pool an interval for all queries is, where both are said."""
+"""Ratio of the interval for all queries to that for the pool above which a plan mentions both."""
 
 
 def _size(numbers: Mapping[str, Any]) -> str:
+    """Template of a missing effective sample size."""
     why = {
         "chunks": "items of a pool in chunks do not tell",
         "too few": "the judged queries tell too little of how queries differ",
@@ -28,6 +29,7 @@ def _size(numbers: Mapping[str, Any]) -> str:
 
 
 def _untrained(numbers: Mapping[str, Any]) -> str:
+    """Template of the fallback to the uniform grade model."""
     few = "{n_known:known grade} {n_known:is|are} too few to learn from (two grades are needed, each in ten queries), "
     few += "and "
     ways = "{option[train]} or {option[judged]} train one"
@@ -35,25 +37,29 @@ def _untrained(numbers: Mapping[str, Any]) -> str:
 
 
 def _blocks(numbers: Mapping[str, Any]) -> str:
+    """Template of the sizes of blocks."""
     *others, last = numbers["n_items"]
     sizes = f"{', '.join(map(str, others))} and {counted(last, 'item')}"
     return f"{{n:block}} of {sizes}: the sample may be read once one is complete"
 
 
 def _batch(numbers: Mapping[str, Any]) -> str:
-    said = "batch {number}: what comes next follows from its labels, up to {budget:,.4g} in all"
+    """Template of the budget of a batch."""
+    text = "batch {number}: what comes next follows from its labels, up to {budget:,.4g} in all"
     if numbers["number"] > 1:
-        return said
+        return text
     fewer = "off makes one" if numbers["adaptive_depth"] == "1" else "1 makes fewer, off one"
-    return f"{said}; {{option[adaptive_depth]}} {fewer}"
+    return f"{text}; {{option[adaptive_depth]}} {fewer}"
 
 
 def _mixture(numbers: Mapping[str, Any]) -> str:
+    """Template of the weights of a mixture of grade models."""
     shares = (f"{{models[{k}]}} {weight:.2f}" for k, weight in enumerate(numbers["weights"]))
     return f"a mixture of grade models, by training queries: {', '.join(shares)}"
 
 
 def _to_judge(numbers: Mapping[str, Any]) -> str:
+    """Template of the size and cost of a sample."""
     met = " (met on average)" if numbers["expected"] else ""
     paid = f"cost {{spent:.6g}} of {{budget:.6g}}{met}; 1 is the judging of one mean item"
     if numbers["unit"] == "judgments":
@@ -67,11 +73,13 @@ def _to_judge(numbers: Mapping[str, Any]) -> str:
 
 
 def _small_segments(numbers: Mapping[str, Any]) -> str:
+    """Template of segments with too few judged queries."""
     whose = " for {questions}" if numbers["questions"] else ""
     return f"fewer than {{fewest:judged query}}, not read{whose}: {{segments}}"
 
 
 def _beyond(numbers: Mapping[str, Any]) -> str:
+    """Template of judged items beyond the complete part of a sample."""
     read = agreeing(numbers["n"], "it is not read now, and is", "they are not read now, and are")
     return (
         f"{{n:judged item}} {{n:is|are}} beyond what could be judged to its end: {read} not asked again after a top-up"
@@ -79,31 +87,35 @@ def _beyond(numbers: Mapping[str, Any]) -> str:
 
 
 def _rounds(numbers: Mapping[str, Any]) -> str:
+    """Template of the planned weights of rounds."""
     return f"{{measure}} ({{question}}): {counted(len(numbers['weights']), 'round')}, planned weights {{weights:.3f}}"
 
 
 def _policies(numbers: Mapping[str, Any]) -> str:
+    """Template of the numbering of policies."""
     named = (f"{k + 1} {{policies[{k}]}}" for k in range(len(numbers["policies"])))
     return f"the fourth column is the policy: {', '.join(named)}"
 
 
 def _pilots(numbers: Mapping[str, Any]) -> str:
+    """Template of the ratio of observed to expected variance in a pilot."""
     text = "the pilot's values vary {ratio:.2g} times as much around what the grade model predicts as it expects "
     text += "(95 %: {low:.2g} to {high:.2g}): half-widths are multiplied by {factor:.2g}"
     if numbers["may_be_chance"]:
         return text
-    what = "too sure of itself" if numbers["ratio"] > 1 else "less sure of itself than it could be"
-    return f"{text}; the grade model is miscalibrated, {what}"
+    problem = "too sure of itself" if numbers["ratio"] > 1 else "less sure of itself than it could be"
+    return f"{text}; the grade model is miscalibrated, {problem}"
 
 
 def _paid(numbers: Mapping[str, Any]) -> str:
+    """Template of a budget with its hours."""
     everything = ", all there are" if numbers["everything"] else ""
     hours = "" if numbers["hours"] is None else " ({hours:.3g hour})"
     return f"{{budget:{numbers['unit'][:-1]}}}{everything}{hours}"
 
 
 def _each(numbers: Mapping[str, Any], of: str = "half_widths", *, with_range: bool = False) -> str:
-    """Return the half-width of each of some questions; of many the first ones."""
+    """Template of the half-widths of several questions, the first ones of many."""
     n = len(numbers["names"])
     shown = [
         f"{{names[{k}]}} ± {{{of}[{k}]:.3g}}" + (_range(numbers, k) if with_range else "")
@@ -113,16 +125,18 @@ def _each(numbers: Mapping[str, Any], of: str = "half_widths", *, with_range: bo
 
 
 def _range(numbers: Mapping[str, Any], k: int = 0) -> str:
-    """Return the range of a half-width; nothing where no label tells it yet."""
+    """Template of the range of a half-width; "" before the first label."""
     return "" if numbers["lows"][k] is None else f" ({{lows[{k}]:.3g}} to {{highs[{k}]:.3g}})"
 
 
 def _width_unknown(numbers: Mapping[str, Any]) -> str:
+    """Template of a half-width whose accuracy is unknown before the first label."""
     first = "batch" if numbers["n"] is None else f"block, of {{n:{numbers['unit'][:-1]}}}"
     return f"no label tells yet how far that may be off: how wide it really gets is known after the first {first}"
 
 
 def _advice(numbers: Mapping[str, Any]) -> str:
+    """Template of the recommended budget or the half-width of a budget, against random queries."""
     n, paid = len(numbers["names"]), _paid(numbers)
     if numbers["goal"] is not None:
         what = "{names[0]}: {goal}" if n == 1 else f"{{goal}} for each of {n} questions"
@@ -144,6 +158,7 @@ def _advice(numbers: Mapping[str, Any]) -> str:
 
 
 def _planned(numbers: Mapping[str, Any]) -> str:
+    """Template of the expected number of queries and half-widths."""
     scopes = zip(numbers["of_all"], numbers["half_widths"], strict=True)
     text = f"to expect of about {{n_queries:,.0f query}}: {_each(numbers, with_range=True)}"
     if any(wide > _MUCH * half for wide, half in scopes):
@@ -153,6 +168,7 @@ def _planned(numbers: Mapping[str, Any]) -> str:
 
 
 def _limits(numbers: Mapping[str, Any]) -> str:
+    """Template of the smallest possible half-width by the grade model."""
     text = "for {budget:,} the best choice of items by this grade model comes to ± {limit:.3g}"
     if numbers["between"] is not None:
         text += "; {between:.0%} of the variance is which queries are judged, the rest which items"
