@@ -80,12 +80,12 @@ class CleaningRules:
     def _robot_queries(self, log: ClickLog, queries: Ints, documents: Ints, counts: NDArray[np.bool_]) -> Ints:
         """Mark the queries attributed to robots, from the rows in the mask ``counts``; shape (n_queries,)."""
         n_documents, n_queries = documents.max(initial=-1) + 1, queries.max(initial=-1) + 1
-        shown, clicked = (
+        impressions, clicks = (
             np.bincount(documents[counts], values[counts], n_documents) for values in (log.impressions, log.clicks)
         )
         owners = np.zeros(n_documents, dtype=np.int64)
         owners[documents] = queries
-        is_shown = shown > 0
-        is_above_rate = is_shown & (clicked >= self.robot_query_rate * shown)
+        is_shown = impressions > 0
+        is_above_rate = is_shown & (clicks >= self.robot_query_rate * impressions)
         n_shown, n_above_rate = (np.bincount(owners[mask], minlength=n_queries) for mask in (is_shown, is_above_rate))
         return np.asarray((n_shown == n_above_rate) & (n_shown >= self.robot_query_documents))

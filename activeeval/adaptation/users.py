@@ -107,7 +107,7 @@ class UserPopulation:
     Raises
     ------
     InputError
-        Where a number is out of range.
+        If a number is out of range.
 
     Examples
     --------
@@ -188,7 +188,7 @@ class ListImpressions:
     Raises
     ------
     InputError
-        Where a number is out of range.
+        If a number is out of range.
     """
 
     n_visits: float
@@ -258,10 +258,10 @@ def _logs(
 ) -> Iterator[Ints]:
     """Yield item, position, impressions and clicks of every query, shape (4, n_rows)."""
     hashes = pool_hashes(ranking.pool)[0]
-    shown = ranking.cut_at(visits.depth)
-    for query in np.flatnonzero(shown.lengths).tolist():
+    top = ranking.cut_at(visits.depth)
+    for query in np.flatnonzero(top.lengths).tolist():
         random = np.random.default_rng([key, int(hashes[query])])
-        items = shown.items[shown.offsets[query] : shown.offsets[query + 1]]
+        items = top.items[top.offsets[query] : top.offsets[query + 1]]
         n_visits = random.poisson(visits.n_visits * ranking.pool.query_probs[query])
         places, impressions, clicks = _counts(attractions[items], model, visits, int(n_visits), random)
         documents, columns = places

@@ -32,6 +32,7 @@ class UndeterminedWarning(UserWarning):
     """
 
     def __init__(self, caution: Caution) -> None:
+        """Store the caution."""
         super().__init__(str(caution))
         self.caution = caution
 

@@ -47,6 +47,7 @@ def grade_matrix(lists: Any, name: str, max_grade: int | None, place: Place, dep
     top = "on" if max_grade is None else f"to {max_grade}"
 
     def refuse(row: int, rank: int, grade: Any) -> InputError:
+        """Build the error for an invalid grade."""
         return InputError(
             f"{place(row)}: {name} holds {plain(grade)!r:.100} at rank {rank + 1}, expected a whole grade from 0 {top}"
         )
@@ -97,12 +98,12 @@ def top_lists(
             raise InputError(f"{place(row)} names query {str(query)!r:.100}, which the judgments do not hold")
     queries = np.array([numbers[str(query)] for query, *_ in preferences], dtype=np.int64)
     sides = []
-    for side, what in ((1, "preferred"), (2, "other")):
+    for side, role in ((1, "preferred"), (2, "other")):
         names = [row[side] for row in preferences]
         for row, name in enumerate(names):
             if name not in rankings:
                 known = ", ".join(map(repr, rankings)) or "none"
-                raise InputError(f"{place(row)}: {what} is {name!r:.100}, expected one of the runs: {known}")
+                raise InputError(f"{place(row)}: {role} is {name!r:.100}, expected one of the runs: {known}")
         sides.append(_top_items(rankings, np.array(names, dtype=object), queries, depth))
     return queries, sides[0], sides[1]
 

@@ -60,6 +60,7 @@ class SimpleMargin:
         answered: PreferenceData | None = None,
         skip_decided: bool = True,
     ) -> None:
+        """Validate the arguments and draw the initial random order."""
         self._pool, self._n_start = pool, whole_number(n_start, "n_start", 1)
         self._learner: GainDiscountLearner = clone(learner).set_params(conflicts="keep")
         self._differences = pool.differences()

@@ -91,10 +91,10 @@ def load_pairs(
 def _of_grades(table: PairTable, max_grade: int | None) -> PreferenceData:
     """Build pairs from lists of grades, or raise InputError if a side is the name of a run."""
     for row, sides in enumerate(zip(table.first, table.second, strict=True)):
-        for what, name in zip(("preferred", "other"), sides, strict=True):
+        for role, name in zip(("preferred", "other"), sides, strict=True):
             if isinstance(name, str):
                 raise InputError(
-                    f"{table.places[row]}: {what} is {name!r:.100}, expected a list of grades, one for each rank (in "
+                    f"{table.places[row]}: {role} is {name!r:.100}, expected a list of grades, one for each rank (in "
                     "text with spaces between), or the name of a run, with `qrels` and `runs`",
                     field="qrels",
                 )

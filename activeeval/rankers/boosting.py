@@ -195,6 +195,7 @@ class BoostedRanker(StagedRanker):
         return lambda before, after: True
 
     def _check_parameters(self) -> None:
+        """Raise InputError at the first invalid parameter."""
         whole_number(self.n_iter, "n_iter", 1)
         for value, name in ((self.max_repeats, "max_repeats"), (self.n_thresholds, "n_thresholds")):
             if value is not None:
@@ -324,6 +325,7 @@ class AdaRank(BoostedRanker):
         self.tol = tol
 
     def _check_parameters(self) -> None:
+        """Raise InputError at the first invalid parameter."""
         super()._check_parameters()
         if self.measure not in get_args(ListMeasure):
             raise InputError(f"measure must be 'ndcg' or 'ap', got {self.measure!r}")

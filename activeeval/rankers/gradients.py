@@ -25,6 +25,7 @@ class GradientRanker(StagedRanker):
         raise TypeError("a ranker says what it minimises")
 
     def _check_parameters(self) -> None:
+        """Raise InputError at the first invalid parameter."""
         whole_number(self.n_iter, "n_iter", 1)
 
     def _learn(self, columns: Floats, lists: JudgedLists) -> None:

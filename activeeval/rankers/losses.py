@@ -233,9 +233,9 @@ class PermutationCrossEntropy:
         """Raise InputError at the first list with more than 15 items."""
         too_long = np.flatnonzero(sizes > MOST_PERMUTED)
         if too_long.size:
-            what = "of a grade above 0" if self.part == "top" else "in all"
+            kind = "of a grade above 0" if self.part == "top" else "in all"
             raise InputError(
-                f"the query of row {lists.rows[starts[too_long[0]]]} has {sizes[too_long[0]]} items {what}, a loss over"
+                f"the query of row {lists.rows[starts[too_long[0]]]} has {sizes[too_long[0]]} items {kind}, a loss over"
                 f" their permutations takes at most {MOST_PERMUTED}"
             )
 

@@ -29,6 +29,7 @@ class MarginRanker(ListRanker):
         raise TypeError("a ranker says what it minimises")
 
     def _check_parameters(self) -> None:
+        """Raise InputError at the first invalid parameter."""
         positive(self.C, "C")
         positive(self.tol, "tol")
         whole_number(self.max_iter, "max_iter", 1)

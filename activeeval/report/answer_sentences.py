@@ -64,19 +64,19 @@ def sentence(finding: Answer) -> str:
     new.run is better than old.run by 0.140 (0.050 to 0.230): DCG@10, 25 queries, 200 judgments.
     """
     where = "" if finding.segment is None else f" of {finding.segment}"
-    what, extent = f"{finding.measure}{where}", extent_of(finding)
+    subject, extent = f"{finding.measure}{where}", extent_of(finding)
     if not finding.is_bounded:
-        return f"Nothing can be said yet of {_systems(finding)}: {what} {figures(finding)}{extent}."
+        return f"Nothing can be said yet of {_systems(finding)}: {subject} {figures(finding)}{extent}."
     if not finding.versus:
-        return f"{finding.system}: {what} {figures(finding)}{extent}{_other(finding)}."
+        return f"{finding.system}: {subject} {figures(finding)}{extent}{_other(finding)}."
     verdict, verdict_text = finding.verdict, _compared(finding)
     if verdict == "equal":
-        return f"{verdict_text}: {what}{'' if finding.same_lists else extent}."
+        return f"{verdict_text}: {subject}{'' if finding.same_lists else extent}."
     if verdict == "undecided" and finding.high >= 0:
-        return f"{verdict_text}: {what} {figures(finding)}{extent}{next_step(finding)}{_other(finding)}."
+        return f"{verdict_text}: {subject} {figures(finding)}{extent}{next_step(finding)}{_other(finding)}."
     if verdict == "not worse":
-        return f"{verdict_text}: {what} {figures(finding)}{extent}{_other(finding)}."
-    return f"{verdict_text}: {what}{extent}{next_step(finding)}{_other(finding)}."
+        return f"{verdict_text}: {subject} {figures(finding)}{extent}{_other(finding)}."
+    return f"{verdict_text}: {subject}{extent}{next_step(finding)}{_other(finding)}."
 
 
 def _compared(finding: Answer) -> str:
@@ -281,8 +281,8 @@ def some_names(names: Sequence[str], most: int = 3, longest: int = _LONGEST_NAME
     >>> some_names(["a", "b", "c", "d", "e"])
     'a, b, c and 2 more'
     """
-    shown = ", ".join(short_name(name, longest) for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+    text = ", ".join(short_name(name, longest) for name in names[:most])
+    return text if len(names) <= most else f"{text} and {len(names) - most} more"
 
 
 def short_name(name: str, longest: int = _LONGEST_NAME) -> str:

@@ -117,11 +117,11 @@ def _paid(numbers: Mapping[str, Any]) -> str:
 def _each(numbers: Mapping[str, Any], of: str = "half_widths", *, with_range: bool = False) -> str:
     """Template of the half-widths of several questions, the first ones of many."""
     n = len(numbers["names"])
-    shown = [
+    parts = [
         f"{{names[{k}]}} ± {{{of}[{k}]:.3g}}" + (_range(numbers, k) if with_range else "")
         for k in range(min(n, _MOST_NAMED))
     ]
-    return "; ".join(shown) + (f"; and {n - _MOST_NAMED} more" if n > _MOST_NAMED else "")
+    return "; ".join(parts) + (f"; and {n - _MOST_NAMED} more" if n > _MOST_NAMED else "")
 
 
 def _range(numbers: Mapping[str, Any], k: int = 0) -> str:
@@ -139,9 +139,9 @@ def _advice(numbers: Mapping[str, Any]) -> str:
     """Template of the recommended budget or the half-width of a budget, against random queries."""
     n, paid = len(numbers["names"]), _paid(numbers)
     if numbers["goal"] is not None:
-        what = "{names[0]}: {goal}" if n == 1 else f"{{goal}} for each of {n} questions"
+        goal = "{names[0]}: {goal}" if n == 1 else f"{{goal}} for each of {n} questions"
         between = "" if numbers["least"] is None else " ({least:,.0f} to {most:,.0f})"
-        first = f"{what} takes about {paid}{between} by {{method}}"
+        first = f"{goal} takes about {paid}{between} by {{method}}"
     elif n == 1:
         first = f"{{names[0]}}: {paid} by {{method}} give ± {{half_widths[0]:.3g}}{_range(numbers)}"
     else:

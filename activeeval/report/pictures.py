@@ -105,7 +105,7 @@ def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path, *, un
     budgets, see `QueryPool.cost_unit`.
     """
     figure, axes = new_figure(path, len(panels))
-    shown: dict[str, Any] = {}
+    handles: dict[str, Any] = {}
     for axis, (title, summaries) in zip(axes, panels.items(), strict=True):
         for method in _most_precise([(s.method, s.budget, s.rmse.value) for s in summaries]):
             of_method = [s for s in summaries if s.method == method]
@@ -113,10 +113,10 @@ def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path, *, un
             line = axis.errorbar(
                 [s.budget for s in of_method], [s.rmse.value for s in of_method], bars, **line_style(method)
             )
-            shown.setdefault(method, line)
+            handles.setdefault(method, line)
         over_budget(axis, title, sorted({s.budget for s in summaries}))
         axis.set(xlabel=f"budget, {unit}", ylabel="root mean squared error")
-    _legend(figure, shown)
+    _legend(figure, handles)
     save_figure(figure, path)
 
 
@@ -127,7 +127,7 @@ def plot_plans(plans: Sequence[QuestionPlan], confidence: float, path: str | Pat
     goal. Colours and the selection of methods are as in `plot_errors`.
     """
     figure, axes = new_figure(path, len(plans))
-    shown: dict[str, Any] = {}
+    handles: dict[str, Any] = {}
     for axis, plan in zip(axes, plans, strict=True):
         planned = [(row.prospect, row.prospect.half_width("pool", confidence), row) for row in plan.rows]
         planned = [(prospect, half, row) for prospect, half, row in planned if 0 < half < math.inf]
@@ -136,7 +136,7 @@ def plot_plans(plans: Sequence[QuestionPlan], confidence: float, path: str | Pat
             line = axis.plot(
                 [budget for budget, *_ in of_method], [half for _, half, _ in of_method], **line_style(method)
             )[0]
-            shown.setdefault(method, line)
+            handles.setdefault(method, line)
             stars = [(budget, half) for budget, half, row in of_method if row.goal]
             axis.plot(*zip(*stars, strict=True), "*", color=line.get_color(), ms=12) if stars else None
         limits = sorted(
@@ -144,7 +144,7 @@ def plot_plans(plans: Sequence[QuestionPlan], confidence: float, path: str | Pat
         )
         if limits:
             dotted = axis.plot(*zip(*limits, strict=True), ":", color="#000000", lw=1.2)[0]
-            shown.setdefault("limit", dotted)
+            handles.setdefault("limit", dotted)
         for goal in plan.goals:
             if goal.half_width is not None and goal.scope == "pool":
                 axis.axhline(goal.half_width, color="#bbbbbb", lw=0.8)
@@ -154,9 +154,9 @@ def plot_plans(plans: Sequence[QuestionPlan], confidence: float, path: str | Pat
             sorted({prospect.budget for prospect, _, row in planned if not row.goal}),
         )
         axis.set(xlabel=f"budget, {plan.target.pool.cost_unit}", ylabel=f"half-width of the {confidence:.0%} interval")
-    if "limit" in shown:
-        shown["limit"] = shown.pop("limit")  # the last of all panels
-    _legend(figure, shown)
+    if "limit" in handles:
+        handles["limit"] = handles.pop("limit")  # the last of all panels
+    _legend(figure, handles)
     save_figure(figure, path)
 
 
@@ -170,12 +170,12 @@ def over_budget(axis: Any, title: str, budgets: Sequence[float]) -> None:
     axis.grid(alpha=0.3)
 
 
-def _legend(figure: Any, shown: Mapping[str, Any]) -> None:
+def _legend(figure: Any, handles: Mapping[str, Any]) -> None:
     """Draw one legend below all panels."""
-    n_columns = min(len(shown), round(_IN_A_ROW * figure.get_figwidth() / _WIDTH)) or 1
-    figure.set_figheight(figure.get_figheight() + 0.2 * -(-len(shown) // n_columns))
+    n_columns = min(len(handles), round(_IN_A_ROW * figure.get_figwidth() / _WIDTH)) or 1
+    figure.set_figheight(figure.get_figheight() + 0.2 * -(-len(handles) // n_columns))
     look = {"frameon": False, "fontsize": 8, "handlelength": 3.5}
-    figure.legend(shown.values(), shown, loc="outside lower center", ncols=n_columns, **look)
+    figure.legend(handles.values(), handles, loc="outside lower center", ncols=n_columns, **look)
 
 
 def _most_precise(errors: Sequence[tuple[str, float, float]]) -> list[str]:

@@ -75,6 +75,7 @@ def _text(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
     is_number = [all(_looks_numeric(line[i]) for line in cells) for i in range(len(header))]
 
     def line(texts: Sequence[str]) -> str:
+        """Format one line of aligned cells."""
         parts = (
             text.rjust(width) if right else text.ljust(width)
             for text, width, right in zip(texts, widths, is_number, strict=True)
@@ -93,6 +94,7 @@ def _latex(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
     """Format a LaTeX tabular."""
 
     def line(texts: Sequence[str]) -> str:
+        """Format one line of LaTeX cells."""
         escaped = (text.translate(_LATEX) for text in texts)
         return "  " + " & ".join(escaped) + " \\\\"
 

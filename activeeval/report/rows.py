@@ -132,16 +132,16 @@ def plain_plan_rows(plan: SamplePlan, *, confidence: float, price: Price | None)
     Budgets that should reach a goal are marked. With many rows, only recommended budgets are shown.
     """
     plans = plan.hardest
-    shown = [
+    selected = [
         (question_plan, row)
         for question_plan in plans
         for row in question_plan.rows
         if row.prospect.method != "passive"
     ]
-    if len(shown) > _MOST_ROWS and len(plans) > 1:
-        shown = [(question_plan, row) for question_plan in plans for row in question_plan.chosen]
+    if len(selected) > _MOST_ROWS and len(plans) > 1:
+        selected = [(question_plan, row) for question_plan in plans for row in question_plan.chosen]
     rows = [
-        _plain_row(question_plan, row, confidence, price, of_several=len(plans) > 1) for question_plan, row in shown
+        _plain_row(question_plan, row, confidence, price, of_several=len(plans) > 1) for question_plan, row in selected
     ]
     if len({row["method"] for row in rows}) == 1:
         rows = [without(row, "method") for row in rows]
@@ -169,8 +169,8 @@ def plan_footnote(rows: Sequence[Mapping[str, str]]) -> str:
     is_known = all(row["half-width"] != "none" and row["all queries"] != "none" for row in rows if "all queries" in row)
     left_out = {*([] if marked else ["budget"]), *([] if has_range else ["four in five"])}
     left_out |= {"half-width"} if is_known else set()
-    shown = [name for name in rows[0] if name not in left_out]
-    return " ".join(_EXPLANATIONS[name] for name in shown if name in _EXPLANATIONS)
+    columns = [name for name in rows[0] if name not in left_out]
+    return " ".join(_EXPLANATIONS[name] for name in columns if name in _EXPLANATIONS)
 
 
 def _half_width(half: float) -> str:
@@ -184,12 +184,12 @@ def _plain_row(
     """Build the row of one method and budget."""
     prospect, power = planned.prospect, plan.power(planned.prospect)
     passive = plan.forecasts["passive"].at(prospect.budget)
-    shown = {"measure": plan.target.name, "question": " − ".join(plan.names)} if of_several else {}
-    shown |= {"method": prospect.method, "budget": whole(prospect.budget) + (" *" if planned.goal else "")}
+    cells = {"measure": plan.target.name, "question": " − ".join(plan.names)} if of_several else {}
+    cells |= {"method": prospect.method, "budget": whole(prospect.budget) + (" *" if planned.goal else "")}
     costs = _costs(price, prospect.budget)
-    shown |= {"hours": f"{costs['hours']:.1f}"} if "hours" in costs else {}
-    shown |= {str(costs["currency"]): f"{costs['money']:,.0f}"} if "money" in costs else {}
-    shown |= {
+    cells |= {"hours": f"{costs['hours']:.1f}"} if "hours" in costs else {}
+    cells |= {str(costs["currency"]): f"{costs['money']:,.0f}"} if "money" in costs else {}
+    cells |= {
         "half-width": _half_width(prospect.half_width("pool", confidence)),
         "four in five": spanned(*prospect.known_half_widths("pool", confidence)),
         "all queries": _half_width(prospect.half_width("population", confidence)),
@@ -197,8 +197,8 @@ def _plain_row(
     }
     if power is not None:
         likely, low, high = power
-        shown |= {"power": f"{likely:.2f}" if low is None else f"{likely:.2f} ({low:.2f} to {high:.2f})"}
-    return shown | {
+        cells |= {"power": f"{likely:.2f}" if low is None else f"{likely:.2f} ({low:.2f} to {high:.2f})"}
+    return cells | {
         "queries": whole(prospect.queries),
         "items": whole(prospect.items),
         **({} if math.isnan(planned.least_variance) else {"limit": f"{planned.limit(confidence):.3g}"}),

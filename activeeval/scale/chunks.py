@@ -161,7 +161,7 @@ def chunk_of(arrays: Mapping[str, NDArray[Any]]) -> Chunk:
         node_weights=array_of("node_weights"),
         judged=array_of("judged"),
         traffic=float(arrays["traffic"][0]) if arrays["traffic"].size else None,
-        others=tuple(each for each in other_rankings if each is not None),
+        others=tuple(ranked for ranked in other_rankings if ranked is not None),
         extra_probs=tuple(arrays[name] for name in sorted(arrays) if name.startswith("extra")),
     )
 

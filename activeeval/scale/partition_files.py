@@ -88,7 +88,7 @@ def with_empty(values: Any, is_empty: Any) -> Any:
     return pa.array(values, mask=is_empty)
 
 
-def write(path: str, groups: Iterator[Mapping[str, Any]], said: Mapping[str, Any]) -> None:
+def write(path: str, groups: Iterator[Mapping[str, Any]], metadata: Mapping[str, Any]) -> None:
     """Write a parquet file: a row group for each set of columns, with the pool's metadata.
 
     Raises
@@ -104,7 +104,7 @@ def write(path: str, groups: Iterator[Mapping[str, Any]], said: Mapping[str, Any
         writer = None
         for columns in groups:
             table = pa.table(dict(columns))
-            table = table.replace_schema_metadata({KEY: json.dumps(dict(said)).encode()})
+            table = table.replace_schema_metadata({KEY: json.dumps(dict(metadata)).encode()})
             writer = writer or parquet.ParquetWriter(place, table.schema, filesystem=system, compression="zstd")
             writer.write_table(table)
         if writer is not None:

@@ -192,7 +192,7 @@ class UnitTable:
             offsets=np.concatenate(([0], np.cumsum(arrays["counts"], dtype=np.int64))),
             costs=long(arrays["costs"], n_places),
             overheads=long(arrays["overheads"], n),
-            variances=tuple(each for each in by_model if each is not None),
+            variances=tuple(variances for variances in by_model if variances is not None),
             blind=tuple(blind),
             has_model=kind["has_model"],
         )

@@ -55,9 +55,9 @@ def coherence(first: str, second: str, n_pairs: int, plot: str | None, seed: int
     whole = {"pairs": report.pairs} | _known(agree=report.agree, std_error=report.std_error)
     whole |= {"disagree": report.disagree, "one_tied": report.one_tied}
     if form == "text":
-        what = "pairs of lists" if runs[0] is None else f"queries' lists of {runs[0]} and {runs[1]}"
+        kind = "pairs of lists" if runs[0] is None else f"queries' lists of {runs[0]} and {runs[1]}"
         tied = f", and for {report.one_tied:.1%} one of them sees no difference" if report.one_tied else ""
-        show_text(f"{first} and {second} prefer the same list for {report.agree:.1%} of {report.pairs:,} {what}{tied}.")
+        show_text(f"{first} and {second} prefer the same list for {report.agree:.1%} of {report.pairs:,} {kind}{tied}.")
         click.echo()
     emit(rows, form)
     if form != "text":

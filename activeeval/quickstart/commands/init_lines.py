@@ -127,8 +127,8 @@ def _sample_steps(start: InitAnswers, name: str) -> Iterator[str]:
     files = option_words(judge=sheets if len(sheets) > 1 else (), out=sample, sheet=f"{name}.csv")
     yield from _step(f"draw what to judge{_in_one(start)}", "sample", *start.drawing, *files)
     for judge, sheet in sheets.items():
-        who = {ME: "you fill", SCRIPT: "your script fills"}.get(judge, f"{judge} fills")
-        yield f"# {who} in the column grade of {shlex.quote(sheet)}"
+        subject = {ME: "you fill", SCRIPT: "your script fills"}.get(judge, f"{judge} fills")
+        yield f"# {subject} in the column grade of {shlex.quote(sheet)}"
     yield from _step("then", "estimate", sample, *sheets.values())
 
 
@@ -145,7 +145,7 @@ def _follows_labels(measure: str) -> bool:
 
     try:
         return isinstance(parse_measure(measure), FOLLOWING)
-    except ActiveEvalError:  # of those that need the scale none does
+    except ActiveEvalError:  # a measure that needs the scale to be parsed never follows labels
         return False
 
 
