@@ -147,7 +147,7 @@ def adapted(
         With the file and line of the first invalid value.
     """
     if all(comparison.is_tie for comparison in preferences.comparisons):
-        raise InputError(f"{preferences.source}: no document is preferred to another, there is nothing to adapt to")
+        raise InputError(f"{preferences.source}: no document is preferred to another, so there is nothing to adapt to")
     _check_alike([*letor, *pairs_letor])
     judged = read_letor(list(letor))
     compared = [read_letor(list(pairs_letor))] if pairs_letor else []
@@ -240,7 +240,7 @@ def _check_features(data: LetorData, ranker: Any, path: str | None) -> None:
     trees = ranker.trees if isinstance(ranker, HyperLinearRanker) else None
     if trees is not None and features.shape[1] != trees.n_features:
         raise InputError(f"{files} has {features.shape[1]} features, {path} learned from {trees.n_features}")
-    owner = "trees learned here take" if trees is None else f"{path} takes"
+    owner = "the default base" if trees is None else path
     bad = np.zeros(features.shape, dtype=np.bool_)
     if trees is None or not trees.takes_missing:
         bad |= np.isnan(features)
@@ -250,7 +250,7 @@ def _check_features(data: LetorData, ranker: Any, path: str | None) -> None:
         row, column = np.argwhere(bad)[0]
         value = features[row, column]
         is_wrong = "is NULL" if np.isnan(value) else f"is {value:g}, too large for single precision"
-        raise InputError(f"{row_place(data, int(row))}: feature {column + 1} {is_wrong}, which {owner} not")
+        raise InputError(f"{row_place(data, int(row))}: feature {column + 1} {is_wrong}, which {owner} cannot handle")
 
 
 def _features(data: LetorData) -> Floats:

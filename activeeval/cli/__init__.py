@@ -32,16 +32,16 @@ _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": WIDTH, 
 
 @group(short_help="Measure search quality with a fraction of the judgments", context_settings=_SETTINGS)
 @click.version_option(__version__, prog_name="activeeval")
-@click.option("--quiet", is_flag=True, help="Say nothing on stderr but errors.")
+@click.option("--quiet", is_flag=True, help="Print only errors on stderr.")
 def cli(quiet: bool) -> None:
     """Measure search quality with a fraction of the judgments.
 
-    Numbers go to stdout, talk to stderr. Exit codes: 0 ok, 1 something is wrong (said in one line), 2 wrong usage;
-    `compare` answers 10 where the new run is worse, 11 where that is open.
+    Results go to stdout, messages to stderr. Exit codes: 0 ok, 1 an error (one line on stderr), 2 wrong usage;
+    `compare` ends with 10 if the new run is worse, 11 if that is open.
 
     \b
     activeeval init                    asks a few questions, prints the commands to run
-    activeeval COMMAND --help          what a command takes, with an example; --help-all for all of it
+    activeeval COMMAND --help          options of a command, with an example; --help-all for all
     """
 
 
@@ -55,30 +55,30 @@ cli.add_late(
     score=("scoring.commands.score:score", "Score runs against judgments, with intervals"),
     compare=(
         "scoring.commands.compare:compare",
-        "Whether a new run is better or worse than the old one: a gate for scripts",
+        "Decide whether a new run is better or worse than the old one: a gate for scripts",
     ),
     estimate=("sampling.commands.estimate:estimate", "Turn a sample and its judged sheets into estimates"),
-    audit=("graders.commands.audit:audit", "Hold a machine's grades against the labels of a sample"),
-    agreement=("scoring.commands.agreement:agreement", "How far judges agree"),
-    times=("scoring.commands.times:times", "How long judging takes"),
+    audit=("graders.commands.audit:audit", "Compare a grader's grades with the labels of a sample"),
+    agreement=("scoring.commands.agreement:agreement", "Measure how far judges agree"),
+    times=("scoring.commands.times:times", "Measure how long judging takes"),
 )
 cli.add_late(
     "Plan",
-    plan=("sampling.commands.plan:plan", "What a budget should reach, or which budget a goal takes"),
-    simulate=("sampling.commands.simulate:simulate", "What each method would have saved on judgments that you have"),
-    calibration=("sampling.commands.calibration:calibration", "Hold a grade model against labels"),
-    design=("sampling.commands.design:design", "Write how likely each query is to be drawn"),
+    plan=("sampling.commands.plan:plan", "Predict the interval of a budget, or the budget of a goal"),
+    simulate=("sampling.commands.simulate:simulate", "Measure what each method would have saved on your judgments"),
+    calibration=("sampling.commands.calibration:calibration", "Compare a grade model with labels"),
+    design=("sampling.commands.design:design", "Write the probability that each query is drawn"),
 )
 cli.add_late(
     "Sample",
-    queries=("traffic.commands:queries", "Which queries to evaluate with: drawn from a log of searches"),
+    queries=("traffic.commands:queries", "Draw the queries to evaluate with from a log of searches"),
     pool=("sampling.commands.pool:pool", "Write pools that are too large for one machine"),
     sample=("sampling.commands.sample:sample", "Draw what to judge, and write the sheet for the judges"),
-    next=("sampling.commands.next:next_", "The next sheet, where the first one's labels decide it"),
+    next=("sampling.commands.next:next_", "Write the next sheet, where it depends on labels"),
     sheet=("sampling.commands.sample:sheet_again", "Write the sheet of a sample once more"),
     label=("campaigns.commands.label:label", "Find the best documents of queries, two at a time, at the terminal"),
     top_up=("sampling.commands.sample:top_up", "Add to the budget of a sample"),
-    grader=("graders.commands.grader:grader", "Grades of machines: what to ask them"),
+    grader=("graders.commands.grader:grader", "Write the questions for a grader (an LLM or another model)"),
 )
 cli.add_late(
     "Judge together, for weeks",
@@ -86,13 +86,13 @@ cli.add_late(
     serve=("web.commands.serve:serve", "Serve the judging page of a campaign"),
 )
 cli.add_late(
-    "Night after night", watch=("monitoring.commands:watch", "Watch the quality of an index, night after night")
+    "Night after night", watch=("monitoring.commands:watch", "Watch the quality of an index from date to date")
 )
 cli.add_late(
     "Learn",
-    gains=("gains.commands.gains:gains", "Learn what grades and ranks are worth from preferences"),
-    coherence=("gains.commands.coherence:coherence", "How often two measures prefer the same of two lists"),
-    adapt=("adaptation.commands:adapt", "Tune a ranker to what users prefer, and keep what judges say"),
+    gains=("gains.commands.gains:gains", "Learn gains and discounts from preferences"),
+    coherence=("gains.commands.coherence:coherence", "Measure how often two measures prefer the same list"),
+    adapt=("adaptation.commands:adapt", "Tune a ranker to users' preferences"),
     rank=("adaptation.commands:rank", "Score documents by a ranker that `adapt` wrote"),
 )
 cli.add_late(

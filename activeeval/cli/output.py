@@ -69,7 +69,7 @@ def _printing(more: Sequence[str] = (), text: str = "") -> Callable[[Callable[..
 output_option = _printing()
 comment_option = _printing([COMMENT], f"; `{COMMENT}`: the answer as a comment for a pull request")
 tracked_option = _printing([TRACKED], f"; `{TRACKED}`: logged as metrics")
-_EXPLAINED = "All notes too, and what each number is."
+_EXPLAINED = "Print all notes too, and what each number is."
 explain_option = click.option("--explain", is_flag=True, expose_value=False, callback=_keep, help=_EXPLAINED)
 out_option = partial(click.option, "--out", metavar="FILE")
 plot_option = partial(click.option, "--plot", metavar="FILE")
@@ -123,7 +123,7 @@ def say_sizes(results: Sequence[Estimate]) -> None:
     if len(results) == len(sizes) == 1:
         say(f"as precise as {sizes[0]:.3g} random queries judged whole")
     elif sizes:
-        say("effective_sample_size: as precise as so many random queries judged whole")
+        say("effective_sample_size: number of random queries judged whole that are as precise")
 
 
 def check_new(path: str, suffixes: Sequence[str], force: bool) -> None:
@@ -147,7 +147,7 @@ def check_apart(outputs: Mapping[str, str | None], inputs: Sequence[str]) -> Non
             continue
         option = option_here(parameter)
         if path.lower().endswith(".gz"):
-            raise InputError(f"{path}: expected a name that does not end in .gz, {option} is never packed")
+            raise InputError(f"{path}: expected a name that does not end in .gz, {option} is not compressed")
         if (real := os.path.realpath(path)) in taken:
             raise InputError(f"{path}: {option} would replace {taken[real]}, which this command reads or writes too")
         taken[real] = path
@@ -203,7 +203,7 @@ def say_cautions(named: Sequence[tuple[str, Estimate]]) -> None:
     for line in lines if is_all else lines[:_MOST_CAUTIONS]:
         say(line)
     if (n := len(lines) - _MOST_CAUTIONS) > 0 and not is_all:
-        say(f"{counted(n, 'caution')} more: --explain tells {agreeing(n, 'it', 'them')}")
+        say(f"{counted(n, 'caution')} more: --explain shows {agreeing(n, 'it', 'them')}")
 
 
 def say_progress(progress: Progress, agreement: Agreement, policy: str, at_end: str = "") -> None:
@@ -230,10 +230,10 @@ def warn_of_weights(name: str, design: Design) -> None:
         share = find_method(design.name).defensive_share
     advice = f"--defensive-share {_SAFE_SHARE:g} keeps every weight below {1 / _SAFE_SHARE:g}"
     if share >= _SAFE_SHARE:
-        advice = f"a --defensive-share above {share:g} makes that rarer"
+        advice = f"a --defensive-share above {share:g} lowers that"
     say(
-        f"{name}: some query comes up {design.largest_weight:.3g} times less often than in a plain random sample, so "
-        f"that intervals can miss what it hides; {advice}"
+        f"{name}: some query is drawn {design.largest_weight:.3g} times less often than in a plain random sample, so "
+        f"intervals can be too short if it differs; {advice}"
     )
 
 

@@ -136,13 +136,13 @@ def next_pairs(
     """
     answered, unanswered = load_pairs(paths, max_grade, source)
     if unanswered is None:
-        raise InputError("every pair of these files has an answer: there is none to ask about")
+        raise InputError("every pair of these files has an answer: no pair is left to judge")
     closest = SimpleMargin(unanswered, learner, n_start=start, rng=seed, answered=answered).closest(count)
     if not closest:
         raise InputError(
             f"the {counted(unanswered.n_pairs, 'unanswered pair')} {agreeing(unanswered.n_pairs, 'is', 'are')} of "
             f"lists of the same grades, or such as every DCG puts in "
-            "the same order: there is none worth asking about"
+            "the same order: none of them is informative"
         )
     return NextPairs(
         pairs=tuple(_question(unanswered, row, margin) for row, margin in closest),

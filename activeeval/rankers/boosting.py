@@ -188,7 +188,7 @@ class BoostedRanker(StagedRanker):
 
     def _terms(self, weak: Floats, lists: JudgedLists) -> Sequence[tuple[float, Edges]]:
         """Build the weighted edges that a subclass boosts."""
-        raise TypeError("a ranker says what it boosts")
+        raise TypeError("a subclass defines the edges to boost")
 
     def _acceptance(self, terms: Sequence[tuple[float, Edges]]) -> Callable[[Floats, Floats], bool]:
         """Return the acceptance test of a round; here every round is accepted."""

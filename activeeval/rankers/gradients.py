@@ -22,7 +22,7 @@ class GradientRanker(StagedRanker):
 
     def _loss(self) -> Loss:
         """Build the loss that a subclass minimises."""
-        raise TypeError("a ranker says what it minimises")
+        raise TypeError("a subclass defines the loss to minimise")
 
     def _check_parameters(self) -> None:
         """Raise InputError at the first invalid parameter."""

@@ -101,7 +101,7 @@ class ListRanker(LinearRanker):
 
     def _check_parameters(self) -> None:
         """Raise InputError at the first invalid parameter; implemented by subclasses."""
-        raise TypeError("a ranker says what its parameters may be")
+        raise TypeError("a subclass checks its parameters")
 
     def _learn_columns(self, features: NDArray[Any]) -> None:
         """Learn the parameters of `_columns` from features."""
@@ -109,7 +109,7 @@ class ListRanker(LinearRanker):
 
     def _learn(self, columns: Floats, lists: JudgedLists) -> None:
         """Learn the weights from columns with a row for each item of the lists; implemented by subclasses."""
-        raise TypeError("a ranker says how it learns")
+        raise TypeError("a subclass learns its weights")
 
     def _tie_order(self, grades: Ints) -> Floats:
         """Return keys in [0, 1) that order items of one query and grade; the items are sorted by content."""

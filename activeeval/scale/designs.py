@@ -189,7 +189,7 @@ class ChunkedDesign:
         """Build the design of a sample by thresholds from the unit tables."""
         selected, n = SelectedUnits(budget=budget), len(self.survey.names)
         if self.recipe.follows_labels and isinstance(source, SuppliedChunks) and source.comes_once:
-            raise InputError("depths follow labels: give chunks that can be gone through twice, a list or a function")
+            raise InputError("with adaptive depth chunks are read twice: give a list or a function")
         shared: dict[str, Any] = {"source": source, "recipe": self.recipe, "scratch": self.scratch}
         shared |= {"sums": self.survey.sums, "key": key, "budget": budget}
         # only with adaptive depth the second pass reads the partitions, not just their tables

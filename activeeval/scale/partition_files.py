@@ -78,7 +78,7 @@ def said_of(path: str, file: Any) -> dict[str, Any]:
     try:
         return dict(json.loads(metadata))
     except (ValueError, TypeError):
-        raise FormatError(path, None, "what it says of itself cannot be read") from None
+        raise FormatError(path, None, "its metadata cannot be read") from None
 
 
 def with_empty(values: Any, is_empty: Any) -> Any:

@@ -294,7 +294,7 @@ class _Columns:
         differs = values != np.repeat(firsts, np.diff(self._offsets))
         if differs.any():
             query = ids[int(np.searchsorted(self._offsets, np.flatnonzero(differs)[0], side="right")) - 1]
-            raise InputError(f"column {name} says two things of query {shown(str(query))}")
+            raise InputError(f"column {name} has two values for query {shown(str(query))}")
         return firsts
 
     def whole(self, name: str) -> Ints | None:

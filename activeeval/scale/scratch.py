@@ -61,7 +61,7 @@ class Folder:
                 return file.read() if end is None else file.read(end - begin)
         except OSError as problem:
             reason = problem.strerror or type(problem).__name__
-            text = f"{self.path}: what another worker has left there cannot be read: {reason}"
+            text = f"{self.path}: the file of another worker cannot be read: {reason}"
             raise InputError(text, field="scratch") from None
 
 

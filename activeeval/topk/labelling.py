@@ -142,7 +142,7 @@ class TopKLabelling:
         first, second, preferred = event
         current = self.ask()
         if (first, second) != current:
-            was = "nothing was asked any more" if current is None else f"{current[0]} and {current[1]} were asked"
+            was = "no comparison was open" if current is None else f"{current[0]} and {current[1]} were asked"
             raise InputError(f"answers[{len(self._events)}] is of items {first} and {second}, where {was}")
         self.tell(preferred)
 
@@ -180,7 +180,7 @@ class TopKLabelling:
             If the item is not in the current pair, or there is no current pair.
         """
         if self._current is None:
-            raise InputError(f"nothing is asked: the top {self.k} are settled; got {preferred!r}")
+            raise InputError(f"no comparison is open: the top {self.k} are settled; got {preferred!r}")
         if preferred is not None and (isinstance(preferred, bool) or preferred not in self._current):
             first, second = self._current
             raise InputError(f"items {first} and {second} were asked, got {preferred!r}, expected one of them or None")

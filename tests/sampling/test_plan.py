@@ -86,7 +86,7 @@ def test_a_plan_begins_with_a_sentence_and_fits_a_terminal(call):
         lines = call("plan", *asked, *options).out.splitlines()
         assert max(map(len, lines)) <= 100
         assert any(start in lines[0] for start in ("give ", "takes about", "for each of"))
-    assert "a gate asks about all queries: " in call("plan", *TWO, "--measure", "DCG@3", "--budget", "95%").out
+    assert "about all queries, as a gate: " in call("plan", *TWO, "--measure", "DCG@3", "--budget", "95%").out
     assert "passive" not in call("plan", *TWO, "--measure", "DCG@3").out
 
 
@@ -173,7 +173,7 @@ def test_what_is_said_of_a_plan(call):
     assert f"\n{in_words} *  " in re.sub("\n +", "\n", answer.out)
     assert "* should" not in call("plan", *TWO, "--measure", "DCG@3", "--budget", 40).out
     assert "times that" in told
-    assert "were turning to a query free, to ±" in answer.err
+    assert "without overhead per query, ±" in answer.err
     assert "of how queries differ beforehand" in answer.err
     assert Path("p.png").read_bytes().startswith(b"\x89PNG")
     assert "whatever is judged of them" in " ".join(call("plan", *TWO, "--scope", "population").out.split())

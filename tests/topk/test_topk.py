@@ -360,9 +360,9 @@ def test_wrong_answers_are_one_line():
     with pytest.raises(InputError, match=r"answers\[1\] is of items 1 and 2, where 2 and 0 were asked"):
         TopKLabelling.replay(3, 2, [PairAnswer(1, 0, 1), PairAnswer(1, 2, 1)], order="given")
     run(labelling, range(3))
-    with pytest.raises(InputError, match="nothing is asked: the top 2 are settled; got 1"):
+    with pytest.raises(InputError, match="no comparison is open: the top 2 are settled; got 1"):
         labelling.tell(1)
-    with pytest.raises(InputError, match=r"answers\[3\] is of items 0 and 1, where nothing was asked any more"):
+    with pytest.raises(InputError, match=r"answers\[3\] is of items 0 and 1, where no comparison was open"):
         TopKLabelling.replay(3, 2, [*labelling.answers, PairAnswer(0, 1, 0)], order="given")
     labelling.discard(1)
     with pytest.raises(InputError, match="item 1 was discarded before"):

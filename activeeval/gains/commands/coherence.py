@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @seed_option
 @output_option
 def coherence(first: str, second: str, n_pairs: int, plot: str | None, seed: int, form: str, **lists: Any) -> None:
-    """Tell how often two measures prefer the same of two lists, by how far the lists differ under the first.
+    """Show how often two measures prefer the same of two lists, by how far the lists differ under the first.
 
     MEASURE is a sum of gains over ranks: DCG@10 (2^y - 1), "DCG(dcg='log2')@10", RBP, P@5 or @FILE, learned gains.
 

@@ -55,7 +55,7 @@ def _preference_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @group()
 def gains() -> None:
-    """Learn what grades and ranks are worth from preferences between ranked lists.
+    """Learn gains and discounts from preferences between ranked lists.
 
     The result is a file that `--measure @FILE` takes wherever a measure is named.
 
@@ -109,9 +109,9 @@ def learn(
 
     Where runs were compared side by side, a pair names two runs in place of lists, with --qrels and --run.
 
-    With --test preferences are asked whether they need a gain for every rank and grade (--by-rank), or gains times
-    discounts explain them: a likelihood ratio, beside those of preferences drawn from the gains and discounts that fit
-    best. Where they are true, p is at most .05 in no more than 5 of 100 cases.
+    With --test nothing is learned: a likelihood ratio tests whether preferences need a gain for every rank and grade
+    (--by-rank), or gains times discounts explain them. It is compared with those of preferences drawn from the gains
+    and discounts that fit best. Where gains times discounts are true, p is at most .05 in no more than 5 of 100 cases.
 
     \b
     activeeval gains learn prefs.jsonl --test 199
@@ -248,7 +248,7 @@ def _by_grade(gains: Sequence[float]) -> dict[str, float]:
 @output.plot_option(help="Draw gains and discounts (.png, .svg, .pdf).")
 @output.output_option
 def show(file: str, plot: str | None, form: str) -> None:
-    """Show gains by grade and discounts by rank, beside the usual ones, and how far they can be believed.
+    """Show gains by grade and discounts by rank, beside the usual ones, with their intervals.
 
     share is of the best grade's gain; low and high are the ends of confidence intervals. Where the preferences support
     none, resampled_low and resampled_high hold most of the resamples: a stability band, not a confidence interval.
@@ -276,15 +276,15 @@ def show(file: str, plot: str | None, form: str) -> None:
 
 @command("next")
 @_preference_options
-@click.option("--count", type=click.IntRange(1), default=1, help="How many pairs to name.")
+@click.option("--count", type=click.IntRange(1), default=1, help="Number of pairs.")
 @click.option("--like", metavar="FILE", help="What `gains learn` wrote: with its C, weight of ties and shape. Default: "
               "C by cross-validation.")  # fmt: skip
 @click.option("--start", type=click.IntRange(1), default=20,
               help="Answers before the choice is by weights; until then it is by chance.")  # fmt: skip
 @output.output_option
 def next_pair(count: int, start: int, like: str | None, form: str, **options: Any) -> None:
-    """Name the pair worth asking about next: the one that the answers so far are least sure of. PREFS hold the pairs,
-    with the answers that are there; fill in `answer` (first, second, tie) and call again.
+    """Name the pair to judge next: the one that is least certain by the answers so far. PREFS hold the pairs and the
+    answers; fill in `answer` (first, second, tie) and call again.
 
     \b
     activeeval gains next pairs.jsonl
@@ -331,5 +331,5 @@ gains.add_late(
     "Commands",
     learn=("gains.commands.gains:learn", "Learn gains and discounts, and write them as a measure"),
     show=("gains.commands.gains:show", "Show what was learned"),
-    next=("gains.commands.gains:next_pair", "The pair worth asking about next"),
+    next=("gains.commands.gains:next_pair", "Name the pair to judge next"),
 )

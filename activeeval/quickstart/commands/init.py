@@ -33,7 +33,7 @@ _T = TypeVar("_T")
 
 @command()
 def init() -> None:
-    """Ask what you have and what you want to know, and print the commands to run. No file is touched.
+    """Ask a few questions, and print the commands to run. No file is changed.
 
     The questions: your runs, judgments that you have already, who judges, the measure with the largest grade, how many
     judgments or how precise, and of two runs which difference does not matter. What would not work is asked again. From
@@ -137,9 +137,9 @@ def _judges(judged: str | None, text: str) -> tuple[str, ...]:
     if not names:
         raise InputError("expected at least one judge")
     if len(names) > 1 and (mixed := {NOBODY, SCRIPT} & {name.lower() for name in names}):
-        raise InputError(f"{mixed.pop()} stands alone, got {text!r}")
+        raise InputError(f"{mixed.pop()} cannot be combined with names, got {text!r}")
     if names[0].lower() == NOBODY and judged is None:
-        raise InputError("without judgments somebody has to judge")
+        raise InputError(f"without judgments {NOBODY} cannot be the answer: name who judges")
     return tuple(name.lower() for name in names) if len(names) == 1 else names
 
 
@@ -159,10 +159,10 @@ def _measure(start: InitAnswers, text: str) -> tuple[InitAnswers, PreparedCase]:
         case = answers.case()
     except ActiveEvalError as problem:
         if grade is None and problem.field == "max_grade":
-            problem = InputError(f"no judgment tells the largest grade: say it behind the measure, as {measure} 3")
+            problem = InputError(f"no judgment tells the largest grade: add it to the measure, as {measure} 3")
         raise problem from None
     if answers.judges != (NOBODY,) and answers.judged and case.known is None:
-        click.echo(f"{answers.judged} has every grade that {measure} needs: nobody has to judge", err=True)
+        click.echo(f"{answers.judged} has every grade that {measure} needs: no judging is needed", err=True)
         answers = replace(answers, judges=(NOBODY,))
     return answers, case
 

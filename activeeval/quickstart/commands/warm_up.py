@@ -11,7 +11,7 @@ from activeeval.cli.waiting import progress
 def warm_up() -> None:
     """Compile everything now, so that no later call waits for it: for images and for the first morning.
 
-    What is compiled is kept beside the package, or where NUMBA_CACHE_DIR says.
+    Compiled code is kept beside the package, or in the folder of NUMBA_CACHE_DIR.
 
     \b
     activeeval warm-up

@@ -106,7 +106,7 @@ class RemoteTask:
         if (self.version, self.python) != (__version__, _PYTHON):
             worker = f"activeeval {__version__} on Python {_PYTHON}"
             sender = f"activeeval {self.version} on Python {self.python}"
-            raise EngineError(f"{_place()}: this worker has {worker}, who calls it {sender}: they must be the same")
+            raise EngineError(f"{_place()}: this worker has {worker}, its caller {sender}: they must be the same")
 
 
 def pickled(value: Any) -> bytes:
