@@ -252,8 +252,8 @@ def test_discounts_that_grow_and_weights_of_no_product_are_told():
     said = told(preferences_of(weights, *lists), C=100.0, shape="monotone")
     share = read_out(weights).rank_one_share
     assert said[-1] == (
-        f"gains and discounts hold {share:.0%} of the weights: what a grade is worth depends on its rank, or there are "
-        "too few pairs to tell"
+        f"gains and discounts hold {share:.0%} of the weights: the gain of a grade depends on its rank, or there are "
+        "too few pairs"
     )
     said = told(preferences_of(np.outer([1, 2, 0.5], [0, 1, 3]), *lists), C=100.0, shape="monotone")
     assert said == ("the discounts do not fall from rank to rank, or are not positive",)
