@@ -175,7 +175,7 @@ def test_queries_without_relevant_documents_an_end_and_no_gain_are_told(folder, 
     chosen = next(row for row in rows if row["is_chosen"])
     assert "is the " in told.err  # one of two is an end
     assert " of the path, the best one may lie beyond it" in told.err
-    assert ("no λ makes it better than its base" in told.err) == (chosen["b"] <= base["b"])
+    assert ("no λ is better than the base" in told.err) == (chosen["b"] <= base["b"])
     alone = call(
         "adapt", "judged.txt", "pairs.jsonl", "--trees", 10, "--regularization", 1e30, "--out", "same", "-o", "jsonl"
     )
