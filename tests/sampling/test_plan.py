@@ -176,7 +176,7 @@ def test_what_is_said_of_a_plan(call):
     assert "without overhead per query, ±" in answer.err
     assert "of the variance between queries" in answer.err
     assert Path("p.png").read_bytes().startswith(b"\x89PNG")
-    assert "whatever is judged of them" in " ".join(call("plan", *TWO, "--scope", "population").out.split())
+    assert "even if everything is judged" in " ".join(call("plan", *TWO, "--scope", "population").out.split())
 
 
 def test_a_pilot_rescales_what_is_expected(call, plan):
