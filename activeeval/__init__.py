@@ -1,11 +1,11 @@
 """activeeval: measure search quality with a fraction of the judgments.
 
-It chooses which queries to judge, how far down and which documents. It then says what the judgments tell, and how sure
-that is. Functions take paths of files, data frames or dicts.
+The package chooses which queries to judge, to which depth, and which documents. It then estimates the measure from the
+judgments, with a confidence interval. Functions take paths of files, data frames or dicts.
 
 Examples
 --------
-Draw a sample of two runs, have it judged, and read it:
+Sample items of two runs, grade them, and estimate the difference:
 
 >>> import activeeval as ae
 >>> runs = {name: {f"q{q}": {f"d{d}": float((d * k + q) % 7) for d in range(6)} for q in range(20)}
@@ -19,36 +19,36 @@ Draw a sample of two runs, have it judged, and read it:
 >>> ae.__version__
 '0.1.0'
 
-What there is, by what one wants to do; `__all__` has the names to begin with. ``help(activeeval.score)`` tells more of
-each name.
+All names by task; `__all__` lists those to start with. ``help(activeeval.score)`` documents a single name.
 
 Read judgments that are there
-    `score` runs by measures: `Scores` holds a `Score` for each. `evaluate` a run and `compare` two: `Result`.
-    `compare_scores`, `holm` and `mean_interval` take scores by query. `agreement` says how far judges agree, `times`
-    how long judging takes.
+    `score` computes measures of runs: `Scores`, a `Score` for each run and measure. `evaluate` a run and `compare`
+    two: `Result`. `compare_scores`, `holm` and `mean_interval` take scores by query. `agreement` measures the agreement
+    of judges, `times` the time of judging.
 Plan and draw what to judge
-    `plan` says what a budget buys: `Plan`, `SegmentPlan`. `sample` draws, `load_sample` reads it again: `Sample`.
-    `draw_queries` draws queries from a log: `Queries`. `design` says how likely each query is to be drawn.
+    `plan` predicts the precision of a budget: `Plan`, `SegmentPlan`. `sample` draws a sample, `load_sample` loads a
+    saved one: `Sample`. `draw_queries` draws queries from a log: `Queries`. `design` computes the sampling rate of each
+    query.
 Read what was judged
-    A sample's answer is a `Result`, or `Results`. Below them: `Estimate`, `Interval`, `Figure`, `Unjudgeable`.
+    A sample's estimate is a `Result`, or `Results`. Their parts: `Estimate`, `Interval`, `Figure`, `Unjudgeable`.
 Judge for as long as it takes
-    `create_campaign` puts a sample into a store, `open_campaign` opens it: `StoredCampaign`; `list_campaigns` names
-    them. `Campaign` asks for each `Unit` in memory. `Rounds` hold one campaign after another. `create_watch` and
-    `open_watch` watch an index night after night: `Watch`.
+    `create_campaign` stores a sample for judging, `open_campaign` opens it: `StoredCampaign`; `list_campaigns` lists
+    them. `Campaign` requests labels of one `Unit` after another in memory. `Rounds` chain campaigns. `create_watch` and
+    `open_watch` monitor an index by date: `Watch`.
 Queries, rankings and judgments
-    `QueryPool`, `Rankings`, `PoolGrades`; `Judgment`, `Judgments`, `Judge`. `generate_pool` makes one to try.
+    `QueryPool`, `Rankings`, `PoolGrades`; `Judgment`, `Judgments`, `Judge`. `generate_pool` makes a synthetic pool.
 Measures
-    `parse_measure` reads a name. `DCG`, `NDCG`, `ERR`, `RBP`, `AP`, `Precision`, `Recall`, `RR`, `Success`, `Judged`;
-    of the k best documents `kERR`, `kNDCG`, `top_k_grades`. `Additive`, `RankGains` and `Cascade` make others.
-    `Target` is what is estimated, `Moments` what a model expects of it.
+    `parse_measure` parses a name. `DCG`, `NDCG`, `ERR`, `RBP`, `AP`, `Precision`, `Recall`, `RR`, `Success`, `Judged`;
+    of the k best documents `kERR`, `kNDCG`, `top_k_grades`. `Additive`, `RankGains` and `Cascade` build others.
+    `Target` is the quantity to estimate, `Moments` its moments under a grade model.
 Methods and designs
-    `METHODS` by name, each a `Method`; `default_method`, `Design`, `optimal_sampling_probs`. Of pools in parts:
-    `Chunk`, `chunked_design`, `ChunkedDesign`; `write_pool` writes them to parquet.
+    `METHODS` by name, each a `Method`; `default_method`, `Design`, `optimal_sampling_probs`. For partitioned pools:
+    `Chunk`, `chunked_design`, `ChunkedDesign`; `write_pool` writes partitions as parquet.
 Simulate where all labels are known
-    `simulate` says what each method would have saved. `replicate` repeats one design.
+    `simulate` measures the judgments that each method saves. `replicate` repeats one design.
 Grade models and graders
-    `GradeBeliefs`, `QueryFactor`, `calibration_report`; `calibration` holds a model against labels. A machine's
-    `Grades`: `ask_grader` writes the questions, `audit` says what they are worth. More in
+    `GradeBeliefs`, `QueryFactor`, `calibration_report`; `calibration` compares a model with labels. The `Grades` of a
+    grader (an LLM or another model): `ask_grader` writes the questions, `audit` estimates their quality. More in
     ``activeeval.core.grade_models``.
 Learn what grades are worth
     `PreferenceData`, `load_preferences`, `GainDiscountLearner`, `SimpleMargin`, `gain_intervals`, `bootstrap_gains`,
@@ -60,7 +60,7 @@ Errors and warnings
     `ActiveEvalError` is the base of `InputError`, `FormatError`, `BudgetError`, `StateError` and `SolverError`.
     `CautionWarning` warns of an unreliable number.
 
-Names are imported when they are first used: ``import activeeval`` alone imports neither numba nor scikit-learn.
+Names are imported on first use: ``import activeeval`` alone imports neither numba nor scikit-learn.
 """
 
 from typing import TYPE_CHECKING
@@ -148,7 +148,7 @@ _HOMES = {
     "activeeval.adaptation": ("HyperLinearRanker",),
     "activeeval.formats.text.letor": ("read_letor",),
 }
-"""Where each name is that `activeeval` has, by module: it is imported when it is first used."""
+"""Module -> public names that `activeeval` imports from it on first use."""
 __all__ = [
     "AP",
     "DCG",
@@ -196,7 +196,7 @@ __all__ = [
     "score",
     "simulate",
 ]
-"""The names to begin with. The others of `_HOMES` are here too, and belong to the rooms that list them."""
+"""The names to start with. The other names of `_HOMES` are importable too; their subpackages list them."""
 
 if TYPE_CHECKING:
     from activeeval.adaptation import HyperLinearRanker as HyperLinearRanker
@@ -300,4 +300,5 @@ __getattr__ = attached(__name__, _HOMES)[0]
 
 
 def __dir__() -> list[str]:
+    """List the names of `__all__`."""
     return sorted(__all__)

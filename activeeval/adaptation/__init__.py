@@ -1,9 +1,9 @@
-"""Rankers adapted to users: what clicks prefer, boosted trees as weights of leaves, how far to follow the preferences.
+"""Adapt rankers to user preferences: preferences from clicks, boosted trees as leaf weights, choice of regularization.
 
-`HyperLinearRanker` is boosted trees that were learned elsewhere, adapted to preferences between items (Chen, Zhang,
-Zheng, Zha and Sun 2008). It has no ``fit`` but `adapt`; `choose_regularization` says how far to go, and
-`write_ranker` and `read_ranker` keep it in a file. The preferences
-come out of click logs (`preferences_from_clicks`); `simulate_clicks` makes logs of simulated users.
+`HyperLinearRanker` wraps boosted trees fitted elsewhere, and adapts them to preferences between items (Chen, Zhang,
+Zheng, Zha and Sun 2008). It has `adapt` instead of ``fit``; `choose_regularization` chooses how far to adapt;
+`write_ranker` and `read_ranker` save and load it. `preferences_from_clicks` extracts preferences from click logs;
+`simulate_clicks` generates logs of simulated users.
 """
 
 from activeeval.core.lazily import attached, homes_of

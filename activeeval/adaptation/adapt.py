@@ -1,4 +1,4 @@
-"""Rankers adapted to users: a base learned from judgments, preferences from pairs or clicks, how far to follow them."""
+"""Workflow of ``activeeval adapt``: a base ranker, preferences from pairs or click logs, and the adapted ranker."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ _OF_CLICKS = {"impressions", "clicks", "position"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preferences:
-    """Preferences of tables of pairs and of click logs.
+    """Preferences from tables of pairs and from click logs.
 
     Attributes
     ----------
     comparisons : tuple of Comparison
     places : tuple of str
-        Where each stands, for messages.
+        File and line of each comparison, for messages.
     source : str
-        The files, as messages call them.
+        Names of the files, for messages.
     clicks : ClickReport or None
-        What was made of the click logs, where there are any.
+        Summary of the click logs; None without logs.
     logs : str
-        The files of the logs.
+        Names of the click log files.
     """
 
     comparisons: tuple[Comparison, ...]
@@ -54,23 +54,22 @@ class Preferences:
 
 
 def read_preferences(paths: Sequence[str], level: float = 0.05) -> Preferences:
-    """Read comparisons of documents, in any form that `activeeval.formats.judgments.from_files.read` takes, and click
-    logs.
+    """Read comparisons of documents and click logs from files.
 
-    All logs are one: the impressions and clicks of a query, document and position are added up before rates are
-    compared.
+    Comparisons may have any form that `activeeval.formats.judgments.from_files.read` accepts. All logs are pooled: the
+    impressions and clicks of a query, document and position are summed before rates are compared.
 
     Parameters
     ----------
     paths : sequence of str
         A table with ``impressions``, ``clicks`` or ``position``, but no ``preferred``, is a click log.
     level : float
-        Of the test that turns clicks into preferences.
+        Significance level of the test that turns clicks into preferences.
 
     Raises
     ------
     InputError
-        Where a file cannot be read.
+        If a file cannot be read.
     """
     comparisons: list[Comparison] = []
     places: list[str] = []
@@ -90,23 +89,24 @@ def read_preferences(paths: Sequence[str], level: float = 0.05) -> Preferences:
         for place, comparison in judgments.placed_comparisons():
             comparisons.append(comparison)
             places.append(place)
-    held = Preferences(comparisons=tuple(comparisons), places=tuple(places), source=", ".join(paths))
-    return _with_clicks(held, pooled_clicks(logs), level) if logs else held
+    preferences = Preferences(comparisons=tuple(comparisons), places=tuple(places), source=", ".join(paths))
+    return _with_clicks(preferences, pooled_clicks(logs), level) if logs else preferences
 
 
-def _with_clicks(held: Preferences, log: ClickLog, level: float) -> Preferences:
-    """Return preferences with those that a log of clicks tells."""
-    kept = preferences_from_clicks(log, level)
+def _with_clicks(preferences: Preferences, log: ClickLog, level: float) -> Preferences:
+    """Append the significant preferences of a click log."""
+    from_clicks = preferences_from_clicks(log, level)
     return replace(
-        held,
-        comparisons=(*held.comparisons, *kept.comparisons()),
-        places=(*held.places, *(f"{log.source}: the clicks",) * kept.n_pairs),
-        clicks=kept.report,
+        preferences,
+        comparisons=(*preferences.comparisons, *from_clicks.comparisons()),
+        places=(*preferences.places, *(f"{log.source}: the clicks",) * from_clicks.n_pairs),
+        clicks=from_clicks.report,
         logs=log.source,
     )
 
 
 def _is_log(sheet: Sheet) -> bool:
+    """Check whether a table is a click log."""
     return "preferred" not in sheet.columns and not _OF_CLICKS.isdisjoint(sheet.columns)
 
 
@@ -121,77 +121,78 @@ def adapted(
     advice: str = "",
     **options: Any,
 ) -> RegularizationChoice:
-    """Return the ranker that suits judges and users best, with the path over λ that it was chosen from.
+    """Adapt a ranker to preferences with the λ that best balances judges and users.
 
     Parameters
     ----------
     letor : sequence of str
-        Judged items.
+        Files of judged items.
     preferences : Preferences
     pairs_letor : sequence of str
-        More items that may be compared. A query that is here is taken from here.
+        Files of further items that comparisons may name. A query in these files is taken from them alone.
     base : str, optional
-        A ranker on file, in place of boosted trees that are learned from the judged items.
+        File of a ranker; by default boosted trees fitted to the judged items.
     trees : mapping, optional
-        As `boosted_trees` takes them: the base that learns from the judged items.
+        Arguments of `boosted_trees`, for the default base.
     lambdas : sequence of float
+        Candidates for λ.
     advice : str
-        What is said where a compared item is in no file.
+        Appended to the error message if no file contains a compared item.
     **options
-        As of `choose_regularization`.
+        As in `choose_regularization`.
 
     Raises
     ------
     InputError
-        Names the file and the place that is wrong.
+        With the file and line of the first invalid value.
     """
     if all(comparison.is_tie for comparison in preferences.comparisons):
-        raise InputError(f"{preferences.source}: no document is preferred to another, there is nothing to adapt to")
+        raise InputError(f"{preferences.source}: no document is preferred to another, so there is nothing to adapt to")
     _check_alike([*letor, *pairs_letor])
     judged = read_letor(list(letor))
     compared = [read_letor(list(pairs_letor))] if pairs_letor else []
     files = ", ".join((*letor, *pairs_letor))
-    pool, kept = _joined([*compared, judged], files)
-    compare, places = preferences.comparisons, preferences.places
-    pairs = item_pairs(pool, compare, preferences.source, places=places, documents=files, advice=advice)
+    pool, rows_of_parts = _joined([*compared, judged], files)
+    comparisons, places = preferences.comparisons, preferences.places
+    pairs = item_pairs(pool, comparisons, preferences.source, places=places, documents=files, advice=advice)
     ranker = boosted_trees(**(trees or {})) if base is None else read_ranker(base)
     for data in (judged, *compared):
         _check_features(data, ranker, base)
     more: dict[str, Any] = {}
     if compared:
-        more = {"pairs_X": np.concatenate([_features(data)[rows] for data, rows in kept])}
-        more |= {"pairs_query_ids": np.concatenate([_queries(data)[rows] for data, rows in kept])}
+        more = {"pairs_X": np.concatenate([_features(data)[rows] for data, rows in rows_of_parts])}
+        more |= {"pairs_query_ids": np.concatenate([_queries(data)[rows] for data, rows in rows_of_parts])}
     return choose_regularization(
         ranker, _features(judged), judged.grades, _queries(judged), pairs, lambdas=lambdas, **more, **options
     )
 
 
 def choice_rows(choice: RegularizationChoice, *, is_exact: bool) -> list[dict[str, Cell]]:
-    """Return the base, which has no λ, and each λ as a row; λ as text where it is not to be exact."""
+    """Build a table row for the base, which has no λ, and for each λ; with ``is_exact=False`` λ is formatted text."""
     rows = []
     for row in (choice.base, *choice.table):
         # to decimal places, small ones would all be 0
         strength = row.regularization if is_exact else f"{row.regularization:g}"
-        is_base, shown = row is choice.base, {"ndcg@5": row.measure, "precision": row.precision, "b": row.b}
+        is_base, figures = row is choice.base, {"ndcg@5": row.measure, "precision": row.precision, "b": row.b}
         cells: dict[str, Cell] = {"regularization": None if is_base else strength}
-        for name, figure in shown.items():
+        for name, figure in figures.items():
             cells |= {name: figure.value, f"{name}_se": figure.se}
         rows.append(cells | {"is_chosen": not is_base and row.regularization == choice.regularization})
     return rows
 
 
 def scored(path: str, letor: str, *, of_base: bool = False) -> Floats:
-    """Return the scores that a ranker on file gives the rows of a LETOR file.
+    """Compute the scores of the rows of a LETOR file with a ranker file, shape (n_rows,).
 
     Parameters
     ----------
     of_base : bool
-        By the ranker before it was adapted.
+        True: score with the ranker before its adaptation.
 
     Raises
     ------
     InputError
-        Where a file cannot be read, or their features differ.
+        If a file cannot be read, or the features differ.
     """
     ranker = read_ranker(path)
     data = read_letor(letor)
@@ -200,7 +201,10 @@ def scored(path: str, letor: str, *, of_base: bool = False) -> Floats:
 
 
 def _joined(parts: Sequence[LetorData], files: str) -> tuple[QueryPool, list[tuple[LetorData, NDArray[np.bool_]]]]:
-    """Return the queries of several inputs as a pool, each from the first that has it, and which rows these are."""
+    """Join the queries of several inputs into one pool, each from the first input that has it.
+
+    Also returns each input with the mask of its rows in the pool.
+    """
     if len(parts) == 1:
         return parts[0].pool(), [(parts[0], np.ones(parts[0].n_items, dtype=np.bool_))]
     if len({data.item_ids is None for data in parts}) > 1:
@@ -208,7 +212,7 @@ def _joined(parts: Sequence[LetorData], files: str) -> tuple[QueryPool, list[tup
     names: list[str] = []
     sizes: list[int] = []
     ids: list[str] = []
-    kept = []
+    parts_with_rows = []
     for data in parts:
         is_new = np.array([name not in set(names) for name in data.query_ids.tolist()])
         widths = np.diff(data.query_offsets)
@@ -217,12 +221,12 @@ def _joined(parts: Sequence[LetorData], files: str) -> tuple[QueryPool, list[tup
         sizes += widths[is_new].tolist()
         if data.item_ids is not None:
             ids += [name for name, new in zip(data.item_ids.tolist(), rows.tolist(), strict=True) if new]
-        kept.append((data, rows))
-    return QueryPool(names, np.concatenate(([0], np.cumsum(sizes))), ids or None), kept
+        parts_with_rows.append((data, rows))
+    return QueryPool(names, np.concatenate(([0], np.cumsum(sizes))), ids or None), parts_with_rows
 
 
 def _check_alike(paths: Sequence[str]) -> None:
-    """Raise where files have different numbers of features: those that one lacks would be taken for 0."""
+    """Raise InputError if files differ in their number of features: missing columns would be read as 0."""
     if len(paths) > 1:
         counts = feature_counts(paths)
         for path, count in zip(paths, counts, strict=True):
@@ -231,12 +235,12 @@ def _check_alike(paths: Sequence[str]) -> None:
 
 
 def _check_features(data: LetorData, ranker: Any, path: str | None) -> None:
-    """Raise where a base or a ranker cannot take features, at the first line that has them."""
+    """Raise InputError, with file and line, at the first feature value that the base cannot handle."""
     features, files = _features(data), ", ".join(data.paths)
     trees = ranker.trees if isinstance(ranker, HyperLinearRanker) else None
     if trees is not None and features.shape[1] != trees.n_features:
         raise InputError(f"{files} has {features.shape[1]} features, {path} learned from {trees.n_features}")
-    whose = "trees learned here take" if trees is None else f"{path} takes"
+    owner = "the default base" if trees is None else path
     bad = np.zeros(features.shape, dtype=np.bool_)
     if trees is None or not trees.takes_missing:
         bad |= np.isnan(features)
@@ -246,10 +250,11 @@ def _check_features(data: LetorData, ranker: Any, path: str | None) -> None:
         row, column = np.argwhere(bad)[0]
         value = features[row, column]
         is_wrong = "is NULL" if np.isnan(value) else f"is {value:g}, too large for single precision"
-        raise InputError(f"{row_place(data, int(row))}: feature {column + 1} {is_wrong}, which {whose} not")
+        raise InputError(f"{row_place(data, int(row))}: feature {column + 1} {is_wrong}, which {owner} cannot handle")
 
 
 def _features(data: LetorData) -> Floats:
+    """Return the feature matrix, or raise InputError if the files have none."""
     features = data.features
     if features is None:
         raise InputError(f"{', '.join(data.paths)}: no features")
@@ -257,4 +262,5 @@ def _features(data: LetorData) -> Floats:
 
 
 def _queries(data: LetorData) -> NDArray[Any]:
+    """Return the query id of every row."""
     return np.repeat(np.array(data.query_ids.tolist()), np.diff(data.query_offsets))

@@ -1,4 +1,4 @@
-"""How far to adapt a ranker: the balance of what judges say and of what users prefer."""
+"""Choice of the regularization of an adapted ranker, which balances judges' grades and users' preferences."""
 
 from __future__ import annotations
 
@@ -27,43 +27,43 @@ from activeeval.rankers.pairs import checked_pairs
 from activeeval.rankers.ranker_choice import JudgedQueries, Scorer
 
 REGULARIZATIONS = (0.01, 0.1, 1.0, 10.0, 100.0, 1e3, 1e4)
-"""Those of Chen et al."""
+"""Candidates for λ, as in Chen et al."""
 
 
 def b_measure(mu: float, nu: float, alpha: float = 1.0) -> float:
-    """Return how well both judges and users are met: the weighted harmonic mean B_α = (1 + α) μν / (αμ + ν).
+    """Compute the weighted harmonic mean B_α = (1 + α) μν / (αμ + ν) of agreement with judges and with users.
 
     Parameters
     ----------
     mu, nu : float
-        How well judges' grades and users' preferences are met, from 0 to 1.
+        Agreement with judges' grades (μ) and with users' preferences (ν), from 0 to 1.
     alpha : float
-        How many times ν counts as much as μ; positive.
+        Weight of ν relative to μ; positive.
 
     Returns
     -------
     float
-        0 where both are 0.
+        0 if both are 0.
 
     Raises
     ------
     InputError
-        Where one of them is outside its range.
+        If an argument is outside its range.
 
     Examples
     --------
     >>> b_measure(0.5, 1.0), b_measure(0.5, 1.0, alpha=2.0)
     (0.6666666666666666, 0.75)
     """
-    for value, what in ((mu, "mu"), (nu, "nu")):
+    for value, name in ((mu, "mu"), (nu, "nu")):
         if not 0 <= value <= 1:
-            raise InputError(f"{what} must lie in [0, 1], got {value!r}")
+            raise InputError(f"{name} must lie in [0, 1], got {value!r}")
     weight = positive(alpha, "alpha")
     return (1 + weight) * mu * nu / (weight * mu + nu) if mu + nu > 0 else 0.0
 
 
 def pair_precision(ranker: Scorer, X: ArrayLike, pairs: ArrayLike) -> float:
-    """Return the share of pairs whose preferred row has the higher score; a pair of equal scores counts half.
+    """Compute the share of pairs whose preferred row has the higher score; equal scores count one half.
 
     Parameters
     ----------
@@ -74,31 +74,32 @@ def pair_precision(ranker: Scorer, X: ArrayLike, pairs: ArrayLike) -> float:
     Raises
     ------
     InputError
-        Names the first pair that is wrong.
+        At the first invalid pair.
     """
-    held = checked_pairs(pairs, as_features(X).shape[0])
-    return _share_in_order(np.asarray(ranker.predict(X), dtype=np.float64), held)
+    valid_pairs = checked_pairs(pairs, as_features(X).shape[0])
+    return _share_in_order(np.asarray(ranker.predict(X), dtype=np.float64), valid_pairs)
 
 
 def _share_in_order(scores: Floats, pairs: Ints) -> float:
+    """Compute the share of pairs scored in their order; equal scores count one half."""
     return float((np.sign(scores[pairs[:, 0]] - scores[pairs[:, 1]]) / 2 + 0.5).mean())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegularizationRow:
-    """One λ; the se of a figure is the standard error over the folds.
+    """Figures of one λ over the folds; the se of a figure is its standard error over the folds.
 
     Attributes
     ----------
     regularization : float
     measure : Figure
-        μ, over held-out judged queries: nDCG@5 unless another measure was asked for.
+        μ, over held-out judged queries: nDCG@5 unless another measure is given.
     precision : Figure
-        ν, the share of held-out pairs in their order.
+        ν, the share of held-out pairs scored in their order.
     b : Figure
         B_α of each fold's μ and ν.
     converged : bool
-        False where ``"hinge"`` ended above its tolerance in some fold.
+        False if ``"hinge"`` stopped above its tolerance in some fold.
     """
 
     regularization: float
@@ -110,23 +111,24 @@ class RegularizationRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegularizationChoice:
-    """The ranker adapted with the chosen λ, and how every λ did.
+    """The ranker adapted with the chosen λ, and the figures of every λ.
 
     Attributes
     ----------
     ranker : HyperLinearRanker
-        Adapted with the chosen λ, on all rows and pairs.
+        Adapted with the chosen λ to all rows and pairs.
     regularization : float
     table : tuple of RegularizationRow
-        Every λ, in the order given.
+        Every λ, in the given order.
     base : RegularizationRow
         The base itself, with λ = ∞.
     lead : Figure
-        By how much the B of the chosen λ is above the base's, fold by fold; its se is of these differences.
+        Mean over folds of B of the chosen λ minus B of the base; its se is that of these differences.
     n_queries, n_irrelevant : int
-        Judged queries, and those of them without a relevant item: nDCG@5 counts these as 0.
+        Number of judged queries, and of those without a relevant item, whose nDCG@5 counts as 0.
     n_seen : int
-        Queries that a base which is a ranker was tuned on before: the figures are not held out from these.
+        Number of queries on which a base that is an adapted ranker was tuned before: for them the figures are not held
+        out.
     """
 
     ranker: HyperLinearRanker
@@ -140,22 +142,22 @@ class RegularizationChoice:
 
     @property
     def chosen(self) -> RegularizationRow:
-        """The row of the chosen λ."""
+        """Row of the chosen λ."""
         return next(row for row in self.table if row.regularization == self.regularization)
 
     @property
     def is_better(self) -> bool:
-        """Whether the chosen λ has a larger B than the base, on what was held out."""
+        """True if the chosen λ has a larger held-out B than the base."""
         return self.chosen.b.value > self.base.b.value
 
     @property
     def is_within_error(self) -> bool:
-        """Whether it is better by less than the standard error of the lead, so that chance may have chosen."""
+        """True if the chosen λ leads by no more than the standard error of the lead, so that chance may explain it."""
         return self.is_better and not self.lead.value > self.lead.se
 
     @property
     def end(self) -> str:
-        """``"smallest"`` or ``"largest"`` where the chosen λ is that of several, else empty."""
+        """ "smallest" or "largest" if the chosen λ is at that end of several candidates, else ""."""
         strengths = [row.regularization for row in self.table]
         if len(strengths) == 1 or min(strengths) < self.regularization < max(strengths):
             return ""
@@ -163,14 +165,14 @@ class RegularizationChoice:
 
 
 class ChoiceOptions(TypedDict, total=False):
-    """What `choose_regularization` may be told of the choice, and of how a ranker is adapted.
+    """Options of `choose_regularization`: of the choice, and of the adaptation.
 
     Attributes
     ----------
     lambdas : sequence of float
         Default: `REGULARIZATIONS`.
     alpha : float
-        How many times the precision on pairs counts as much as the measure. Default: 1.
+        Weight of the precision on pairs relative to the measure. Default: 1.
     n_folds : int
         Each query is held out once, with its judged rows and its pairs. Default: 5.
     measure : measure, optional
@@ -178,7 +180,7 @@ class ChoiceOptions(TypedDict, total=False):
     method, scaling, n_epochs
         As in `HyperLinearRanker.adapt`.
     rng : Generator, SeedSequence, int or None
-        Deals out the queries, and orders the pairs. The order of the rows does not matter.
+        Assigns queries to folds and orders the pairs. The order of the rows does not matter.
     """
 
     lambdas: Sequence[float]
@@ -202,15 +204,15 @@ def choose_regularization(
     pairs_query_ids: ArrayLike | None = None,
     **options: Unpack[ChoiceOptions],
 ) -> RegularizationChoice:
-    """Choose how far to adapt a ranker by what is held out of judgments and preferences, then adapt it to all of them.
+    """Choose λ by cross-validation over queries, then adapt the ranker to all judgments and preferences.
 
-    λ is the one of the largest B_α over folds of queries.
+    The chosen λ has the largest mean B_α over the folds.
 
     Parameters
     ----------
     base : regressor of boosted trees, or HyperLinearRanker
-        A regressor stays as it is: a clone learns from the judged rows outside each fold, another from all of them.
-        A ranker is the base in all folds: it must have learned from other queries, or μ would praise it.
+        A regressor is not modified: a clone is fitted to the judged rows outside each fold, another to all of them.
+        A ranker is the base in all folds: it must be fitted to other queries, or μ is biased upwards.
     X, grades, query_ids : arrays of n rows
         Judged items; `grades` from 0, `query_ids` texts or whole numbers.
     pairs : array of int, shape (n_pairs, 2)
@@ -225,13 +227,13 @@ def choose_regularization(
     Returns
     -------
     RegularizationChoice
-        The λ of the largest mean B; of several the largest one, which stays closest to the base.
+        With the λ of the largest mean B; in a tie the largest λ, which stays closest to the base.
 
     Raises
     ------
     InputError
-        Names the first place that is wrong; also where fewer queries are judged, or have pairs, than there are folds,
-        and where no query has two items of different grades.
+        At the first invalid value; if fewer queries are judged, or have pairs, than there are folds; and if no query
+        has two items of different grades.
     """
     check_names(options, ChoiceOptions)
     judged = JudgedRows.of(X, grades, query_ids)
@@ -250,7 +252,7 @@ def choose_regularization(
     folds = _Folds(judged, users, fold_of, measured, alpha)
     values = np.empty((len(strengths) + 1, int(n_folds), 4))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the table tells
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the table reports it
         for fold in range(int(n_folds)):
             values[:, fold] = folds.values(fold, base, strengths, ways)
         base_row, *table = map(_row, [np.inf, *strengths], values)
@@ -271,7 +273,7 @@ def choose_regularization(
 
 
 def _strengths(lambdas: Sequence[float], scaling: Scaling) -> list[float]:
-    """Return every λ, or say which is out of range or there twice."""
+    """Validate the candidates for λ: positive, in range, distinct."""
     strengths = [positive(value, "lambdas") for value in lambdas]
     if not strengths:
         raise InputError("lambdas holds no λ")
@@ -285,7 +287,7 @@ def _strengths(lambdas: Sequence[float], scaling: Scaling) -> list[float]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Folds:
-    """Judged rows and users' pairs, the fold of each query, and what rankers are held against."""
+    """Judged rows and users' pairs, the fold of each query, the measure and α."""
 
     judged: JudgedRows
     users: UserPairs
@@ -296,36 +298,36 @@ class _Folds:
     def values(
         self, fold: int, base: HyperLinearRanker | BaseEstimator, strengths: list[float], options: dict[str, Any]
     ) -> list[tuple[float, float, float, bool]]:
-        """Return the values on a fold of the base and of each λ, all learned from the others."""
-        kept, held = self.judged.parted(self.fold_of, fold)
-        kept_pairs, held_pairs = self.users.parted(self.fold_of, fold)
-        fold_base = kept.ranker(base)
-        rankers = (fold_base, *fold_base.path(self.users.X, kept_pairs, strengths, **options))
-        queries = JudgedQueries.of((held.X, held.grades, held.queries), self.measure)
-        return [_values(ranker, queries, self.users.X, held_pairs, self.alpha) for ranker in rankers]
+        """Evaluate the base and every λ on a fold, fitted to the other folds."""
+        train, test = self.judged.parted(self.fold_of, fold)
+        train_pairs, test_pairs = self.users.parted(self.fold_of, fold)
+        fold_base = train.ranker(base)
+        rankers = (fold_base, *fold_base.path(self.users.X, train_pairs, strengths, **options))
+        queries = JudgedQueries.of((test.X, test.grades, test.queries), self.measure)
+        return [_values(ranker, queries, self.users.X, test_pairs, self.alpha) for ranker in rankers]
 
 
 def _values(
     ranker: HyperLinearRanker, queries: JudgedQueries, X: NDArray[Any], pairs: Ints, alpha: float
 ) -> tuple[float, float, float, bool]:
-    """Return μ, ν and B on what is held out, and whether the program of an adapted ranker was not solved."""
+    """Compute μ, ν and B of a ranker on held-out data, and a flag: True if its program did not converge."""
     mu, nu = queries.value(ranker), _share_in_order(ranker.predict(X), pairs)
     is_open = ranker.adaptation_ is not None and not ranker.adaptation_.converged
     return mu, nu, b_measure(mu, nu, alpha), is_open
 
 
 def _hash(name: Any) -> int:
-    """Return 64 bits that stand for a query's id, whether it is a text or a number."""
+    """Hash a query id, text or number, to a signed 64-bit integer."""
     return int.from_bytes(hashlib.blake2b(str(name).encode(), digest_size=8).digest(), "little", signed=True)
 
 
 def _figure(values: Floats) -> Figure:
-    """Return the mean over folds with its standard error."""
+    """Compute the mean over folds and its standard error."""
     return Figure(float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values))))
 
 
 def _row(strength: float, values: Floats) -> RegularizationRow:
-    """Return the means over folds of values (n_folds, 4), the last of which is whether a program stayed open."""
+    """Average the values of one λ over folds, shape (n_folds, 4): μ, ν, B, and a not-converged flag."""
     measure, precision, b = map(_figure, values.T[:3])
     is_solved = not values[:, 3].any()
     return RegularizationRow(regularization=strength, measure=measure, precision=precision, b=b, converged=is_solved)

@@ -1,4 +1,4 @@
-"""A picture of how a ranker's figures depend on its regularization."""
+"""Chart of a ranker's figures against its regularization."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _FIGURES_OF_PATH = {"measure": "nDCG@5", "precision": "share of pairs in order",
 
 
 def plot_regularization(choice: RegularizationChoice, path: str | Path, files: AtomicFiles | None = None) -> None:
-    """Draw nDCG, the precision on pairs and B over λ, with the base as a line and the chosen λ marked.
+    """Plot nDCG, the precision on pairs and B against λ, with the base as a line and the chosen λ marked.
 
-    Alone, or beside other ``files`` that take their names together.
+    The chart is written alone, or atomically with other ``files``.
 
     Raises
     ------
     InputError
-        Where the name does not end as one of `PICTURES`.
+        If the file name does not end in one of `PICTURES`.
     """
     figure, (axis,) = new_figure(path, 1, width=6.0)
     strengths = [row.regularization for row in choice.table]

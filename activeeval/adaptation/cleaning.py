@@ -1,4 +1,4 @@
-"""Which rows of a click log say nothing of people: shown too seldom, or clicked as no person clicks."""
+"""Exclusion of click log rows with too few impressions or with robots' click rates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from activeeval.formats.tables.clicks import ClickLog
 
 
 class RowOutcome(IntEnum):
-    """What became of a row of a log."""
+    """Outcome of cleaning for a row of a click log."""
 
     KEPT = 0
     FEW_IMPRESSIONS = 1
@@ -25,35 +25,36 @@ class RowOutcome(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleaningRules:
-    """When rows are left out of a click log.
+    """Rules that exclude rows of a click log.
 
     Attributes
     ----------
     fewest_impressions : int
-        A row with fewer is left out. At 20 a rate of 0 is told from no less than 5 clicks of 20, 25 %, at a level of
-        5 %, more than most documents ever get.
+        Rows with fewer impressions are excluded. At 20, a rate of 0 differs significantly (level 5 %) only from 5
+        clicks or more of 20, 25 %, more than most documents ever get.
     robot_rate, robot_impressions : float, int
-        A row that is clicked at this rate or above, in so many impressions or more, was clicked by robots: even of the
-        queries that look for one site alone some visits end without a click on it.
+        A row clicked at this rate or above, in at least this number of impressions, is attributed to robots: even for
+        queries that look for a single site, some visits end without a click on it.
     robot_query_rate, robot_query_documents : float, int
-        A query of which every document is clicked at this rate or above, over its positions, and that has so many
-        documents or more, was asked by robots: people who have found something stop.
+        A query with at least this number of documents, each clicked at this rate or above over its positions, is
+        attributed to robots: people stop once they have found something.
 
     Raises
     ------
     InputError
-        Where a rate is not in (0, 1], or a number is none.
+        If a rate is not in (0, 1], or a number is not a positive integer.
     """
 
     fewest_impressions: int = 20
-    # no rates or counts of robots are published that fit every log: these lie beyond what the click models of
-    # activeeval.adaptation.users come to with their own defaults, and are told with every report
+    # no published thresholds for robots fit every log: these exceed the rates of the click models of
+    # activeeval.adaptation.users with their defaults, and every report states them
     robot_rate: float = 0.95
     robot_impressions: int = 1000
     robot_query_rate: float = 0.8
     robot_query_documents: int = 3
 
     def __post_init__(self) -> None:
+        """Validate the rules."""
         for name in ("fewest_impressions", "robot_impressions", "robot_query_documents"):
             whole_number(getattr(self, name), name, 1)
         for name in ("robot_rate", "robot_query_rate"):
@@ -62,7 +63,7 @@ class CleaningRules:
                 raise InputError(f"{name} must lie in (0, 1], got {rate!r}")
 
     def fates(self, log: ClickLog, queries: Ints, documents: Ints) -> Ints:
-        """Return the `RowOutcome` of every row, shape (n,).
+        """Classify every row by its `RowOutcome`, shape (n,).
 
         Parameters
         ----------
@@ -77,14 +78,14 @@ class CleaningRules:
         return np.where((fates == RowOutcome.KEPT) & of_robots[queries], RowOutcome.ROBOT_QUERY, fates).astype(np.int64)
 
     def _robot_queries(self, log: ClickLog, queries: Ints, documents: Ints, counts: NDArray[np.bool_]) -> Ints:
-        """Return which queries were asked by robots, from the rows that count, shape (n_queries,)."""
+        """Mark the queries attributed to robots, from the rows in the mask ``counts``; shape (n_queries,)."""
         n_documents, n_queries = documents.max(initial=-1) + 1, queries.max(initial=-1) + 1
-        shown, clicked = (
+        impressions, clicks = (
             np.bincount(documents[counts], values[counts], n_documents) for values in (log.impressions, log.clicks)
         )
         owners = np.zeros(n_documents, dtype=np.int64)
         owners[documents] = queries
-        is_shown = shown > 0
-        is_loved = is_shown & (clicked >= self.robot_query_rate * shown)
-        of_query, loved = (np.bincount(owners[mask], minlength=n_queries) for mask in (is_shown, is_loved))
-        return np.asarray((of_query == loved) & (of_query >= self.robot_query_documents))
+        is_shown = impressions > 0
+        is_above_rate = is_shown & (clicks >= self.robot_query_rate * impressions)
+        n_shown, n_above_rate = (np.bincount(owners[mask], minlength=n_queries) for mask in (is_shown, is_above_rate))
+        return np.asarray((n_shown == n_above_rate) & (n_shown >= self.robot_query_documents))

@@ -1,25 +1,25 @@
-"""Preferences between documents out of a click log (Chen, Zhang, Zheng, Zha and Sun, Adapting ranking
+"""Preferences between documents from a click log (Chen, Zhang, Zheng, Zha and Sun, Adapting ranking
 functions to user preference).
 
-Of two documents of a query the one that is clicked significantly more often is preferred, where the position cannot
-have made the difference. People see the top of a list more often. So a document that is clicked more often though it
-stands below another, or at the same position, is preferred to it (Skip-Above: who clicks it has skipped the other).
-That it is clicked more often where it stands above proves nothing.
+Of two documents of a query, the one with significantly more clicks is preferred, if its position cannot explain the
+difference. Users see the top of a list more often. A document that is clicked more often although it is below another,
+or at the same position, is preferred to it (Skip-Above: users who click it have skipped the other). More clicks at a
+higher position prove nothing.
 
-A document may have been shown at several positions. Two are compared in two ways, by rows alone that were kept:
+A document may be shown at several positions. Two documents are compared in two ways, on the rows that pass cleaning:
 
-- level: their rows at the same positions, each position a stratum, all summed;
-- mains: the row of each where it was shown most (of equal ones the uppermost), if these are at different positions and
-  the one whose preference is tested stands below.
+- level: their rows at the same positions, each position a stratum, summed over strata;
+- mains: the row of each at its most frequent position (in ties the uppermost), if these positions differ and the
+  document whose preference is tested is lower.
 
-A way is there or not whatever was clicked, and in none does the preferred document stand above. So if examination does
-not rise down the list, and both are equally attractive where they are examined, each way says either preference with a
-chance of at most its level. With k ways for a preference each is tested at level/(2k): both preferences together have a
-chance of at most the level.
+Which ways exist does not depend on the clicks, and in none is the preferred document higher. So if examination does
+not rise down the list, and both documents are equally attractive where examined, each way gives a false preference
+with a probability of at most its level. With k ways for a preference, each is tested at level/(2k): both preferences
+together have a probability of at most the level.
 
-Clicks of different rows are taken as independent. Where a visit ends with its first click those of the same visit are
+Clicks of different rows are treated as independent. If a visit ends with its first click, those of the same visit are
 not: the z of two documents of the same rate r then has variance 1 / (1 − r) rather than 1, and a level of 5 % becomes
-6 % at r = 0.1 and 10 % at r = 0.3, where position bias does not lower it.
+6 % at r = 0.1 and 10 % at r = 0.3, unless position bias lowers it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from activeeval.formats.tables.clicks import ClickLog
 
 
 class PairOutcome(IntEnum):
-    """What became of two documents of a query."""
+    """Outcome of the comparison of two documents of a query."""
 
     KEPT = 0
     FEW_IMPRESSIONS = 1
@@ -52,8 +52,7 @@ class PairOutcome(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClickReport:
-    """What was kept of a click log, and why the rest was not; `activeeval.adaptation.messages.click_lines` says it in
-    words.
+    """Numbers of kept and excluded rows and pairs; `activeeval.adaptation.messages.click_lines` formats them.
 
     Attributes
     ----------
@@ -61,13 +60,13 @@ class ClickReport:
     rules : CleaningRules
     skip_above : bool
     n_queries : int
-    rows : dict of RowFate to int
-        How many rows of the log had each fate.
-    pairs : dict of PairFate to int
-        How many pairs of documents of the same query had each: ``ROBOTS`` and ``FEW_IMPRESSIONS`` where one of the two
-        has no row left, because some were taken for robots' or because all were too small; ``ABOVE`` where the
-        difference is significant only while a document may be preferred to one below; ``BOTH_WAYS`` where some
-        positions prefer the one, some the other, significantly.
+    rows : dict of RowOutcome to int
+        Number of rows of the log by outcome.
+    pairs : dict of PairOutcome to int
+        Number of pairs of documents of the same query by outcome. ``ROBOTS`` and ``FEW_IMPRESSIONS``: one document has
+        no rows left, because some were attributed to robots or because all had too few impressions. ``ABOVE``: the
+        difference is significant only if a document may be preferred to a lower one. ``BOTH_WAYS``: significant
+        preferences in both directions, at different positions.
     """
 
     level: float
@@ -79,33 +78,33 @@ class ClickReport:
 
     @property
     def n_rows(self) -> int:
-        """Rows of the log."""
+        """Number of rows of the log."""
         return sum(self.rows.values())
 
     @property
     def n_possible(self) -> int:
-        """Pairs of documents of the same query in the log."""
+        """Number of pairs of documents of the same query in the log."""
         return sum(self.pairs.values())
 
     @property
     def n_tested(self) -> int:
-        """Pairs with counts to compare; at most `level` of them come out wrong where no two documents differ."""
+        """Number of pairs with counts to compare; under equal rates, a share of at most `level` is significant."""
         return self.n_possible - self.pairs[PairOutcome.FEW_IMPRESSIONS] - self.pairs[PairOutcome.ROBOTS]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClickPreferences:
-    """Pairs of documents of which users prefer one, sorted by query, preferred and other.
+    """Pairs of documents with a significant preference, sorted by query, preferred and other.
 
     Attributes
     ----------
     query_ids, preferred, other : Texts, shape (n,)
-        Two documents come once, one way.
+        Two documents occur once, in one direction.
     z : ndarray of float64, shape (n,)
-        Of the way of comparing them that says most, positive.
+        Of the way of comparing with the smallest p-value; positive.
     p_values : ndarray of float64, shape (n,)
-        Its two-sided p value times the number of ways, at most the level: twice the chance of such a z, or where counts
-        are small of such a count, if the rates are equal.
+        Two-sided p-value of that way times the number of ways, at most the level: twice the probability of such a z or
+        more, or, for small counts, of such a count or more, if the rates are equal.
     report : ClickReport
     """
 
@@ -122,7 +121,7 @@ class ClickPreferences:
         return self.z.size
 
     def comparisons(self) -> list[Comparison]:
-        """Return the pairs as `activeeval.formats.comparisons.write_comparisons` takes them."""
+        """Convert the pairs to the rows that `activeeval.formats.comparisons.write_comparisons` writes."""
         columns = (column.tolist() for column in (self.query_ids, self.preferred, self.other))
         return [Comparison(*row) for row in zip(*columns, strict=True)]
 
@@ -130,26 +129,26 @@ class ClickPreferences:
 def preferences_from_clicks(
     log: ClickLog, level: float = 0.05, *, skip_above: bool = True, rules: CleaningRules | None = None
 ) -> ClickPreferences:
-    """Find the pairs of documents of which one is significantly preferred by those who click.
+    """Find the pairs of documents of a query whose click rates differ significantly.
 
-    Every two documents of a query are compared; see the module for how. Time and memory grow with the square of the
-    documents of a query.
+    All pairs of documents of a query are compared as described in the module. Time and memory are quadratic in the
+    number of documents of a query.
 
     Parameters
     ----------
     log : ClickLog
     level : float
-        Of the two-sided test of every pair, not of all pairs together.
+        Level of the two-sided test of every pair, not of all pairs together.
     skip_above : bool
-        Whether a document that stands above another may not be preferred to it there. Without, a preference may be the
-        position's alone.
+        True: a document is not preferred to another at a position above it. False: position bias alone can cause a
+        preference.
     rules : CleaningRules, optional
-        When rows are left out.
+        Rules that exclude rows.
 
     Raises
     ------
     InputError
-        Where the level does not lie strictly between 0 and 1.
+        If the level is not strictly between 0 and 1.
 
     Examples
     --------
@@ -163,29 +162,29 @@ def preferences_from_clicks(
     strict_share(level, "level")
     rules = CleaningRules() if rules is None else rules
     table = ClickCounts.of(log, rules)
-    decided = [_decided(query, level, skip_above) for query in table.each()]
-    fates = np.concatenate([np.empty(0, np.int64), *(query.fates for query in decided)])
-    pairs = np.concatenate([np.empty((2, 0), np.int64), *(query.pairs for query in decided)], axis=1)
+    by_query = [_decided(query, level, skip_above) for query in table.each()]
+    fates = np.concatenate([np.empty(0, np.int64), *(query.fates for query in by_query)])
+    pairs = np.concatenate([np.empty((2, 0), np.int64), *(query.pairs for query in by_query)], axis=1)
     report = ClickReport(
         level=level,
         rules=rules,
         skip_above=skip_above,
-        n_queries=len(decided),
+        n_queries=len(by_query),
         rows={fate: int((table.fates == fate).sum()) for fate in RowOutcome},
         pairs={fate: int((fates == fate).sum()) for fate in PairOutcome},
     )
     return ClickPreferences(
-        query_ids=Texts.from_list(np.repeat(table.query_names, [query.z.size for query in decided]).tolist()),
+        query_ids=Texts.from_list(np.repeat(table.query_names, [query.z.size for query in by_query]).tolist()),
         preferred=Texts.from_list(table.doc_names[pairs[0]].tolist()),
         other=Texts.from_list(table.doc_names[pairs[1]].tolist()),
-        z=np.concatenate([np.empty(0), *(query.z for query in decided)]),
-        p_values=np.concatenate([np.empty(0), *(query.p_values for query in decided)]),
+        z=np.concatenate([np.empty(0), *(query.z for query in by_query)]),
+        p_values=np.concatenate([np.empty(0), *(query.p_values for query in by_query)]),
         report=report,
     )
 
 
 class _PairOutcomes(NamedTuple):
-    """The `PairOutcome` of every two documents of a query; of those kept the documents, shape (2, n), z and p value."""
+    """`PairOutcome` of all pairs of a query; for preferences the documents, shape (2, n), z and p-value."""
 
     fates: Ints
     pairs: Ints
@@ -194,13 +193,14 @@ class _PairOutcomes(NamedTuple):
 
 
 def _decided(query: QueryClicks, level: float, skip_above: bool) -> _PairOutcomes:
+    """Test all pairs of documents of a query and classify them by outcome."""
     pairwise, n_docs = Pairwise.of(query), query.documents.size
     z, p_values = pairwise.test(skip_above, np.ones((n_docs, n_docs), dtype=np.bool_), level)
     is_significant = p_values <= level / 2
     is_both = is_significant & is_significant.T
     is_kept = is_significant & ~is_both
     is_open = ~(is_significant | is_significant.T)
-    # with the rule off nothing is left that the rule alone keeps out
+    # pairs significant only without the Skip-Above rule
     is_above = is_open & (pairwise.test(False, is_open, level)[1] <= level / 2)
     of_pairs = _fates(query, is_both, is_kept | is_kept.T, is_above | is_above.T)
     preferred, other = np.nonzero(is_kept)
@@ -213,7 +213,7 @@ def _decided(query: QueryClicks, level: float, skip_above: bool) -> _PairOutcome
 
 
 def _fates(query: QueryClicks, is_both: Bools, is_kept: Bools, is_above: Bools) -> Ints:
-    """Return the `PairOutcome` of every two documents, shape (D, D)."""
+    """Classify all pairs of documents of a query by `PairOutcome`, shape (D, D)."""
     is_gone = ~query.is_left
     of_robots = is_gone & query.of_robots
     fates = {

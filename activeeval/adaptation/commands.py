@@ -1,4 +1,4 @@
-"""``activeeval adapt`` and ``rank``: a ranker tuned to what users prefer, and the scores that it gives."""
+"""``activeeval adapt`` and ``rank``: adapt a ranker to user preferences, and score documents with it."""
 
 from __future__ import annotations
 
@@ -27,17 +27,19 @@ OF_BASE = {"n_trees": "--trees", "n_leaves": "--leaves"}
 @click.argument("pairs", metavar="PAIRS...", nargs=-1, required=True)
 @click.option("--letor", "more", multiple=True, metavar="FILE", help="More judged documents; repeatable.")
 @click.option("--pairs-letor", multiple=True, metavar="FILE",
-              help="More documents that may be compared, not judged; of a query that is judged too, its documents here."
+              help="More documents that pairs may name, not judged; they replace the judged documents of their query."
               " Repeatable.")  # fmt: skip
 @click.option("--base", metavar="FILE", help="Ranker to tune, learned from other queries. Default: boosted trees.")
-@click.option("--trees", "n_trees", type=click.IntRange(1, 10_000), default=300, help="Of the base.")
-@click.option("--leaves", "n_leaves", type=click.IntRange(2, 1000), default=20, help="Of a tree.")
+@click.option(
+    "--trees", "n_trees", type=click.IntRange(1, 10_000), default=300, help="Number of trees of the default base."
+)
+@click.option("--leaves", "n_leaves", type=click.IntRange(2, 1000), default=20, help="Leaves of a tree.")
 @click.option("--method", type=click.Choice(("closed_form", "sgd", "hinge")), default="closed_form",
               help="Squared loss exactly or by stochastic gradient, or the hinge.")  # fmt: skip
 @click.option("--regularization", "lambdas", type=POSITIVE, multiple=True, metavar="L",
-              help="How much staying near the base counts; repeatable. Default: 0.01, 0.1, ... 10000.")  # fmt: skip
+              help="Weight of staying near the base; repeatable. Default: 0.01, 0.1, ... 10000.")  # fmt: skip
 @click.option("--alpha", type=POSITIVE, default=1.0,
-              help="How many times users' preferences count as much as judges' grades.")  # fmt: skip
+              help="Weight of users' preferences, relative to judges' grades.")  # fmt: skip
 @output.plot_option(help="Draw nDCG@5, precision and B over the regularization.")
 @output.out_option(required=True, help="The tuned ranker and its base: plain arrays, no code.")
 @output.force_option
@@ -57,7 +59,7 @@ def adapt(
     form: str,
     **options: Any,
 ) -> None:
-    """Tune a ranker to what users prefer, without losing what judges say.
+    """Tune a ranker to users' preferences, and keep its quality by judges' grades.
 
     LETOR holds judged documents with features; PAIRS are preferences (a table of query, preferred, other) or click logs
     (query_id, doc_id, position, impressions, clicks), whose significant differences become preferences. Several logs
@@ -94,12 +96,12 @@ def adapt(
 
 @command()
 @click.argument("letor", metavar="LETOR")
-@click.option("--ranker", required=True, metavar="FILE", help="What `activeeval adapt` wrote.")
-@click.option("--base", "of_base", is_flag=True, help="Score by the ranker's base, as it was before it was tuned.")
+@click.option("--ranker", required=True, metavar="FILE", help="Ranker that `activeeval adapt` wrote.")
+@click.option("--base", "of_base", is_flag=True, help="Score by the ranker's base, before it was tuned.")
 @output.out_option(required=True, help="Scores, a number a line.")
 @output.force_option
 def rank(letor: str, ranker: str, of_base: bool, out: str, force: bool) -> None:
-    """Score the documents of a LETOR file by a ranker, so that it can enter a comparison, as against its own base.
+    """Score the documents of a LETOR file by a ranker, to compare it with others or with its own base.
 
     \b
     activeeval rank S2.txt --ranker tuned.ranker --out tuned.S2.txt
@@ -119,15 +121,15 @@ def rank(letor: str, ranker: str, of_base: bool, out: str, force: bool) -> None:
 
 
 def _check_base(context: click.Context, base: str | None) -> None:
-    """Raise where both a base is named and how to learn one."""
+    """Raise UsageError if --base is combined with options of the default base."""
     source, typed = context.get_parameter_source, click.core.ParameterSource.COMMANDLINE
     of_trees = [option for name, option in OF_BASE.items() if source(name) is typed]
     if base and of_trees:
-        raise click.UsageError(f"{of_trees[0]} is of boosted trees that are learned here: leave it out with --base")
+        raise click.UsageError(f"{of_trees[0]} is for the default base: leave it out with --base")
 
 
 def _adapted(letor: Sequence[str], preferences: Preferences, **options: Any) -> RegularizationChoice:
-    """Return the choice, or say in the words of the command line what does not go."""
+    """Adapt the ranker with the command's options, and rephrase a size error for the command line."""
     from activeeval.adaptation.adapt import adapted
     from activeeval.adaptation.choice import REGULARIZATIONS
     from activeeval.adaptation.weights import SideError
@@ -141,7 +143,7 @@ def _adapted(letor: Sequence[str], preferences: Preferences, **options: Any) -> 
 
 
 def _write(choice: RegularizationChoice, out: str, plot: str | None) -> None:
-    """Write the ranker and the picture, both or none."""
+    """Write the ranker file and the chart atomically."""
     from activeeval.adaptation.choice_picture import plot_regularization
     from activeeval.adaptation.ranker_files import write_ranker
     from activeeval.formats.writing import AtomicFiles
@@ -153,23 +155,23 @@ def _write(choice: RegularizationChoice, out: str, plot: str | None) -> None:
 
 
 def _say_cautions(choice: RegularizationChoice, base: str | None) -> None:
-    """Say what the figures cannot be read without."""
+    """Print the caveats of the figures on stderr."""
     if choice.n_irrelevant:
         share = f"{choice.n_irrelevant} of {counted(choice.n_queries, 'judged query')}"
         output.say(f"{share} have no relevant document: their nDCG@5 counts as 0")
     if choice.n_seen:
-        output.say(f"{base} was tuned on {choice.n_seen} of these queries before: the figures are not held out from it")
-    if still_open := [f"{row.regularization:g}" for row in choice.table if not row.converged]:
         output.say(
-            f"the hinge has not converged at λ = {', '.join(still_open)}: these figures are of weights on the way"
+            f"{base} was tuned on {choice.n_seen} of these queries before: for them the figures are not held out"
         )
+    if still_open := [f"{row.regularization:g}" for row in choice.table if not row.converged]:
+        output.say(f"the hinge has not converged at λ = {', '.join(still_open)}: these figures are not final")
     if not choice.is_better:
         values = f"B {number(choice.chosen.b.value, 4)} against {number(choice.base.b.value, 4)}"
-        output.say(f"no λ makes it better than its base: {values}; the ranker is written all the same")
+        output.say(f"no λ is better than the base: {values}; the ranker is written anyway")
     if choice.is_within_error:
         lead = f"{number(choice.lead.value, 4)} ± {number(choice.lead.se, 4)} of B"
         output.say(
-            f"the chosen λ is better than the base by {lead} over the folds, less than its error: it may be chance"
+            f"the chosen λ is above the base by {lead} over the folds, within its standard error: it may be chance"
         )
     if choice.end:
         output.say(

@@ -1,4 +1,4 @@
-"""Preferences between documents on the item axis of a pool."""
+"""Preferences between documents as pairs of item numbers of a pool."""
 
 from __future__ import annotations
 
@@ -21,25 +21,26 @@ def item_pairs(
     documents: str = "the pool",
     advice: str = "",
 ) -> Ints:
-    """Return the items of each preference, shape (n, 2), the preferred one first.
+    """Convert comparisons to item numbers of a pool, shape (n, 2), the preferred item first.
 
-    Ties are left out, as they prefer none; a pair that is said several times the same way is there as often.
+    Ties are left out. A comparison that occurs several times in the same direction is repeated.
 
     Parameters
     ----------
     pool : QueryPool
     comparisons : iterable of Comparison
     source : str
-        What messages call them, as the name of their file.
+        Name of the comparisons in messages, such as their file.
     places : sequence of str, optional
-        What they call each, as its file and line.
+        Name of each comparison in messages, such as its file and line.
     documents, advice : str
-        What they call the pool, and what they say where it does not hold a document.
+        Name of the pool in messages, and advice appended if it lacks a document.
 
     Raises
     ------
     InputError
-        Names the first pair of a query or document that the pool does not hold, and of one that is there both ways.
+        At the first comparison with a query or document outside the pool, or with a pair that occurs in both
+        directions.
 
     Examples
     --------
@@ -53,6 +54,7 @@ def item_pairs(
     pairs = []
 
     def place(row: int) -> str:
+        """Name a comparison in a message."""
         return f"{source}: pair {row + 1}" if places is None else places[row]
 
     lacking = f"which {documents} does not hold{advice}"

@@ -1,6 +1,6 @@
-"""Gradient-boosted regression trees of scikit-learn and of LightGBM, read as plain arrays.
+"""Conversion of fitted gradient-boosted trees of scikit-learn and LightGBM to plain arrays.
 
-LightGBM is never imported: whoever holds a model of it has it.
+LightGBM is not imported: its models are recognised by their module name.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from activeeval.core.types import Floats
 # objectives of LightGBM whose prediction is the plain sum of the leaves
 _PLAIN = {"regression", "regression_l1", "huber", "fair", "quantile", "mape", "lambdarank", "rank_xendcg", "custom", ""}
 
-# as LightGBM writes an infinite threshold
+# LightGBM dumps an infinite threshold as this value
 _INFINITE = 1e300
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ensemble:
-    """Trees, the value of each leaf with the shrinkage in it, and what is added to their sum."""
+    """Trees, the value of each leaf (shrinkage included), and the constant added to their sum."""
 
     trees: Trees
     weights: Floats
@@ -34,12 +34,12 @@ class Ensemble:
 
 
 def read_ensemble(model: Any) -> Ensemble:
-    """Return the trees of a fitted model.
+    """Convert a fitted model to arrays of trees, leaf values and an intercept.
 
     Raises
     ------
     InputError
-        Where it is no model of boosted regression trees, or one whose prediction is not the sum of its leaves.
+        If it is not a model of boosted regression trees, or its prediction is not the sum of its leaves.
     """
     if isinstance(model, GradientBoostingRegressor):
         return _of_scikit_learn(model)
@@ -53,6 +53,7 @@ def read_ensemble(model: Any) -> Ensemble:
 
 
 def _named(model: Any) -> str:
+    """Name a model by its package and class for a message."""
     return f"{type(model).__module__.partition('.')[0]}'s {type(model).__name__}"
 
 
@@ -60,41 +61,47 @@ def _named(model: Any) -> str:
 
 
 def _of_scikit_learn(model: GradientBoostingRegressor) -> Ensemble:
+    """Convert a GradientBoostingRegressor; raise InputError if it starts from a model other than a constant."""
     check_is_fitted(model)
     constant = 0.0
     if not isinstance(model.init_, str):
         if not hasattr(model.init_, "constant_"):
             raise InputError(f"the base model starts from {_named(model.init_)}, expected a constant or init='zero'")
         constant = float(np.asarray(model.init_.constant_).item())
-    held = [stage.tree_ for stage in model.estimators_[:, 0]]
+    trees_read = [stage.tree_ for stage in model.estimators_[:, 0]]
     trees = Trees.joined(
-        map(_scikit_learn_tree, held), n_features=model.n_features_in_, single=True, takes_missing=False
+        map(_scikit_learn_tree, trees_read), n_features=model.n_features_in_, single=True, takes_missing=False
     )
-    values = np.concatenate([tree.value[tree.children_left == LEAF, 0, 0] for tree in held])
+    values = np.concatenate([tree.value[tree.children_left == LEAF, 0, 0] for tree in trees_read])
     return Ensemble(trees, model.learning_rate * values, constant)
 
 
 def _scikit_learn_tree(tree: Any) -> Tree:
+    """Convert one scikit-learn tree; these have no missing values."""
     never = np.zeros(tree.node_count, dtype=np.bool_)
     features = np.where(tree.children_left == LEAF, LEAF, tree.feature)
     return Tree(features, tree.threshold.copy(), tree.children_left.copy(), tree.children_right.copy(), never, never)
 
 
 def _of_histograms(model: HistGradientBoostingRegressor) -> Ensemble:
+    """Convert a HistGradientBoostingRegressor; raise InputError on a log link or on categorical splits."""
     check_is_fitted(model)
     if model.loss in ("poisson", "gamma"):
         raise InputError(f"the base model's loss is {model.loss!r}: its prediction is no sum of leaves")
-    # the only place where scikit-learn keeps these trees
-    held = [trees[0].nodes for trees in model._predictors]
-    # even where no tree splits on them: the model sees its categories as its first columns, wherever they stand in X
+    # scikit-learn stores these trees only in a private attribute
+    nodes_of = [trees[0].nodes for trees in model._predictors]
+    # also if no tree splits on them: the model moves categorical columns to the front, so column numbers differ from X
     if model.is_categorical_ is not None and model.is_categorical_.any():
         raise InputError("the base model splits on categories, expected comparisons of numbers")
-    trees = Trees.joined(map(_histogram_tree, held), n_features=model.n_features_in_, single=False, takes_missing=True)
-    values = np.concatenate([nodes["value"][nodes["is_leaf"] == 1] for nodes in held])
+    trees = Trees.joined(
+        map(_histogram_tree, nodes_of), n_features=model.n_features_in_, single=False, takes_missing=True
+    )
+    values = np.concatenate([nodes["value"][nodes["is_leaf"] == 1] for nodes in nodes_of])
     return Ensemble(trees, values, float(np.asarray(model._baseline_prediction).item()))
 
 
 def _histogram_tree(nodes: Any) -> Tree:
+    """Convert the node table of one histogram tree."""
     is_leaf = nodes["is_leaf"] == 1
     features, left, right = (
         np.where(is_leaf, LEAF, nodes[name].astype(np.int64)) for name in ("feature_idx", "left", "right")
@@ -107,35 +114,36 @@ def _histogram_tree(nodes: Any) -> Tree:
 
 
 def _of_lightgbm(model: Any) -> Ensemble:
+    """Convert a LightGBM model or booster; raise InputError if its prediction is not a plain sum of leaves."""
     if hasattr(model, "_estimator_type") or hasattr(model, "__sklearn_tags__"):
         check_is_fitted(model)
         model = model.booster_
     if not hasattr(model, "dump_model"):
         raise InputError(f"the base model must be a LightGBM model, got {_named(model)}")
-    held = model.dump_model()
-    if held["num_tree_per_iteration"] != 1 or held.get("objective", "") not in _PLAIN:
+    dump = model.dump_model()
+    if dump["num_tree_per_iteration"] != 1 or dump.get("objective", "") not in _PLAIN:
         raise InputError(
-            f"the base model's objective is {held.get('objective', 'of several classes')!r}: its prediction is no sum"
+            f"the base model's objective is {dump.get('objective', 'of several classes')!r}: its prediction is no sum"
             " of leaves"
         )
-    pairs = [_lightgbm_tree(tree["tree_structure"]) for tree in held["tree_info"]]
+    pairs = [_lightgbm_tree(tree["tree_structure"]) for tree in dump["tree_info"]]
     if not pairs:
         raise InputError("the base model holds no tree")
-    n_features = held["max_feature_idx"] + 1
+    n_features = dump["max_feature_idx"] + 1
     trees = Trees.joined((tree for tree, _ in pairs), n_features=n_features, single=False, takes_missing=True)
     weights = np.concatenate([values for _, values in pairs])
-    return Ensemble(trees, weights / (len(pairs) if held["average_output"] else 1), 0.0)
+    return Ensemble(trees, weights / (len(pairs) if dump["average_output"] else 1), 0.0)
 
 
 def _lightgbm_tree(root: dict[str, Any]) -> tuple[Tree, Floats]:
-    """Return a tree and the values of its leaves; parents come before children, however deep it is."""
-    waiting = [root]
+    """Convert a dumped tree to arrays and leaf values; breadth first, so that parents precede children."""
+    queue = [root]
     rows: list[tuple[Any, ...]] = []
     values = []
-    for node in waiting:
+    for node in queue:
         if "split_feature" in node:
-            rows.append(_lightgbm_split(node, len(waiting)))
-            waiting += [node["left_child"], node["right_child"]]
+            rows.append(_lightgbm_split(node, len(queue)))
+            queue += [node["left_child"], node["right_child"]]
         elif "leaf_features" in node or "leaf_coeff" in node:
             raise InputError("the base model's leaves hold linear models, expected numbers")
         else:
@@ -147,12 +155,13 @@ def _lightgbm_tree(root: dict[str, Any]) -> tuple[Tree, Floats]:
 
 
 def _lightgbm_split(node: dict[str, Any], first_child: int) -> tuple[Any, ...]:
+    """Convert one split to a row of node fields."""
     if node["decision_type"] != "<=":
         raise InputError("the base model splits on categories, expected comparisons of numbers")
     threshold, missing = float(node["threshold"]), node["missing_type"]
     if abs(threshold) >= _INFINITE:
         threshold = math.copysign(math.inf, threshold)
-    # where nothing is taken for missing, NaN is compared as 0
+    # with missing_type "None", LightGBM compares NaN as 0
     missing_left = threshold >= 0 if missing == "None" else node["default_left"]
     return node["split_feature"], threshold, first_child, first_child + 1, missing_left, missing == "Zero"
 
@@ -160,7 +169,7 @@ def _lightgbm_split(node: dict[str, Any], first_child: int) -> tuple[Any, ...]:
 def boosted_trees(
     n_trees: int = 300, n_leaves: int = 20, learning_rate: float = 0.1, seed: int = 0
 ) -> GradientBoostingRegressor:
-    """Return boosted regression trees to learn from grades, not fitted yet, as a base to adapt."""
+    """Build unfitted boosted regression trees, the default base to adapt."""
     return GradientBoostingRegressor(
         n_estimators=n_trees, max_leaf_nodes=n_leaves, max_depth=None, learning_rate=learning_rate, random_state=seed
     )

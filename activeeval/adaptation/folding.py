@@ -1,4 +1,4 @@
-"""Judged rows and users' pairs dealt out over folds of queries, so that no query is on both sides."""
+"""Folds of queries for judged rows and users' pairs, with each query in one fold."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from activeeval.rankers.input_checks import refuse_missing, training_items
 from activeeval.rankers.pairs import PreferencePairs, checked_pairs
 
 
-def plain_ids(query_ids: ArrayLike, what: str) -> NDArray[Any]:
-    """Return ids as texts or as whole numbers, so that equal ones are equal whatever held them."""
-    held = np.asarray(query_ids)
-    if held.dtype.kind == "S":
-        return np.asarray(np.char.decode(held, "utf-8"))
-    kinds = set(map(type, held.ravel().tolist())) if held.dtype.kind == "O" else set()
-    if held.dtype.kind == "U" or (kinds and all(issubclass(kind, str) for kind in kinds)):
-        return held.astype(np.str_)
-    if held.dtype.kind in "iu" or (kinds and all(issubclass(kind, (int, np.integer)) for kind in kinds)):
-        return held.astype(np.int64)
-    held_types = ", ".join(sorted(kind.__name__ for kind in kinds)) if kinds else str(held.dtype)
-    raise InputError(f"{what} must be texts or whole numbers, got {held_types} values")
+def plain_ids(query_ids: ArrayLike, name: str) -> NDArray[Any]:
+    """Convert ids to an array of str or int64, so that equal ids compare equal across input types."""
+    ids = np.asarray(query_ids)
+    if ids.dtype.kind == "S":
+        return np.asarray(np.char.decode(ids, "utf-8"))
+    kinds = set(map(type, ids.ravel().tolist())) if ids.dtype.kind == "O" else set()
+    if ids.dtype.kind == "U" or (kinds and all(issubclass(kind, str) for kind in kinds)):
+        return ids.astype(np.str_)
+    if ids.dtype.kind in "iu" or (kinds and all(issubclass(kind, (int, np.integer)) for kind in kinds)):
+        return ids.astype(np.int64)
+    type_names = ", ".join(sorted(kind.__name__ for kind in kinds)) if kinds else str(ids.dtype)
+    raise InputError(f"{name} must be texts or whole numbers, got {type_names} values")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgedRows:
-    """Judged rows, each with its query."""
+    """Features, grade and query of judged rows."""
 
     X: NDArray[Any]
     grades: Ints
@@ -41,6 +41,7 @@ class JudgedRows:
 
     @classmethod
     def of(cls, X: ArrayLike, grades: ArrayLike, query_ids: ArrayLike) -> Self:
+        """Validate judged rows; raise InputError if no query has two different grades."""
         features, whole, codes = training_items(X, grades, plain_ids(query_ids, "query_ids"))
         if codes is None or PreferencePairs.of(whole, codes).n_pairs == 0:
             raise InputError("the judged items hold no order: no query has two of different grades")
@@ -48,22 +49,24 @@ class JudgedRows:
 
     @property
     def names(self) -> list[Any]:
+        """Distinct query ids, sorted."""
         return sorted(set(self.queries.tolist()))
 
     def in_order(self) -> Self:
-        """Return the rows ordered by what they hold: neither ties nor what a base learns tell how they came."""
+        """Sort the rows by query, features and grade, so that the result does not depend on the input order."""
         return self._at(np.lexsort((self.grades, *self.X.T, np.unique(self.queries, return_inverse=True)[1])))
 
     def _at(self, rows: NDArray[Any]) -> Self:
+        """Select rows."""
         return type(self)(self.X[rows], self.grades[rows], self.queries[rows])
 
     def parted(self, fold_of: dict[Any, int], fold: int) -> tuple[Self, Self]:
-        """Return the rows outside a fold, and those inside."""
+        """Split into the rows outside a fold and those inside."""
         inside = np.array([fold_of[name] == fold for name in self.queries.tolist()])
         return self._at(~inside), self._at(inside)
 
     def ranker(self, base: HyperLinearRanker | BaseEstimator) -> HyperLinearRanker:
-        """Return the base, learned from these rows where it can learn."""
+        """Return a HyperLinearRanker base as it is, or fit a clone of a regressor to these rows and convert it."""
         if isinstance(base, HyperLinearRanker):
             return base
         if not isinstance(base, BaseEstimator):
@@ -72,13 +75,13 @@ class JudgedRows:
             return HyperLinearRanker.from_gradient_boosting(clone(base).fit(self.X, self.grades))
         except ValueError as problem:
             if not isinstance(problem, InputError):
-                refuse_missing(self.X)  # most often what a base cannot take
+                refuse_missing(self.X)  # missing values are the most frequent cause
             raise
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UserPairs:
-    """Pairs of rows, each with its query."""
+    """Pairs of rows of ``X``, preferred first, each with its query."""
 
     X: NDArray[Any]
     pairs: Ints
@@ -86,6 +89,7 @@ class UserPairs:
 
     @classmethod
     def of(cls, judged: JudgedRows, pairs: ArrayLike, X: ArrayLike | None, query_ids: ArrayLike | None) -> Self:
+        """Validate pairs; raise InputError if the rows of a pair belong to different queries."""
         if (X is None) != (query_ids is None):
             raise InputError("pairs_X and pairs_query_ids belong together, got one of them")
         features = judged.X if X is None else as_features(X, "pairs_X")
@@ -96,35 +100,36 @@ class UserPairs:
             raise InputError(
                 "query_ids and pairs_query_ids must both be text or both be numbers, as they name the same"
             )
-        held = checked_pairs(pairs, features.shape[0])
-        first, second = of_row[held].T
+        valid_pairs = checked_pairs(pairs, features.shape[0])
+        first, second = of_row[valid_pairs].T
         if (differ := np.flatnonzero(first != second)).size:
             place = differ[0]
             names = f"{first[place]!s} and {second[place]!s}"
             raise InputError(f"pairs must be of two rows of one query, got rows of {names} in pair {place}")
-        return cls(features, held, first)
+        return cls(features, valid_pairs, first)
 
     @property
     def names(self) -> list[Any]:
+        """Distinct query ids of the pairs, sorted."""
         return sorted(set(self.queries.tolist()))
 
     def parted(self, fold_of: dict[Any, int], fold: int) -> tuple[Ints, Ints]:
-        """Return the pairs outside a fold, and those inside."""
+        """Split into the pairs outside a fold and those inside."""
         inside = np.array([fold_of[name] == fold for name in self.queries.tolist()])
         return self.pairs[~inside], self.pairs[inside]
 
 
 def deal_out(judged: list[Any], preferred: list[Any], n_folds: int, seed: int) -> dict[Any, int]:
-    """Return the fold of each query, so that the judged ones and those with pairs are both dealt out evenly.
+    """Assign queries to folds, evenly both for judged queries and for queries with pairs.
 
-    Queries with judgments alone come first, then those with both, then those with pairs alone: either kind is a run,
-    and a run dealt out in turn is even.
+    The order is: queries with judgments alone, with both, with pairs alone. Judged queries and queries with pairs are
+    thus contiguous runs, and round-robin assignment spreads a run evenly.
     """
-    for names, what in ((judged, "judged"), (preferred, "in pairs")):
+    for names, kind in ((judged, "judged"), (preferred, "in pairs")):
         if n_folds < 2 or len(names) < n_folds:
-            raise InputError(f"n_folds must be from 2 to the number of queries {what}, {len(names)}, got {n_folds}")
+            raise InputError(f"n_folds must be from 2 to the number of queries {kind}, {len(names)}, got {n_folds}")
     random = np.random.default_rng(seed)
-    known, wanted = set(judged), set(preferred)
-    runs = (sorted(known - wanted), sorted(known & wanted), sorted(wanted - known))
-    dealt = [run[i] for run in runs for i in random.permutation(len(run))]
-    return {name: place % n_folds for place, name in enumerate(dealt)}
+    graded, paired = set(judged), set(preferred)
+    runs = (sorted(graded - paired), sorted(graded & paired), sorted(paired - graded))
+    order = [run[i] for run in runs for i in random.permutation(len(run))]
+    return {name: place % n_folds for place, name in enumerate(order)}

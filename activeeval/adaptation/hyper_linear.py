@@ -1,4 +1,4 @@
-"""Boosted trees as a linear function of their leaves, adapted to preferences between items."""
+"""Boosted trees as a linear model of their leaves, adapted to preferences between items."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SGD_EPOCHS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adaptation:
-    """How a ranker's weights were adapted.
+    """Settings and results of an adaptation of a ranker's weights.
 
     Attributes
     ----------
@@ -47,13 +47,13 @@ class Adaptation:
     scaling : {"mean", "sum"}
     n_pairs : int
     objective : float
-        What is minimised, at the weights found.
+        Objective at the weights found.
     gap : float
-        By how much that is above the least value at most, by the dual program of ``"hinge"``; NaN of the others.
+        Upper bound of the excess over the optimum, by the dual program of ``"hinge"``; NaN for other methods.
     n_epochs : int
-        Passes over the pairs; 0 of the closed form, and without the steps of the interior point method.
+        Passes over the pairs, steps of the interior point method excluded; 0 for the closed form.
     converged : bool
-        False where ``"hinge"`` ended with a gap above its tolerance. ``"sgd"`` ends after its epochs and knows of none.
+        False if ``"hinge"`` ended with a gap above its tolerance. ``"sgd"`` ends after its epochs without such a test.
     """
 
     method: Method
@@ -68,27 +68,26 @@ class Adaptation:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class HyperLinearRanker:
-    """Rank by boosted trees whose leaves have weights, which preferences can change.
+    """Rank by boosted trees with adjustable leaf weights.
 
-    Its score is H(w, x) = intercept + wᵀh_x, h_x one-hot in the leaf that x reaches in every tree (Chen et al., eq. 3).
-    `from_gradient_boosting` makes one that predicts what its base model does; `adapt` returns another whose weights
-    suit preferences too. The trees themselves stay. `write_ranker` and `read_ranker` keep it in a file.
+    The score is H(w, x) = intercept + wᵀh_x, with h_x one-hot in the leaf of x in every tree (Chen et al., eq. 3).
+    `from_gradient_boosting` builds a ranker with the predictions of its base model; `adapt` returns another whose
+    weights also fit preferences. The trees do not change. `write_ranker` and `read_ranker` save and load it.
 
     Attributes
     ----------
     trees : Trees
     base_coef_ : ndarray of float64, shape (n_leaves,)
-        w_0, the leaves' values with the shrinkage in them; after `adapt` the weights of the ranker that was adapted.
+        w_0, the leaf values, shrinkage included; after `adapt` the weights of the ranker before adaptation.
     coef_ : ndarray of float64, shape (n_leaves,)
         w.
     intercept_ : float
-        What the base model starts from. No difference of two items holds it, so no preference changes it: it is what
-        a column of ones would have as its weight, before and after.
+        Start value of the base model. It cancels in the difference of two items, so preferences do not change it.
     adaptation_ : Adaptation or None
-        None before.
+        None before an adaptation.
     query_hashes_ : ndarray of int64, shape (n,)
-        Of the ids of the queries that `choose_regularization` tuned it on, ascending: held against them its figures
-        flatter it.
+        Hashed ids of the queries on which `choose_regularization` tuned it, ascending: figures on these queries are
+        too optimistic.
 
     References
     ----------
@@ -117,26 +116,26 @@ class HyperLinearRanker:
 
     @property
     def base(self) -> Self:
-        """The ranker before it was adapted, H(w_0, ·)."""
+        """The ranker before adaptation, H(w_0, ·)."""
         return replace(self, coef_=self.base_coef_, adaptation_=None)
 
     @classmethod
     def from_gradient_boosting(cls, model: Any) -> Self:
-        """Return the ranker that a fitted model of boosted regression trees is.
+        """Build a ranker with the trees and predictions of a fitted model of boosted regression trees.
 
         Parameters
         ----------
         model : GradientBoostingRegressor, HistGradientBoostingRegressor, Booster, LGBMRegressor or LGBMRanker
-            Of scikit-learn or LightGBM; stays as it is. Of LightGBM's trees those up to the best iteration
-            are taken, as its own ``predict`` does.
+            Of scikit-learn or LightGBM; not modified. LightGBM's trees are used up to the best iteration, as in its
+            own ``predict``.
 
         Raises
         ------
         InputError
-            Where it is something else, or its prediction is not the sum of its leaves: other objectives, splits on
-            categories, linear models in leaves, a start from a model that is no constant.
+            On another model, or if its prediction is not the sum of its leaves: other objectives, splits on categories,
+            linear models in leaves, a start from a model other than a constant.
         NotFittedError
-            Where a model of scikit-learn or LightGBM's is not fitted.
+            If a model of scikit-learn or LightGBM is not fitted.
         """
         ensemble = read_ensemble(model)
         weights = ensemble.weights
@@ -144,21 +143,21 @@ class HyperLinearRanker:
 
     @property
     def n_features_in_(self) -> int:
-        """Columns of X."""
+        """Number of columns of X."""
         return self.trees.n_features
 
     def predict(self, X: ArrayLike) -> Floats:
-        """Return the score of every row, shape (n,); rows of equal features have equal scores.
+        """Compute the score of every row, shape (n,); rows of equal features have equal scores.
 
         Raises
         ------
         InputError
-            On another number of features than the base model learned from, and on missing values where it takes none.
+            If X has another number of features than the base model, or missing values that it does not support.
         """
         return self.trees.sums(X, self.coef_, self.intercept_)
 
     def leaf_features(self, X: ArrayLike) -> sparse.csr_array:
-        """Return h_x of every row, shape (n, n_leaves): a 1 for each tree, the rest 0 and not kept."""
+        """Compute h_x of every row, sparse, shape (n, n_leaves): a 1 for the leaf reached in each tree."""
         return _one_hot(self.trees.leaves(X), self.trees.n_leaves)
 
     def adapt(
@@ -173,7 +172,7 @@ class HyperLinearRanker:
         tol: float = 1e-6,
         rng: Seed = None,
     ) -> Self:
-        """Return a ranker whose weights suit preferences and stay close to this one's, eq. 1:
+        """Return a ranker with weights that fit preferences and stay close to the current ones, eq. 1:
 
             (1/n) Σ_i ℓ(wᵀΔ_i) + λ‖w − w_0‖²,        Δ_i = h of the preferred item − h of the other.
 
@@ -181,38 +180,38 @@ class HyperLinearRanker:
         ----------
         X : array of float, shape (n_rows, n_features)
         pairs : array of int, shape (n, 2)
-            Row numbers in X, the preferred one first. Each row of it is an observation: a pair that stands there twice
-            counts twice, and one that stands there both ways draws the two scores together.
+            Row numbers in X, the preferred one first. Each pair is an observation: repeated pairs count repeatedly, and
+            a pair in both directions pulls the two scores together.
         method : {"sgd", "closed_form", "hinge"}
-            ``"closed_form"``: ℓ(m) = (1 − m)² (eq. 5), solved to rounding; the fewer of pairs and leaves may be 10,000.
-            ``"sgd"``: the same loss by stochastic gradient, one pair a step, in a given number of epochs, the
-            steps averaged. It ends at the closed form where they are many; few keep the weights closer to w_0.
-            ``"hinge"``: ℓ(m) = max(0, 1 − m) (eq. 8), by its dual program: coordinate ascent, and an interior point
-            method for what 50 passes leave, where no more than 10,000 leaves tell pairs apart.
+            ``"closed_form"``: ℓ(m) = (1 − m)² (eq. 5), solved to rounding; at most 10,000 pairs or leaves (the fewer).
+            ``"sgd"``: the same loss by stochastic gradient, one pair a step, for a given number of epochs, with
+            averaged iterates. Many epochs reach the closed form; few keep the weights closer to w_0.
+            ``"hinge"``: ℓ(m) = max(0, 1 − m) (eq. 8), by its dual program: coordinate ascent, then an interior point
+            method if 50 passes do not suffice and at most 10,000 leaves differ in some pair.
         regularization : float
             λ, positive.
         scaling : {"mean", "sum"}
-            ``"sum"``: Σ ℓ + λ‖w − w_0‖² instead, the same as ``"mean"`` with λ/n. So is eq. 6 printed; the C of eq. 9
-            is 1/(2λ) of the sum, 1/(2nλ) of the mean.
+            ``"sum"``: Σ ℓ + λ‖w − w_0‖², as eq. 6 is printed; the same as ``"mean"`` with λ/n. The C of eq. 9 is
+            1/(2λ) of the sum, 1/(2nλ) of the mean.
         n_epochs : int, optional
-            Passes over the pairs, 20 by default. ``"hinge"`` ends after so many, solved or not; by default it takes
-            what it needs, without the interior point method 500 at most.
+            Passes over the pairs, 20 by default. ``"hinge"`` stops after this number, converged or not; by default it
+            runs until convergence, without the interior point method for at most 500 passes.
         tol : float
-            The gap of ``"hinge"`` may be that share of the objective.
+            Largest gap of ``"hinge"``, as a share of the objective.
         rng : Generator, SeedSequence, int or None
-            Orders the pairs of each epoch. Neither the order of `pairs` nor that of the rows of X matters.
+            Shuffles the pairs in each epoch. The result depends neither on the order of `pairs` nor on that of X.
 
         Raises
         ------
         InputError
-            Names the first place that is wrong.
+            At the first invalid value.
         SolverError
-            Where λ is so small that rounding decides the closed form.
+            If λ is so small that rounding dominates the closed form.
 
         Warns
         -----
         ConvergenceWarning
-            Where `n_epochs` did not suffice for ``"hinge"``; `adaptation_` says how large the gap is.
+            If `n_epochs` did not suffice for ``"hinge"``; `adaptation_` holds the gap.
         """
         options = {"method": method, "scaling": scaling, "n_epochs": n_epochs, "tol": tol, "rng": rng}
         return next(self.path(X, pairs, [regularization], **options))  # type: ignore[arg-type]
@@ -229,7 +228,7 @@ class HyperLinearRanker:
         tol: float = 1e-6,
         rng: Seed = None,
     ) -> Iterator[Self]:
-        """Yield what `adapt` returns for each λ; what does not depend on λ is done once."""
+        """Yield the result of `adapt` for each λ; work that does not depend on λ is done once."""
         epochs = _checked(method, scaling, n_epochs, tol)
         ridges = [positive(value, "regularization") for value in regularizations]
         problem = _Problem.of(self, X, pairs, method)
@@ -237,44 +236,46 @@ class HyperLinearRanker:
         strengths = [check_ridge(value / unit, "regularization", value) for value in ridges]
         solver = _solver(method, problem.differences, epochs, tol, seed_of(rng))
         for value, ridge in zip(ridges, strengths, strict=True):
-            moves = solver(ridge)
-            weights = problem.weights(moves)
+            change = solver(ridge)
+            weights = problem.weights(change)
             adaptation = Adaptation(
                 method=method,
                 regularization=value,
                 scaling=scaling,
                 n_pairs=problem.n_pairs,
-                objective=unit * problem.objective(weights, moves, ridge),
-                gap=unit * moves.gap,
-                n_epochs=moves.n_epochs,
-                converged=moves.converged,
+                objective=unit * problem.objective(weights, change, ridge),
+                gap=unit * change.gap,
+                n_epochs=change.n_epochs,
+                converged=change.converged,
             )
-            if not moves.converged:
+            if not change.converged:
                 _warn(adaptation)
             yield replace(self, base_coef_=self.coef_, coef_=weights, adaptation_=adaptation)
 
 
 def _warn(adaptation: Adaptation) -> None:
+    """Warn that the weights have not converged."""
     after = f"λ = {adaptation.regularization:g}: the weights have not converged after {adaptation.n_epochs} epochs"
     short = f"the objective of {adaptation.objective:.6g} is at most {adaptation.gap:.2g} too large"
     warnings.warn(f"{after}: {short}", ConvergenceWarning, stacklevel=4)
 
 
 def problem_size(ranker: HyperLinearRanker, X: ArrayLike, pairs: ArrayLike) -> tuple[int, int]:
-    """Return the number of pairs, and of the leaves in which some pair differs."""
+    """Count the pairs, and the leaves in which at least one pair differs."""
     n_pairs, n_leaves = _Problem.of(ranker, X, pairs, "closed_form").differences.rows.shape
     return n_pairs, n_leaves
 
 
 def _checked(method: Any, scaling: Any, n_epochs: Any, tol: Any) -> int | None:
-    """Return the number of epochs, None for as many as it takes, or say which option is wrong."""
-    for value, kind, what in ((method, Method, "method"), (scaling, Scaling, "scaling")):
-        one_of(value, get_args(kind), what)
+    """Validate the options; return the number of epochs, or None for no limit."""
+    for value, kind, name in ((method, Method, "method"), (scaling, Scaling, "scaling")):
+        one_of(value, get_args(kind), name)
     positive(tol, "tol")
     return None if n_epochs is None else whole_number(n_epochs, "n_epochs", 1)
 
 
 def _solver(method: Method, differences: Differences, n_epochs: int | None, tol: float, seed: int) -> Solver:
+    """Build the solver of a method."""
     if method == "closed_form":
         return ClosedForm.of(differences)
     if method == "sgd":
@@ -283,14 +284,15 @@ def _solver(method: Method, differences: Differences, n_epochs: int | None, tol:
 
 
 def _one_hot(leaves: NDArray[np.int32], n_leaves: int) -> sparse.csr_array:
+    """Build the sparse one-hot matrix of leaf numbers, shape (n_rows, n_leaves)."""
     n_rows, n_trees = leaves.shape
-    held = (np.ones(leaves.size), leaves.ravel(), np.arange(n_rows + 1, dtype=np.int64) * n_trees)
-    return sparse.csr_array(held, shape=(n_rows, n_leaves))
+    parts = (np.ones(leaves.size), leaves.ravel(), np.arange(n_rows + 1, dtype=np.int64) * n_trees)
+    return sparse.csr_array(parts, shape=(n_rows, n_leaves))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Problem:
-    """Pairs of items that differ in their leaves, ordered by these alone."""
+    """Distinct items as leaf indicators, their pairs sorted by leaves alone, and the loss of the pairs."""
 
     items: sparse.csr_array
     term: Term
@@ -299,6 +301,7 @@ class _Problem:
 
     @classmethod
     def of(cls, ranker: HyperLinearRanker, X: ArrayLike, pairs: ArrayLike, method: Method) -> Self:
+        """Build the optimisation problem of a ranker's pairs."""
         numbered = checked_pairs(pairs, as_features(X).shape[0])
         rows, places = np.unique(numbered, return_inverse=True)
         leaves, leaf_rows = _distinct(ranker.trees.leaves(X, rows))
@@ -311,21 +314,23 @@ class _Problem:
 
     @property
     def n_pairs(self) -> int:
+        """Number of pairs."""
         return self.differences.n_pairs
 
     def weights(self, moves: WeightChange) -> Floats:
+        """Add a change of the free columns to the base weights."""
         weights = self.base.copy()
         weights[self.differences.columns] += moves.values
         return weights
 
     def objective(self, weights: Floats, moves: WeightChange, ridge: float) -> float:
-        """Return what is minimised, of the mean scale."""
+        """Compute the objective, in the mean scale."""
         loss, _ = self.term(self.items @ weights)
         return loss + ridge * float(moves.values @ moves.values)
 
 
 def _distinct(leaves: NDArray[np.int32]) -> tuple[NDArray[np.int32], Ints]:
-    """Return the rows that differ, in an order of their own, and which of them each row is."""
+    """Find the distinct rows of leaves, in a canonical order, and the number of each row among them."""
     whole = np.ascontiguousarray(leaves).view(f"V{leaves.itemsize * leaves.shape[1]}").ravel()
-    held, places = np.unique(whole, return_inverse=True)
-    return held.view(np.int32).reshape(-1, leaves.shape[1]), places
+    distinct, places = np.unique(whole, return_inverse=True)
+    return distinct.view(np.int32).reshape(-1, leaves.shape[1]), places

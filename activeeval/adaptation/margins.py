@@ -1,16 +1,16 @@
-"""The hinge's quadratic program: coordinate ascent, and an interior point method for what that leaves.
+"""Solver of the hinge loss: coordinate ascent in the dual program, then an interior point method.
 
     min ½‖v‖² + C Σ max(0, m_i − Δ_iᵀv),        max mᵀα − ½‖Δᵀα‖²,  0 ≤ α_i ≤ C,        v = Δᵀα,
 
-with m_i = 1 − w_0ᵀΔ_i and C = 1/(2nλ). Where C is small, ascent in one α_i after the other ends in some passes; where
-it is large, no number of passes solves it: at the paper's λ = 0.01 of 10,000 pairs, 97 % of the objective are left
-after 400. There the barrier of Ferris and Munson (2002) is taken: with z, ξ ≥ 0, the multipliers of the two bounds of
+with m_i = 1 − w_0ᵀΔ_i and C = 1/(2nλ). If C is small, ascent in one α_i after the other converges in some passes; if it
+is large, no number of passes suffices: at the paper's λ = 0.01 with 10,000 pairs, 97 % of the objective remain after
+400. Then the barrier method of Ferris and Munson (2002) is used: with z, ξ ≥ 0, the multipliers of the two bounds of
 α,
 
     Δv − m − z + ξ = 0,        α_i z_i = ξ_i (C − α_i) = μ,
 
-and μ falls to 0 by the steps of Mehrotra's predictor and corrector. Each solves (ΔΔᵀ + D) dα = r with the diagonal
-D = z/α + ξ/(C − α), and so, by dv = Δᵀdα, a system of a side for each leaf: (I + ΔᵀD⁻¹Δ) dv = ΔᵀD⁻¹r.
+and μ falls to 0 by Mehrotra's predictor and corrector steps. Each solves (ΔΔᵀ + D) dα = r with the diagonal
+D = z/α + ξ/(C − α), and so, by dv = Δᵀdα, a linear system with a row for each leaf: (I + ΔᵀD⁻¹Δ) dv = ΔᵀD⁻¹r.
 
 Ferris and Munson (2002). Interior-point methods for massive support vector machines. SIAM Journal on Optimization 13.
 """
@@ -25,35 +25,35 @@ from scipy import linalg
 from activeeval.adaptation.weights import MOST_SIDE, Differences, WeightChange
 from activeeval.core.types import Floats
 
-# epochs between two looks at the gap: each look costs half an epoch
-_LOOK = 5
-# passes before the interior point takes over: of benchmarks.adaptation, programs that end at all end in fewer, and
-# twenty of its steps take as long as so many passes
+# epochs between two computations of the gap, each of which costs half an epoch
+_GAP_EVERY = 5
+# passes before the interior point method starts: in benchmarks.adaptation, programs that converge by ascent need fewer,
+# and twenty interior point steps cost as much as this number of passes
 _PASSES = 50
-# without it, where leaves are too many for a matrix: a pass over 20,000 pairs and 300 trees takes 0.1 s
+# passes if there are too many leaves for a matrix: a pass over 20,000 pairs and 300 trees takes 0.1 s
 _PASSES_ALONE = 500
-# steps of the interior point: programs of the benchmark take 10 to 40
+# steps of the interior point method: programs of the benchmark take 10 to 40
 _STEPS = 100
-# solutions of a system, the second of what the first left: some weights are 1e12 times others
+# solutions of a linear system, the second of the residual (iterative refinement): weights differ by factors of 1e12
 _REFINED = 2
-# of the way to the nearest bound
+# step length, as a share of the distance to the nearest bound
 _SHARE = 0.995
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LargestMargins:
-    """The hinge loss, by its dual program.
+    """Solve for the weight change under the hinge loss by its dual program.
 
     Parameters
     ----------
     differences : Differences
     n_epochs : int or None
-        Passes of coordinate ascent, after which it ends; None for as many as it takes, and an interior point method for
-        what they leave.
+        Passes of coordinate ascent, without an interior point method; None: until convergence, by the interior point
+        method if passes do not suffice.
     tol : float
-        The gap may be that share of the objective.
+        Largest gap, as a share of the objective.
     seed : int
-        Of the orders, the same for every λ.
+        Seed of the orders of pairs, the same for every λ.
     """
 
     differences: Differences
@@ -62,26 +62,28 @@ class LargestMargins:
     seed: int
 
     def __call__(self, ridge: float) -> WeightChange:
+        """Solve for one λ of the mean scale."""
         bound = 1.0 / (2.0 * self.differences.n_pairs * ridge)
         too_wide = self.differences.columns.size > MOST_SIDE
         n_epochs = self.n_epochs or (_PASSES_ALONE if too_wide else _PASSES)
         multipliers, epoch = self._ascent(bound, n_epochs)
-        moves = np.asarray(self.differences.rows.T @ multipliers)
-        value, gap = self._value(multipliers, moves, bound)
+        change = np.asarray(self.differences.rows.T @ multipliers)
+        value, gap = self._value(multipliers, change, bound)
         if gap > self.tol * value and self.n_epochs is None and not too_wide:
             multipliers = self._interior(bound, multipliers, gap)
-            moves = np.asarray(self.differences.rows.T @ multipliers)
-            value, gap = self._value(multipliers, moves, bound)
+            change = np.asarray(self.differences.rows.T @ multipliers)
+            value, gap = self._value(multipliers, change, bound)
         return WeightChange(
-            values=moves, n_epochs=epoch, gap=2.0 * ridge * gap, converged=bool(gap <= self.tol * value)
+            values=change, n_epochs=epoch, gap=2.0 * ridge * gap, converged=bool(gap <= self.tol * value)
         )
 
     @property
     def _short(self) -> Floats:
+        """1 − w_0ᵀΔ_i of each pair: the margin that the change must add."""
         return np.asarray(1.0 - self.differences.base_margins)
 
     def _ascent(self, bound: float, n_epochs: int) -> tuple[Floats, int]:
-        """Return the multipliers after passes over all pairs, and their number."""
+        """Run coordinate ascent; return the multipliers and the number of passes."""
         from activeeval.core.kernels.learning import leaf_pairs
 
         rows, norms = self.differences.sparse_rows(), self.differences.norms
@@ -90,8 +92,8 @@ class LargestMargins:
         for epoch in range(1, n_epochs + 1):
             order = random.permutation(multipliers.size)
             leaf_pairs.coordinate_steps(rows, order, self.differences.base_margins, norms, bound, multipliers, moves)
-            if epoch % _LOOK == 0 and epoch < n_epochs:
-                # anew, without the rounding of all the steps
+            if epoch % _GAP_EVERY == 0 and epoch < n_epochs:
+                # recomputed to remove the rounding accumulated over the steps
                 moves = np.asarray(self.differences.rows.T @ multipliers)
                 value, gap = self._value(multipliers, moves, bound)
                 if gap <= self.tol * value:
@@ -99,20 +101,20 @@ class LargestMargins:
         return multipliers, epoch
 
     def _value(self, multipliers: Floats, moves: Floats, bound: float) -> tuple[float, float]:
-        """Return the program's value, and by how much it is above the dual's."""
+        """Compute the primal value, and its excess over the dual value."""
         size = float(moves @ moves)
         slacks = np.maximum(self._short - self.differences.rows @ moves, 0.0)
         value = 0.5 * size + bound * float(slacks.sum())
         return value, value - (float(multipliers @ self._short) - 0.5 * size)
 
     def _interior(self, bound: float, multipliers: Floats, gap: float) -> Floats:
-        """Return the multipliers of the least gap that the interior point method meets, or those with this one."""
+        """Run the interior point method; return the multipliers with the smallest gap, the given ones included."""
         best, least = multipliers, gap
         at = _InteriorPoint.of(self.differences, self._short, bound)
         for _ in range(_STEPS):
             try:
                 at = at.step()
-            except linalg.LinAlgError:  # rounding has the last word
+            except linalg.LinAlgError:  # the system is singular to rounding
                 break
             value, gap = self._value(at.alpha, self.differences.rows.T @ at.alpha, bound)
             if gap < least:
@@ -124,7 +126,7 @@ class LargestMargins:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _InteriorPoint:
-    """A point strictly between the bounds: α, and the multipliers z of α ≥ 0 and ξ of α ≤ C."""
+    """A point strictly inside the bounds: α, and the multipliers z of α ≥ 0 and ξ of α ≤ C."""
 
     differences: Differences
     short: Floats
@@ -136,13 +138,14 @@ class _InteriorPoint:
 
     @classmethod
     def of(cls, differences: Differences, short: Floats, bound: float) -> _InteriorPoint:
+        """Build the start: α at the middle of the bounds, z and ξ positive."""
         alpha = np.full(differences.n_pairs, bound / 2)
         lack = differences.rows @ (differences.rows.T @ alpha) - short
         room = max(float(np.abs(lack).mean()), 1.0)
         return cls(differences, short, bound, alpha, np.maximum(lack, 0) + room, np.maximum(-lack, 0) + room)
 
     def step(self) -> _InteriorPoint:
-        """Return the point after a predictor and a corrector."""
+        """Take one predictor-corrector step."""
         rows, alpha, z, xi = self.differences.rows, self.alpha, self.z, self.xi
         room = self.bound - alpha
         inverse = 1.0 / (z / alpha + xi / room)
@@ -150,11 +153,11 @@ class _InteriorPoint:
         residual = rows @ (rows.T @ alpha) - self.short - z + xi
 
         def direction(low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
-            """Solve for low = what α z is to change by, and high = what ξ (C − α) is to."""
+            """Solve for the direction that changes α z by ``low`` and ξ (C − α) by ``high``, to first order."""
             right = -residual + low / alpha - high / room
-            wanted, moves = rows.T @ (inverse * right), np.zeros(rows.shape[1])
+            target, moves = rows.T @ (inverse * right), np.zeros(rows.shape[1])
             for _ in range(_REFINED):
-                rest = wanted - moves - rows.T @ (inverse * (rows @ moves))
+                rest = target - moves - rows.T @ (inverse * (rows @ moves))
                 moves = moves + linalg.cho_solve(factors, rest, check_finite=False)
             d_alpha = inverse * (right - rows @ moves)
             return d_alpha, (low - z * d_alpha) / alpha, (high + xi * d_alpha) / room
@@ -167,14 +170,14 @@ class _InteriorPoint:
         goal = now * (max(float(after) / n, 0.0) / now) ** 3
         d_alpha, d_z, d_xi = direction(goal - alpha * z - d_alpha * d_z, goal - room * xi + d_alpha * d_xi)
         size = min(1.0, _SHARE * self._most(d_alpha, d_z, d_xi, 1.0 / _SHARE))
-        # rounding may end on a bound itself
+        # rounding may put a value onto a bound
         inside = np.clip(alpha + size * d_alpha, 1e-12 * self.bound, (1 - 1e-12) * self.bound)
         least = 1e-300
         z, xi = np.maximum(z + size * d_z, least), np.maximum(xi + size * d_xi, least)
         return _InteriorPoint(self.differences, self.short, self.bound, inside, z, xi, size > 1e-6)
 
     def _most(self, d_alpha: Floats, d_z: Floats, d_xi: Floats, most: float = 1.0) -> float:
-        """Return the largest step, up to a limit, that keeps to all bounds."""
+        """Compute the largest step, at most ``most``, that respects all bounds."""
         room = self.bound - self.alpha
         for value, change in ((self.alpha, d_alpha), (room, -d_alpha), (self.z, d_z), (self.xi, d_xi)):
             falling = change < 0
@@ -183,7 +186,7 @@ class _InteriorPoint:
         return most
 
     def _curvature(self, weights: Floats) -> Floats:
-        """Return the lower half of I + ΔᵀWΔ."""
+        """Compute the lower half of I + ΔᵀWΔ."""
         from activeeval.core.kernels.learning import leaf_pairs
 
         side = self.differences.columns.size

@@ -1,4 +1,4 @@
-"""What was kept of a click log, in lines."""
+"""Text summary of a cleaned click log."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from activeeval.report.numbers import counted
 
 
 def click_lines(report: ClickReport) -> tuple[str, ...]:
-    """Return what was kept of a click log and why, a line for each fate of rows and of pairs of documents."""
+    """Summarise a click log: one line for each outcome of rows, and of pairs of documents."""
     rules = report.rules
     of_rows = {
         RowOutcome.KEPT: "kept",

@@ -1,4 +1,4 @@
-"""The documents of a query by the positions at which they were shown, and how every two of them compare."""
+"""Click counts of a query's documents by position, and comparisons of all pairs of documents."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from activeeval.formats.tables.clicks import ClickLog
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class QueryClicks:
-    """How often the documents of a query were shown and clicked, by position.
+    """Impressions and clicks of the documents of a query by position.
 
     Attributes
     ----------
     documents : ndarray of int64, shape (D,)
-        In the order of their ids, as `ClickCounts.doc_names` numbers them.
+        Document numbers of `ClickCounts.doc_names`, in the order of their ids.
     of_robots : ndarray of bool, shape (D,)
-        Whether rows of a document were left out as robots'.
+        True if rows of a document were excluded as robots'.
     shown, clicked : ndarray of int64, shape (D, P)
-        Impressions and clicks in the rows that were kept, by position, the uppermost first.
+        Impressions and clicks in the rows that passed cleaning, by position, the uppermost first.
     """
 
     documents: Ints
@@ -36,12 +36,12 @@ class QueryClicks:
 
     @property
     def is_left(self) -> Bools:
-        """Whether a document has a row left, shape (D,)."""
+        """True for a document with at least one remaining row, shape (D,)."""
         return np.asarray(self.shown.any(axis=1))
 
     @property
     def main(self) -> Ints:
-        """Where each document was shown most, of equal ones the uppermost, shape (D,)."""
+        """Most frequent position of each document, in ties the uppermost, shape (D,)."""
         return np.asarray(self.shown.argmax(axis=1), dtype=np.int64)
 
 
@@ -51,7 +51,7 @@ class Pairwise:
 
     Attributes
     ----------
-    query : ShownQuery
+    query : QueryClicks
     level : Strata
         Of their rows at the same positions, each position a stratum.
     mains : Strata
@@ -64,7 +64,7 @@ class Pairwise:
 
     @classmethod
     def of(cls, query: QueryClicks) -> Self:
-        """Return the comparisons of a query."""
+        """Compare all pairs of documents of a query."""
         n_docs, main = query.documents.size, query.main
         level = np.zeros((5, n_docs, n_docs))
         for column in np.flatnonzero(np.count_nonzero(query.shown, axis=0) > 1).tolist():
@@ -76,18 +76,18 @@ class Pairwise:
         return cls(query, Strata(level), _all_pairs(query.shown[row, main], query.clicked[row, main]))
 
     def test(self, skip_above: bool, wanted: Bools, level: float) -> tuple[Floats, Floats]:
-        """Return z, and the one-sided p value of the row's document being clicked more than the column's.
+        """Compute z, and the one-sided p-value for more clicks on the row's document than on the column's.
 
-        Both are of the way of comparing that has the smaller p value, that times the number of ways.
+        Both come from the way of comparing with the smaller p-value; that p-value is multiplied by the number of ways.
 
         Parameters
         ----------
         skip_above : bool
-            Whether main positions are compared only where the row's document stands below the column's.
+            True: main positions are compared only if the row's document is below the column's.
         wanted : ndarray of bool, shape (D, D)
-            Where p values must be exact if counts are small or skewed.
+            Pairs whose p-values must be exact if counts are small or skewed.
         level : float
-            At which they decide.
+            Level of the test.
         """
         main, is_shown = self.query.main, self.query.shown > 0
         is_level = is_shown.astype(np.int64) @ is_shown.T > 0
@@ -98,8 +98,9 @@ class Pairwise:
         n_ways = is_level.astype(np.int64) + is_main
         return z, np.where(n_ways > 0, np.minimum(1.0, n_ways * np.minimum(p_level, p_mains)), 1.0)
 
-    def _p_values(self, strata: Strata, wanted: Bools, is_there: Bools, level: float, *, at_mains: bool) -> Floats:
-        p_values = np.where(is_there, strata.p_values(), 1.0)
+    def _p_values(self, strata: Strata, wanted: Bools, is_comparable: Bools, level: float, *, at_mains: bool) -> Floats:
+        """Compute one-sided p-values, exact for the requested pairs if the normal approximation is not valid."""
+        p_values = np.where(is_comparable, strata.p_values(), 1.0)
         for first, second in np.argwhere(wanted & strata.needs_exact(level) & (p_values < 1)).tolist():
             pair = np.array([[first], [second]])
             shown = self.query.shown
@@ -109,12 +110,13 @@ class Pairwise:
 
 
 def _all_pairs(shown: Ints, clicked: Ints) -> Strata:
+    """Compare every document with every other in one stratum."""
     return Strata.of((shown[:, None], clicked[:, None]), (shown, clicked))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClickCounts:
-    """The rows of a log, by query and document.
+    """The rows of a log by query and document.
 
     Attributes
     ----------
@@ -134,7 +136,7 @@ class ClickCounts:
 
     @classmethod
     def of(cls, log: ClickLog, rules: CleaningRules) -> Self:
-        """Number the queries and documents of a log and clean it."""
+        """Number the queries and documents of a log, and classify its rows by the rules."""
         query_names, queries = np.unique(log.query_ids.array(), return_inverse=True)
         doc_names, documents = np.unique(log.doc_ids.array(), return_inverse=True)
         query_documents = np.unique(queries * doc_names.size + documents, return_inverse=True)[1]
@@ -144,19 +146,20 @@ class ClickCounts:
         )
 
     def each(self) -> Iterator[QueryClicks]:
-        """Yield the queries in the order of their ids."""
+        """Yield the click counts of each query in the order of ids."""
         order = np.argsort(self.queries, kind="stable")
         ends = np.cumsum(np.bincount(self.queries, minlength=self.query_names.size))
         for rows in np.split(order, ends[:-1]) if ends.size else ():
             yield self._query(rows)
 
     def _query(self, rows: Ints) -> QueryClicks:
+        """Tabulate the remaining rows of one query by document and position."""
         documents, places = np.unique(self.documents[rows], return_inverse=True)
         is_kept, is_robot = self.fates[rows] == RowOutcome.KEPT, self.fates[rows] > RowOutcome.FEW_IMPRESSIONS
-        kept = rows[is_kept]
-        positions, columns = np.unique(self.log.positions[kept], return_inverse=True)
+        rows_kept = rows[is_kept]
+        positions, columns = np.unique(self.log.positions[rows_kept], return_inverse=True)
         counts = np.zeros((2, documents.size, max(positions.size, 1)), dtype=np.int64)
-        counts[0, places[is_kept], columns] = self.log.impressions[kept]
-        counts[1, places[is_kept], columns] = self.log.clicks[kept]
+        counts[0, places[is_kept], columns] = self.log.impressions[rows_kept]
+        counts[1, places[is_kept], columns] = self.log.clicks[rows_kept]
         of_robots = np.bincount(places[is_robot], minlength=documents.size) > 0
         return QueryClicks(documents=documents, of_robots=of_robots, shown=counts[0], clicked=counts[1])

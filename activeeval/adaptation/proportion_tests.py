@@ -1,20 +1,21 @@
-"""Whether one document is clicked more often than another: two proportions, compared within strata.
+"""Tests for a higher click rate of one document: two proportions, compared within strata.
 
-A stratum holds c₁ clicks of n₁ impressions and c₂ of n₂, together C of N. Where both rates are equal,
+A stratum holds c₁ clicks of n₁ impressions and c₂ of n₂, together C of N. If both rates are equal,
 
     c₁ − n₁C/N  has mean 0 and variance  n₁n₂/N · C/N · (1 − C/N),
 
-and z = Σ(c₁ − n₁C/N) / √(Σ variance), sums over strata, is close to normal (Cochran, Biometrics 10, 1954). Of one
-stratum it is the z of the pooled test of two proportions. Given all C, c₁ is hypergeometric: the chance of Σc₁ or more
-is exact, and of one stratum Fisher's test.
+and z = Σ(c₁ − n₁C/N) / √(Σ variance), summed over strata, is close to normal (Cochran, Biometrics 10, 1954). With one
+stratum it is the z of the pooled test of two proportions. Given all C, c₁ is hypergeometric: the probability of Σc₁ or
+more is exact; with one stratum it is Fisher's test.
 
-Where n₁ and n₂ differ, c₁ is skewed: its third cumulant is, but for (1 + O(1/N)),
+If n₁ and n₂ differ, c₁ is skewed: its third cumulant is, up to a factor 1 + O(1/N),
 
     n₁n₂/N · C/N · (1 − C/N) · (1 − 2C/N) · (1 − 2n₁/N),
 
-and cumulants add up over strata. With γ = the sum of these / variance^(3/2), the first term of Edgeworth's series makes
-the chance of z or more  Φ(−z) + φ(z) γ (z² − 1)/6,  the share  γ (z² − 1)/6 · φ(z)/Φ(−z)  more than the normal one. It
-grows with z: at a level of 0.1 % a z of 60 impressions against 2000, a tenth clicked, comes 3.5 times too often.
+and cumulants add up over strata. With γ = the sum of these / variance^(3/2), the first term of Edgeworth's series gives
+the probability of z or more as  Φ(−z) + φ(z) γ (z² − 1)/6,  a share  γ (z² − 1)/6 · φ(z)/Φ(−z)  above the normal one.
+The share grows with z: at a level of 0.1 %, a z of 60 impressions against 2000, a tenth clicked, is 3.5 times too
+frequent.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ from scipy.special import gammaln, ndtr, ndtri
 from activeeval.core.types import Bools, Floats, Ints
 
 FEWEST_EXPECTED = 5
-"""Σc₁ must be able to move so far from its mean, either way, for z to be taken as normal: the rule of Mantel and Fleiss
-(American Journal of Epidemiology 112, 1980), in one stratum that of an expected count of 5 in every cell."""
+"""Smallest possible deviation of Σc₁ from its mean, on either side, for a normal z: the rule of Mantel and Fleiss
+(American Journal of Epidemiology 112, 1980); with one stratum, an expected count of 5 in every cell."""
 MOST_SKEWED = 0.05
-"""Share by which the skewness may change the chance of the z that a preference takes. By enumeration over 60 to 50,000
-impressions against 1, 4 and 33 times as many, 2 % and 10 % clicked, no level from 5 % to 0.1 % is then exceeded by more
-than a twentieth of it."""
+"""Largest relative change by skewness of the probability at the critical z. By enumeration over 60 to 50,000
+impressions against 1, 4 and 33 times as many, 2 % and 10 % clicked, levels from 5 % to 0.1 % are then exceeded by at
+most a twentieth."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,14 +45,14 @@ class Strata:
     Attributes
     ----------
     sums : ndarray of float64, shape (5, …)
-        Σ(c₁ − n₁C/N), its variance and third cumulant, and how far below and above its mean Σc₁ can be.
+        Σ(c₁ − n₁C/N), its variance and third cumulant, and the largest deviations of Σc₁ below and above its mean.
     """
 
     sums: Floats
 
     @classmethod
     def of(cls, first: tuple[ArrayLike, ArrayLike], second: tuple[ArrayLike, ArrayLike]) -> Self:
-        """Return comparisons of a stratum each, from (n₁, c₁) and (n₂, c₂), arrays that broadcast.
+        """Build comparisons of one stratum each, from (n₁, c₁) and (n₂, c₂), arrays that broadcast.
 
         Examples
         --------
@@ -60,7 +61,7 @@ class Strata:
         """
         (n1, c1), (n2, c2) = (tuple(np.asarray(part, dtype=np.float64) for part in side) for side in (first, second))
         whole, clicks = n1 + n2, c1 + c2
-        # a stratum in which one of the two was not shown says nothing
+        # a stratum without impressions of one of the two contributes 0
         rate = np.divide(clicks, whole, out=np.zeros_like(clicks), where=whole > 0)
         expected = n1 * rate
         weight, first_share = (
@@ -80,19 +81,20 @@ class Strata:
         )
 
     def __add__(self, other: Strata) -> Strata:
+        """Add strata to the comparisons."""
         return Strata(self.sums + other.sums)
 
     def where(self, mask: Bools) -> Strata:
-        """Return the same with nothing in the comparisons that a mask leaves out."""
+        """Set the comparisons outside a mask to zero sums."""
         return Strata(np.where(mask, self.sums, 0.0))
 
     def needs_exact(self, level: float) -> Bools:
-        """Return where z is not to be taken as normal: small counts, and skewed ones that a preference may hang on.
+        """Mark comparisons for which z is not normal: small counts, or skewed counts with a p-value near the level.
 
         Parameters
         ----------
         level : float
-            Of the two-sided test. A normal chance above it stays, as the exact one is hardly below half of it.
+            Of the two-sided test. A normal p-value above it is kept, as the exact one is hardly below half of it.
         """
         # two ways of comparing, two sides
         z = -float(ndtri(level / 4))
@@ -103,19 +105,19 @@ class Strata:
         return np.asarray((self.sums[3:].min(axis=0) < FEWEST_EXPECTED) | (is_skewed & (self.p_values() <= level)))
 
     def z(self) -> Floats:
-        """Return z, positive where the first is clicked more often; 0 where nothing varies."""
+        """Compute z, positive if the first document is clicked more often; 0 if the variance is 0."""
         excess, variance = self.sums[:2]
         root = np.sqrt(variance)
         return np.asarray(np.divide(excess, root, out=np.zeros_like(root), where=root > 0))
 
     def p_values(self) -> Floats:
-        """Return the chance of such a z or more where the rates are equal, 1 where the first is not clicked more."""
+        """Compute the normal probability of z or more under equal rates; 1 if z ≤ 0."""
         z = self.z()
         return np.where(z > 0, ndtr(-z), 1.0)
 
 
 def exact_p_value(shown: Ints, clicked: Ints) -> float:
-    """Return the chance of Σc₁ or more where the rates are equal, given all Σ over both of clicks.
+    """Compute the exact probability of Σc₁ or more under equal rates, given the total clicks of each stratum.
 
     Parameters
     ----------
@@ -138,8 +140,8 @@ def exact_p_value(shown: Ints, clicked: Ints) -> float:
 
 
 def _hypergeometric(n1: int, n2: int, clicks: int, values: Ints) -> Floats:
-    """Return the chance that so many of the clicks fall on the first, for all values that are possible."""
+    """Compute the probabilities that ``values`` of the clicks are on the first document; they sum to 1."""
     inverse = sum(gammaln(part + 1.0) for part in (values, n1 - values, clicks - values, n2 - clicks + values))
-    # scaled, so that neither what all share nor the rounding of large logarithms is left
+    # normalised, which removes the common factor and the rounding of large logarithms
     chances = np.exp(inverse.min() - inverse)
     return np.asarray(chances / chances.sum())

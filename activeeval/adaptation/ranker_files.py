@@ -1,7 +1,7 @@
-"""Rankers on disk: arrays of numbers and text, from which no code can come.
+"""Ranker files: arrays of numbers and text, which cannot hold code.
 
-A hyper-linear ranker is its trees and weights, nothing else, so that its file needs neither a pickle nor trust. The
-file names its format and version, and holds a digest of everything in it.
+A hyper-linear ranker consists of trees and weights, so that its file needs no pickle. The file holds its format, its
+version and a digest of its content.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from activeeval.formats.writing import AtomicFiles
 
 FORMAT = "activeeval hyper-linear ranker"
 VERSION = 1
-"""Until the first release there is one."""
+"""Version of the file format; unchanged until the first release."""
 EXPECTED = "a hyper-linear ranker that write_ranker wrote"
 Arrays = Mapping[str, NDArray[Any]]
 PathLike = str | os.PathLike[str]
@@ -33,7 +33,7 @@ _VALUES: dict[str, type[Any]] = {
     **dict.fromkeys(("single", "takes_missing", "converged"), np.bool_),
     **dict.fromkeys(("intercept", "regularization", "objective", "gap"), np.float64),
 }
-"""Arrays of one entry, and its type."""
+"""Arrays of one entry, with their types."""
 _COLUMNS: dict[str, type[Any]] = {
     **dict.fromkeys(("roots", "features", "left", "right", "query_hashes"), np.int64),
     **dict.fromkeys(("thresholds", "base_coef", "coef"), np.float64),
@@ -41,12 +41,12 @@ _COLUMNS: dict[str, type[Any]] = {
 }
 _TREES = tuple(Trees.__dataclass_fields__)
 _ADAPTED = ("method", "regularization", "scaling", "n_pairs", "objective", "gap", "n_epochs", "converged")
-# what stands for them before a ranker is adapted
+# values of these fields for a ranker that is not adapted
 _NOT_ADAPTED = ("", 0.0, "", 0, np.nan, np.nan, 0, True)
 
 
 def write_ranker(path: PathLike, ranker: HyperLinearRanker, files: AtomicFiles | None = None) -> None:
-    """Write a ranker, beside other files or alone; it appears under its name only when it is complete."""
+    """Write a ranker file atomically, alone or together with other files."""
     adaptation = ranker.adaptation_
     values = [getattr(adaptation, name) for name in _ADAPTED] if adaptation else _NOT_ADAPTED
     arrays = {name: getattr(ranker.trees, name) for name in _TREES}
@@ -54,22 +54,22 @@ def write_ranker(path: PathLike, ranker: HyperLinearRanker, files: AtomicFiles |
     arrays |= {"query_hashes": ranker.query_hashes_}
     arrays |= dict(zip(_ADAPTED, values, strict=True)) | {"format": FORMAT, "version": VERSION}
     kinds = _VALUES | _COLUMNS
-    kept = {name: np.atleast_1d(np.asarray(array, dtype=kinds[name])) for name, array in arrays.items()}
-    sealed = kept | {"digest": np.array([_digest(kept)])}
+    typed = {name: np.atleast_1d(np.asarray(array, dtype=kinds[name])) for name, array in arrays.items()}
+    sealed = typed | {"digest": np.array([_digest(typed)])}
     if files is not None:
         write_arrays(path, sealed, files)
         return
-    with AtomicFiles() as alone:
-        write_arrays(path, sealed, alone)
+    with AtomicFiles() as own_files:
+        write_arrays(path, sealed, own_files)
 
 
 def read_ranker(path: PathLike) -> HyperLinearRanker:
-    """Read a ranker that `write_ranker` wrote; it predicts the same to the last bit.
+    """Read a ranker file; its predictions are bitwise those of the written ranker.
 
     Raises
     ------
     FormatError
-        Where the file is missing, damaged, of another version or something else.
+        If the file is missing, damaged, of another version or another format.
     """
     arrays = read_arrays(path, (*_VALUES, *_COLUMNS), EXPECTED)
     problem = _foreign(arrays) or _changed(arrays)
@@ -92,7 +92,7 @@ def read_ranker(path: PathLike) -> HyperLinearRanker:
 
 
 def _digest(arrays: Arrays) -> str:
-    """Return a digest of names, types, shapes and bytes."""
+    """Compute a SHA-256 digest of names, types, shapes and bytes."""
     total = hashlib.sha256()
     for name in sorted(arrays):
         total.update(f"{name} {arrays[name].dtype.str} {arrays[name].shape}\n".encode())
@@ -101,7 +101,7 @@ def _digest(arrays: Arrays) -> str:
 
 
 def _foreign(arrays: Arrays) -> str | None:
-    """Return what keeps arrays from being read as those of a ranker."""
+    """Describe the first array of wrong type, shape, format or version, or return None."""
     for name, kind in (_VALUES | _COLUMNS).items():
         array = arrays[name]
         if not np.issubdtype(array.dtype, kind) or array.ndim != 1 or (name in _VALUES and array.size != 1):
@@ -113,18 +113,20 @@ def _foreign(arrays: Arrays) -> str | None:
 
 
 def _changed(arrays: Arrays) -> str | None:
-    held = {name: array for name, array in arrays.items() if name != "digest"}
-    return None if arrays["digest"].tolist() == [_digest(held)] else "it was changed after it was written"
+    """Describe a digest mismatch, or return None."""
+    content = {name: array for name, array in arrays.items() if name != "digest"}
+    return None if arrays["digest"].tolist() == [_digest(content)] else "it was changed after it was written"
 
 
 def _misfit(trees: Trees, arrays: Arrays) -> str | None:
-    """Return what is wrong with the weights of trees."""
+    """Describe weights that do not fit the trees, or return None."""
     if not arrays["coef"].size == arrays["base_coef"].size == trees.n_leaves:
         return "its weights are not as many as its leaves"
     numbers = (arrays["coef"], arrays["base_coef"], arrays["intercept"])
-    return None if all(np.isfinite(held).all() for held in numbers) else "its weights are not finite"
+    return None if all(np.isfinite(array).all() for array in numbers) else "its weights are not finite"
 
 
 def _unknown_method(adapted: Mapping[str, Any]) -> str | None:
+    """Describe an unknown method or scaling, or return None."""
     known = ("", *get_args(Method)), ("", *get_args(Scaling))
     return None if adapted["method"] in known[0] and adapted["scaling"] in known[1] else "its method is unknown"

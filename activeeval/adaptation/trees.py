@@ -1,4 +1,4 @@
-"""Regression trees as plain arrays."""
+"""Regression trees as flat arrays."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEAF = -1
 
 
 class Tree(NamedTuple):
-    """One tree, its root first and every node before its children; see `Trees` for the fields."""
+    """One tree, the root first and every node before its children; `Trees` documents the fields."""
 
     features: Ints
     thresholds: Floats
@@ -31,25 +31,25 @@ class Tree(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Trees:
-    """Regression trees, one after the other; an item reaches one leaf of each.
+    """Concatenated regression trees; an item reaches one leaf of each.
 
     Attributes
     ----------
     roots : ndarray of int64, shape (n_trees,)
-        Node with which each tree begins.
+        Root node of each tree.
     features : ndarray of int64, shape (n_nodes,)
-        Which feature a node compares, −1 at a leaf.
+        Feature that a node compares, −1 at a leaf.
     thresholds : ndarray of float64, shape (n_nodes,)
-        Values up to it go left.
+        Values up to the threshold go left.
     left, right : ndarray of int64, shape (n_nodes,)
-        Nodes, later than their parent; −1 at a leaf.
+        Child nodes, numbered above their parent; −1 at a leaf.
     missing_left, zero_is_missing : ndarray of bool, shape (n_nodes,)
-        Whether a missing value goes left, and whether zero counts as one.
+        True if a missing value goes left; true if zero counts as missing.
     n_features : int
     single : bool
-        Features are rounded to single precision before they are compared, as scikit-learn's trees do.
+        True: features are rounded to single precision before comparison, as in scikit-learn's trees.
     takes_missing : bool
-        Whether NaN is allowed.
+        True if NaN is allowed.
     """
 
     roots: Ints
@@ -65,38 +65,40 @@ class Trees:
 
     @classmethod
     def joined(cls, trees: Iterable[Tree], *, n_features: int, single: bool, takes_missing: bool) -> Self:
-        """Return trees one after the other."""
-        held = list(trees)
-        sizes = [tree.features.size for tree in held]
+        """Concatenate trees."""
+        tree_list = list(trees)
+        sizes = [tree.features.size for tree in tree_list]
         roots = np.concatenate(([0], np.cumsum(sizes)[:-1]))
-        moved = [
-            tree._replace(left=_moved(tree.left, root), right=_moved(tree.right, root))
-            for tree, root in zip(held, roots, strict=True)
+        shifted = [
+            tree._replace(left=_shifted(tree.left, root), right=_shifted(tree.right, root))
+            for tree, root in zip(tree_list, roots, strict=True)
         ]
-        fields = dict(zip(Tree._fields, map(np.concatenate, zip(*moved, strict=True)), strict=True))
+        fields = dict(zip(Tree._fields, map(np.concatenate, zip(*shifted, strict=True)), strict=True))
         return cls(roots=roots, **fields, n_features=n_features, single=single, takes_missing=takes_missing)
 
     @property
     def n_trees(self) -> int:
+        """Number of trees."""
         return self.roots.size
 
     @property
     def n_leaves(self) -> int:
+        """Number of leaves of all trees."""
         return int(np.count_nonzero(self.features == LEAF))
 
     @property
     def leaf_trees(self) -> Ints:
-        """Number of each leaf's tree, shape (n_leaves,)."""
+        """Tree number of each leaf, shape (n_leaves,)."""
         return np.searchsorted(self.roots, np.flatnonzero(self.features == LEAF), side="right") - 1
 
     def leaves(self, X: ArrayLike, rows: Ints | None = None) -> NDArray[np.int32]:
-        """Return the leaf that each row reaches in each tree, numbered over all trees; shape (n, n_trees).
+        """Find the leaf that each row reaches in each tree, numbered over all trees; shape (n, n_trees).
 
         Parameters
         ----------
         X : array of float, shape (n_rows, n_features)
         rows : array of int, shape (n,), optional
-            Which rows; all by default.
+            Row numbers; all rows by default.
         """
         from activeeval.core.kernels.learning.trees import leaf_columns
 
@@ -108,7 +110,7 @@ class Trees:
         return columns
 
     def sums(self, X: ArrayLike, weights: Floats, intercept: float) -> Floats:
-        """Return the intercept and the weights of the leaves that each row reaches, shape (n,)."""
+        """Compute the intercept plus the weights of the leaves that each row reaches, shape (n,)."""
         from activeeval.core.kernels.learning.trees import tree_sums
 
         features = self._compared(X)
@@ -117,7 +119,7 @@ class Trees:
         return total
 
     def problem(self) -> str | None:
-        """Return what is wrong with arrays of unknown origin, None where they are trees."""
+        """Describe the first inconsistency of arrays of unknown origin; None if they are valid trees."""
         n = self.features.size
         columns = (self.thresholds, self.left, self.right, self.missing_left, self.zero_is_missing)
         if any(column.size != n for column in columns):
@@ -125,7 +127,7 @@ class Trees:
         nodes = np.arange(n)
         inner = self.features != LEAF
         parents, children = nodes[inner], np.concatenate((self.left[inner], self.right[inner]))
-        # each node but the roots is the child of one node, an earlier one: no circle, none shared, none lost
+        # every node except roots is the child of exactly one node, an earlier one: no cycles, no shared or lost nodes
         once = np.array_equal(np.sort(np.concatenate((children, self.roots))), nodes)
         if not (once and n and np.array_equal(np.unique(self.roots), self.roots)):
             return "its nodes are no trees"
@@ -136,12 +138,13 @@ class Trees:
         return "a threshold is missing" if np.isnan(self.thresholds[inner]).any() else None
 
     def _nodes(self) -> Nodes:
+        """Bundle the arrays for the kernels, with the leaf number of every node."""
         columns = np.cumsum(self.features == LEAF) - 1
         branches = (self.left, self.right, self.missing_left, self.zero_is_missing)
         return Nodes(self.roots, self.features, self.thresholds, *branches, columns)
 
     def _compared(self, X: ArrayLike) -> NDArray[Any]:
-        """Return features as the nodes compare them, or say what is wrong with them."""
+        """Convert features to the precision of the comparisons, or raise InputError."""
         features = as_many_features(X, self.n_features, "HyperLinearRanker")
         if not self.takes_missing:
             refuse_missing(features)
@@ -156,5 +159,6 @@ class Trees:
         return np.ascontiguousarray(features, dtype=np.float64)
 
 
-def _moved(children: Ints, root: int) -> Ints:
+def _shifted(children: Ints, root: int) -> Ints:
+    """Shift child numbers by the root of their tree."""
     return np.where(children == LEAF, LEAF, children + root)

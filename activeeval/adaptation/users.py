@@ -1,12 +1,12 @@
-"""Simulated users: people whose taste differs from the judges', and the click log that they leave.
+"""Simulated users whose preferences differ from judges' grades, and their click logs.
 
-A user finds item z attractive, and clicks it where it is looked at, with probability
+A user who examines item z clicks it with probability
 
     a_z = least + (most − least) / (1 + exp(−s (t_z − y_max/2))),    s = 4 / y_max,
     t_z = y_z + Σ_f shift_f · x̃_zf + noise · ε_z,
 
-y_z the judges' grade, x̃ features standardised over the pool, ε standard normal and the same for all users. With no
-shift and no noise the users' taste is the judges'. How far down a list is looked at is the click model's.
+with y_z the judges' grade, x̃ features standardised over the pool, and ε standard normal and common to all users. With
+no shift and no noise, users' taste equals the judges' grades. The click model decides which positions are examined.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from activeeval.core.types import Floats, Ints
 from activeeval.formats.tables.clicks import ClickLog
 
 _STEEPNESS = 4.0
-"""Of attraction over the whole scale of grades: the lowest grade has 12 % of the way from least to most, the highest
-88 %, so that a shift beyond either end still counts."""
+"""Steepness of attraction over the scale of grades: the lowest grade lies at 12 % of the way from least to most, the
+highest at 88 %, so that shifts beyond either end still have an effect."""
 
 
 class ClickModel(Protocol):
-    """How users go through lists."""
+    """Click model: examination of positions in a list."""
 
     def click_probs(self, attractions: ArrayLike) -> Floats:
-        """Return the probability of a click at every position, from attractions in list order on the last axis."""
+        """Compute the click probability of every position, from attractions in list order on the last axis."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PositionBased:
-    """Users who look at position k with probability k^−eta, whatever stands elsewhere: P(click) = k^−eta · a_k.
+    """Examine position k with probability k^−eta, independently of other positions: P(click) = k^−eta · a_k.
 
     Examples
     --------
@@ -51,21 +51,22 @@ class PositionBased:
     eta: float = 1.0
 
     def __post_init__(self) -> None:
+        """Validate eta."""
         _check_range(self.eta, "eta", 0.0, np.inf)
 
     def click_probs(self, attractions: ArrayLike) -> Floats:
-        """Return the probability of a click at every position, from attractions in list order on the last axis."""
+        """Compute the click probability of every position, from attractions in list order on the last axis."""
         values = np.asarray(attractions, dtype=np.float64)
         return values * np.arange(1, values.shape[-1] + 1) ** -float(self.eta)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CascadeModel:
-    """Users who look at a list from its top and may leave after each item.
+    """Examine a list from the top, with a chance to stop after each item.
 
-    They go past item k with probability a_k·after_click + (1 − a_k)·after_skip, so that
-    P(click at k) = a_k Π_{i<k} (a_i·after_click + (1 − a_i)·after_skip). By default a visit ends with its first click
-    and not before.
+    A user continues after item k with probability a_k·after_click + (1 − a_k)·after_skip, so that
+    P(click at k) = a_k Π_{i<k} (a_i·after_click + (1 − a_i)·after_skip). By default a visit ends exactly at its first
+    click.
 
     Examples
     --------
@@ -77,11 +78,12 @@ class CascadeModel:
     after_skip: float = 1.0
 
     def __post_init__(self) -> None:
+        """Validate the probabilities."""
         for name in ("after_click", "after_skip"):
             _check_range(getattr(self, name), name, 0.0, 1.0)
 
     def click_probs(self, attractions: ArrayLike) -> Floats:
-        """Return the probability of a click at every position, from attractions in list order on the last axis."""
+        """Compute the click probability of every position, from attractions in list order on the last axis."""
         values = np.asarray(attractions, dtype=np.float64)
         goes_on = values * self.after_click + (1 - values) * self.after_skip
         examined = np.ones_like(values)
@@ -91,21 +93,21 @@ class CascadeModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserPopulation:
-    """Users whose taste is the judges', shifted by features; see the module for the equation.
+    """Users whose taste is the judges' grades, shifted by features; the module has the equation.
 
     Attributes
     ----------
     shifts : mapping of int to float
-        Column of the features → grades that a standard deviation above its mean is worth to users.
+        Column of the features → shift of the taste, in grades, per standard deviation of the feature.
     noise : float
-        Standard deviation, in grades, of what no feature tells of users' taste.
+        Standard deviation, in grades, of the part of the taste that no feature explains.
     least, most : float
         Attraction far below and far above the scale of grades.
 
     Raises
     ------
     InputError
-        Where a number is out of range.
+        If a number is out of range.
 
     Examples
     --------
@@ -119,11 +121,12 @@ class UserPopulation:
 
     shifts: Mapping[int, float] = field(default_factory=dict)
     noise: float = 0.0
-    # the best results of navigational queries are clicked in some 80 % of visits, hopeless ones in a few of a hundred
+    # the best results of navigational queries are clicked in about 80 % of visits, irrelevant ones in a few per cent
     least: float = 0.02
     most: float = 0.8
 
     def __post_init__(self) -> None:
+        """Validate the parameters."""
         for column, shift in self.shifts.items():
             whole_number(column, "a column of features", 0)
             _check_range(shift, f"the shift of feature {column}", -np.inf, np.inf)
@@ -132,22 +135,22 @@ class UserPopulation:
         _check_range(self.most, "most", self.least, 1.0)
 
     def tastes(self, judgments: PoolGrades, features: ArrayLike | None = None, rng: Seed = None) -> Floats:
-        """Return users' taste t for every item, in grades, shape (n_items,).
+        """Compute users' taste t for every item, in grades, shape (n_items,).
 
         Parameters
         ----------
         judgments : PoolGrades
             Every item must be judged.
         features : array of float, shape (n_items, n_features), optional
-            Needed where there are shifts. They are standardised over all items of the pool; what does not differ
-            within queries shifts a whole query.
+            Required with shifts. They are standardised over all items of the pool; a feature that is constant within a
+            query shifts the whole query.
         rng : Generator, SeedSequence, int or None
-            Of the noise; an item's depends on its id and the seed alone.
+            Random state of the noise; an item's noise depends only on its id and the seed.
 
         Raises
         ------
         InputError
-            Names the item that is not judged or lacks a feature, and the feature that is none or the same everywhere.
+            At an unjudged item, a missing feature value, or a feature that does not exist or is constant.
         """
         pool = judgments.pool
         unjudged = np.flatnonzero(~judgments.is_judged)
@@ -161,7 +164,7 @@ class UserPopulation:
         return tastes
 
     def attractions(self, judgments: PoolGrades, features: ArrayLike | None = None, rng: Seed = None) -> Floats:
-        """Return the probability a that users click an item that they look at, shape (n_items,); raises as `tastes`."""
+        """Compute the click probability a of every item when examined, shape (n_items,); raises as `tastes`."""
         top = max(judgments.max_grade, 1)
         middle = self.tastes(judgments, features, rng) - top / 2
         return np.asarray(self.least + (self.most - self.least) * expit(_STEEPNESS / top * middle))
@@ -169,7 +172,7 @@ class UserPopulation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListImpressions:
-    """How often lists are shown, and how.
+    """Number of visits to the lists, and the orders in which the lists are shown.
 
     Attributes
     ----------
@@ -178,14 +181,14 @@ class ListImpressions:
     depth : int
         Positions of a list that are shown.
     shuffled : float
-        Share of the visits that are shown those documents in a random order.
+        Share of the visits with these documents in a random order.
     n_orders : int
-        How many random orders a query has, each as likely: visits of the same order are drawn together.
+        Number of equally likely random orders of a query; visits of the same order are drawn together.
 
     Raises
     ------
     InputError
-        Where a number is out of range.
+        If a number is out of range.
     """
 
     n_visits: float
@@ -194,6 +197,7 @@ class ListImpressions:
     n_orders: int = 100
 
     def __post_init__(self) -> None:
+        """Validate the parameters."""
         _check_range(self.n_visits, "n_visits", 0.0, 1e15)
         _check_range(self.shuffled, "shuffled", 0.0, 1.0)
         for name in ("depth", "n_orders"):
@@ -205,29 +209,29 @@ def simulate_clicks(
 ) -> ClickLog:
     """Draw the aggregated click log of users who are shown a ranking.
 
-    Clicks at different positions are drawn independently of each other, with the probabilities that the model gives
-    each: sums of visits, not visits. What a query's users do depends on its id, its list and the seed alone.
+    Clicks at different positions are drawn independently, with the click model's probabilities: the log holds sums over
+    visits, not single visits. A query's counts depend only on its id, its list and the seed.
 
     Parameters
     ----------
     ranking : Rankings
-        What is shown; p(q) is that of its pool. Queries without a list have no visits.
+        The lists shown; p(q) is that of its pool. Queries without a list have no visits.
     attractions : array of float, shape (n_items,)
         See `UserPopulation.attractions`.
     model : ClickModel
         `PositionBased` or `CascadeModel`.
-    visits : Visits
+    visits : ListImpressions
     rng : Generator, SeedSequence, int or None
 
     Returns
     -------
     ClickLog
-        Of every document and position with an impression.
+        One row for every document and position with an impression.
 
     Raises
     ------
     InputError
-        Names the first attraction that is no probability.
+        At the first attraction outside [0, 1].
 
     Examples
     --------
@@ -254,10 +258,10 @@ def _logs(
 ) -> Iterator[Ints]:
     """Yield item, position, impressions and clicks of every query, shape (4, n_rows)."""
     hashes = pool_hashes(ranking.pool)[0]
-    shown = ranking.cut_at(visits.depth)
-    for query in np.flatnonzero(shown.lengths).tolist():
+    top = ranking.cut_at(visits.depth)
+    for query in np.flatnonzero(top.lengths).tolist():
         random = np.random.default_rng([key, int(hashes[query])])
-        items = shown.items[shown.offsets[query] : shown.offsets[query + 1]]
+        items = top.items[top.offsets[query] : top.offsets[query + 1]]
         n_visits = random.poisson(visits.n_visits * ranking.pool.query_probs[query])
         places, impressions, clicks = _counts(attractions[items], model, visits, int(n_visits), random)
         documents, columns = places
@@ -267,28 +271,28 @@ def _logs(
 def _counts(
     attractions: Floats, model: ClickModel, visits: ListImpressions, n_visits: int, random: np.random.Generator
 ) -> tuple[tuple[Ints, Ints], Ints, Ints]:
-    """Return which document of a list was shown at which place, how often, and how often it was clicked."""
+    """Draw the counts of one query: (document, column) places with impressions, their impressions and their clicks."""
     n = attractions.size
     n_shuffled = int(random.binomial(n_visits, visits.shuffled))
     orders, times = np.arange(n)[None, :], np.array([n_visits - n_shuffled])
     if n_shuffled:
-        more = random.permuted(np.tile(orders, (visits.n_orders, 1)), axis=1)
-        orders = np.concatenate((orders, more))
+        random_orders = random.permuted(np.tile(orders, (visits.n_orders, 1)), axis=1)
+        orders = np.concatenate((orders, random_orders))
         shares = np.full(visits.n_orders, 1 / visits.n_orders)
         times = np.concatenate((times, random.multinomial(n_shuffled, shares)))
     # a product of probabilities may pass 1 by its rounding
     chances = np.minimum(model.click_probs(attractions[orders]), 1.0)
-    drawn = random.binomial(times[:, None], chances)
+    clicks = random.binomial(times[:, None], chances)
     counts = np.zeros((2, n, n), dtype=np.int64)
     columns = np.broadcast_to(np.arange(n), orders.shape)
     np.add.at(counts[0], (orders, columns), times[:, None])
-    np.add.at(counts[1], (orders, columns), drawn)
+    np.add.at(counts[1], (orders, columns), clicks)
     places = np.nonzero(counts[0])
     return (places[0], places[1]), counts[0][places], counts[1][places]
 
 
 def _standardised(pool: QueryPool, features: ArrayLike | None, column: int) -> Floats:
-    """Return a column of features, less its mean and over its standard deviation, shape (n_items,)."""
+    """Standardise a column of features over the items, shape (n_items,)."""
     if features is None:
         raise InputError(f"taste depends on feature {column}, but there are no features")
     matrix = np.asarray(features)
@@ -302,16 +306,17 @@ def _standardised(pool: QueryPool, features: ArrayLike | None, column: int) -> F
         raise InputError(f"feature {column} must be finite, got {values[bad[0]]} at {pool.place(int(bad[0]))}")
     if values.min() == values.max():
         raise InputError(f"taste depends on feature {column}, which is {values[0]} of every item")
-    # sums without rounding, so that the order of the items does not matter
+    # exact sums, so that the order of the items does not matter
     centred = values - fsum(values) / values.size
     return np.asarray(centred / sqrt(fsum(centred**2) / values.size))
 
 
-def _check_range(value: float, what: str, least: float, most: float) -> None:
+def _check_range(value: float, name: str, least: float, most: float) -> None:
+    """Raise InputError unless a value is a finite number from ``least`` to ``most``."""
     try:
-        is_there = bool(np.isfinite(value)) and least <= value <= most
+        is_valid = bool(np.isfinite(value)) and least <= value <= most
     except TypeError:
-        is_there = False
-    if not is_there:
+        is_valid = False
+    if not is_valid:
         span = f"from {least:g} to {most:g}" if np.isfinite(most) else ("" if np.isinf(least) else f"from {least:g} on")
-        raise InputError(f"{what} must be a finite number {span}".rstrip() + f", got {value!r}")
+        raise InputError(f"{name} must be a finite number {span}".rstrip() + f", got {value!r}")

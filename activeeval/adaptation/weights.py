@@ -1,10 +1,10 @@
-"""Weights that suit pairs and stay close to those they start from.
+"""Solvers for weights that fit pairs and stay close to initial weights.
 
 Every solver minimises, in v = w − w_0,
 
     (1/n) Σ_i ℓ(w_0ᵀΔ_i + vᵀΔ_i) + λ‖v‖²,
 
-where Δ_i is a row of differences of features, with ℓ(m) = (1 − m)² or max(0, 1 − m).
+with Δ_i the feature difference of pair i, and ℓ(m) = (1 − m)² or max(0, 1 − m).
 """
 
 from __future__ import annotations
@@ -23,29 +23,28 @@ from activeeval.core.pool import Seed
 from activeeval.core.types import Floats, Ints
 
 MOST_SIDE = 10_000
-"""Rows of the matrix that the closed form factors: 0.8 GB, and half of that beside it."""
+"""Largest side of the matrix that the closed form factors: 0.8 GB, plus half of that for the single-precision copy."""
 SMALLEST_RIDGE = 1e-100
-"""And the inverse of the largest: squares of λ times thousands of millions of pairs stay finite."""
+"""Smallest λ, and inverse of the largest: squares of λ times billions of pairs stay finite."""
 _BLOCK = 1024
-# of the weights' own moves, what the last correction of a closed form may be. It is of the size of their error (tests),
-# and in benchmarks.adaptation at most 4e-10, at the smallest λ that the paper prints
+# largest last correction of a closed form, relative to the change of the weights. It is of the size of the error
+# (tests), and in benchmarks.adaptation at most 4e-10, at the smallest λ of the paper
 EXACT = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Differences:
-    """The rows Δ, one for each pair, of the columns in which some pair differs.
+    """The rows Δ, one for each pair, restricted to the columns in which some pair differs.
 
     Attributes
     ----------
     rows : csr_array of float64, shape (n_pairs, n_columns)
     columns : ndarray of int64, shape (n_columns,)
-        Their numbers among all weights.
+        Column numbers among all weights.
     base_margins : ndarray of float64, shape (n_pairs,)
         w_0ᵀΔ_i.
     trees : ndarray of int64, shape (n_columns,)
-        The tree that each column is a leaf of. An item is in one leaf of each, so that a row of Δ sums to 0 in every
-        tree.
+        Tree of each column's leaf. An item is in one leaf of each tree, so that a row of Δ sums to 0 in every tree.
     """
 
     rows: sparse.csr_array
@@ -55,16 +54,17 @@ class Differences:
 
     @classmethod
     def of(cls, rows: sparse.csr_array, weights: Floats, trees: Ints) -> Self:
-        """Keep the columns in which some pair differs, of all weights and of the tree of each."""
+        """Drop the columns in which no pair differs; ``trees`` is the tree of every weight."""
         columns, places = np.unique(rows.indices, return_inverse=True)
-        if columns.size == 0:  # nothing tells any pair apart; solvers want a column
+        if columns.size == 0:  # no pair differs anywhere; solvers need at least one column
             columns = np.zeros(1, dtype=np.int64)
-        held = (rows.data, places.astype(np.int32), rows.indptr)
-        kept = sparse.csr_array(held, shape=(rows.shape[0], columns.size))
-        return cls(kept, columns, rows @ weights, np.unique(trees[columns], return_inverse=True)[1])
+        parts = (rows.data, places.astype(np.int32), rows.indptr)
+        reduced = sparse.csr_array(parts, shape=(rows.shape[0], columns.size))
+        return cls(reduced, columns, rows @ weights, np.unique(trees[columns], return_inverse=True)[1])
 
     @property
     def n_pairs(self) -> int:
+        """Number of pairs."""
         return int(self.rows.shape[0])
 
     @property
@@ -73,21 +73,22 @@ class Differences:
         return np.asarray(self.rows.multiply(self.rows).sum(axis=1), dtype=np.float64)
 
     def sparse_rows(self) -> SparseRows:
+        """Bundle the rows for the kernels."""
         return SparseRows(self.rows.indptr, self.rows.indices, self.rows.data)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class WeightChange:
-    """What is added to the weights, and how it was found.
+    """Change of the weights, and the diagnostics of its solver.
 
     Attributes
     ----------
     values : ndarray, shape (n_columns,)
         v.
     n_epochs : int
-        Times that every pair was looked at in turn; 0 of the closed form.
+        Passes over all pairs; 0 for the closed form.
     gap : float
-        By how much the objective is above the least one at most; NaN where that is not known.
+        Upper bound of the excess over the optimum; NaN if unknown.
     converged : bool
     """
 
@@ -98,18 +99,18 @@ class WeightChange:
 
 
 class Solver(Protocol):
-    """What finds v for one λ of the mean scale."""
+    """Solver for v at one λ of the mean scale."""
 
     def __call__(self, ridge: float) -> WeightChange: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClosedForm:
-    """The squared loss: (ΔᵀΔ + nλI) v = Δᵀ(1 − Δw_0), or with v = Δᵀa the same of ΔΔᵀ, whichever is smaller.
+    """Solve the squared loss: (ΔᵀΔ + nλI) v = Δᵀ(1 − Δw_0), or with v = Δᵀa the same with ΔΔᵀ, whichever is smaller.
 
-    The matrix does not depend on λ and is kept. A second and a third solution, of what is left, take out what the
-    factors lost to rounding. A small λ lets rounding grow in the directions that no pair has, in which v is 0: by pairs
-    they are none of v = Δᵀa, by leaves those on which a tree's leaves move alike are taken out.
+    The matrix does not depend on λ and is reused. Two refinement steps remove the rounding error of the factors. At a
+    small λ, rounding grows in directions that no pair has, in which v is 0: in the form by pairs, v = Δᵀa excludes
+    them; in the form by leaves, the common change of all leaves of a tree is removed.
     """
 
     side: sparse.csr_array
@@ -121,6 +122,7 @@ class ClosedForm:
 
     @classmethod
     def of(cls, differences: Differences) -> Self:
+        """Choose the smaller form and compute its matrix and right-hand side."""
         n_pairs, n_columns = differences.rows.shape
         check_side(n_pairs, n_columns)
         by_pairs = n_pairs < n_columns
@@ -130,12 +132,13 @@ class ClosedForm:
         return cls(side, _gram(side), target, n_pairs, by_pairs, differences.trees)
 
     def __call__(self, ridge: float) -> WeightChange:
+        """Solve for one λ of the mean scale; raise SolverError if rounding dominates."""
         shift = self.n_pairs * ridge
         factors = self._factors(shift)
         solution, step = np.zeros((2, self.target.size))
         for _ in range(3):
-            rest = self.target - self.side.T @ (self.side @ solution) - shift * solution
-            step = self._level(linalg.cho_solve(factors, rest))
+            residual = self.target - self.side.T @ (self.side @ solution) - shift * solution
+            step = self._level(linalg.cho_solve(factors, residual))
             solution += step
         values, change = self._moves(solution), self._moves(step)
         if not np.abs(change).max(initial=0.0) <= EXACT * np.abs(values).max(initial=0.0):
@@ -143,16 +146,18 @@ class ClosedForm:
         return WeightChange(values=values, n_epochs=0, gap=np.nan, converged=True)
 
     def _moves(self, solution: Floats) -> Floats:
+        """Convert a solution to the change of the weights."""
         return np.asarray(self.side @ solution) if self.by_pairs else solution
 
     def _level(self, step: Floats) -> Floats:
-        """Return a step by leaves without what all leaves of a tree have in common."""
+        """Remove the mean over each tree's leaves from a step by leaves."""
         if self.by_pairs:
             return step
         means = np.bincount(self.trees, step) / np.bincount(self.trees)
         return np.asarray(step - means[self.trees])
 
     def _factors(self, shift: float) -> tuple[Floats, bool]:
+        """Compute the Cholesky factors of the matrix plus a multiple of the identity."""
         matrix = self.gram.astype(np.float64, order="F")
         np.fill_diagonal(matrix, matrix.diagonal() + shift)
         try:
@@ -162,36 +167,38 @@ class ClosedForm:
 
 
 def check_side(n_pairs: int, n_leaves: int) -> None:
-    """Raise SideError where the matrix of a closed form would be too large."""
+    """Raise SideError if the matrix of a closed form would be too large."""
     if (size := min(n_pairs, n_leaves)) > MOST_SIDE:
         raise SideError(size)
 
 
 class SideError(InputError):
-    """More pairs and leaves than a closed form takes."""
+    """Too many pairs and leaves for the closed form."""
 
     def __init__(self, size: int, advice: str = "method='sgd' has no such limit") -> None:
+        """Build the message from the size of the matrix and an alternative."""
         most = f"the closed form takes at most {MOST_SIDE:,} pairs or leaves, whichever are fewer"
         super().__init__(f"{most}, got {size:,}: {advice}")
         self.size = size
 
 
-def check_ridge(ridge: float, what: str, value: float) -> float:
-    """Return λ of the mean scale, or raise InputError of its value where products with it would overflow."""
+def check_ridge(ridge: float, name: str, value: float) -> float:
+    """Return λ of the mean scale, or raise InputError with the user's value if products with it would overflow."""
     if not SMALLEST_RIDGE <= ridge <= 1 / SMALLEST_RIDGE:
-        raise InputError(f"{what} must lie between {SMALLEST_RIDGE:g} and {1 / SMALLEST_RIDGE:g}, got {value:g}")
+        raise InputError(f"{name} must lie between {SMALLEST_RIDGE:g} and {1 / SMALLEST_RIDGE:g}, got {value:g}")
     return ridge
 
 
 def _too_small(ridge: float) -> SolverError:
+    """Build the error for a λ too small for the closed form."""
     problem = f"regularization is too small for the closed form: with λ = {ridge:.3g} of the mean rounding decides"
     return SolverError(problem, status="ill-conditioned")
 
 
 def _gram(side: sparse.csr_array) -> NDArray[Any]:
-    """Return the lower half of SᵀS, summed over blocks of rows: whole numbers, so that no order of them matters.
+    """Compute the lower half of SᵀS, summed over blocks of rows: integers, so that their order does not matter.
 
-    Up to 2^24 single precision holds them exactly, in half the time.
+    Up to 2^24 single precision is exact, at half the time.
     """
     exact, product = (np.float32, linalg.blas.ssyrk) if side.shape[0] < 1 << 24 else (np.float64, linalg.blas.dsyrk)
     single = side.astype(exact)
@@ -203,14 +210,14 @@ def _gram(side: sparse.csr_array) -> NDArray[Any]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StochasticGradient:
-    """The squared loss, one pair after the other in a new order in each of a given number of epochs.
+    """Minimise the squared loss by averaged stochastic gradient, with a new order of the pairs in each epoch.
 
     Parameters
     ----------
     differences : Differences
     n_epochs : int
     seed : int
-        Of the orders, the same for every λ.
+        Seed of the orders, the same for every λ.
     """
 
     differences: Differences
@@ -218,6 +225,7 @@ class StochasticGradient:
     seed: int
 
     def __call__(self, ridge: float) -> WeightChange:
+        """Solve for one λ of the mean scale."""
         from activeeval.core.kernels.learning import leaf_pairs, losses
 
         n = self.differences.n_pairs
@@ -233,5 +241,5 @@ class StochasticGradient:
 
 
 def seed_of(rng: Seed) -> int:
-    """Return one number that stands for all that is drawn."""
+    """Draw an integer seed from a random state."""
     return int(np.random.default_rng(rng).integers(2**63))

@@ -1,6 +1,6 @@
-"""The command line: parse, call the library, render.
+"""The command line: parse options, call the library, print.
 
-Exit codes: 0 ok, 1 an error in one line, 2 wrong usage; `compare` has verdicts of its own.
+Exit codes: 0 success, 1 an error (one line on stderr), 2 wrong usage; `compare` adds codes for its verdicts.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from activeeval.cli.waiting import keep_told
 from activeeval.core.errors import ActiveEvalError, visible
 
 _GARBAGE = 100_000
-"""Things that are made before Python looks for garbage among the young ones. What a command imports is none: looking
-through it at every 700 things, as Python does by itself, was a seventh of the time of `campaign claim`."""
+"""Threshold of young objects for garbage collection. Imports create no garbage: collections at Python's default of 700
+took a seventh of the time of `campaign claim`."""
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": WIDTH, "show_default": True}
 
 
 @group(short_help="Measure search quality with a fraction of the judgments", context_settings=_SETTINGS)
 @click.version_option(__version__, prog_name="activeeval")
-@click.option("--quiet", is_flag=True, help="Say nothing on stderr but errors.")
+@click.option("--quiet", is_flag=True, help="Print only errors on stderr.")
 def cli(quiet: bool) -> None:
     """Measure search quality with a fraction of the judgments.
 
-    Numbers go to stdout, talk to stderr. Exit codes: 0 ok, 1 something is wrong (said in one line), 2 wrong usage;
-    `compare` answers 10 where the new run is worse, 11 where that is open.
+    Results go to stdout, messages to stderr. Exit codes: 0 ok, 1 an error (one line on stderr), 2 wrong usage;
+    `compare` ends with 10 if the new run is worse, 11 if that is open.
 
     \b
     activeeval init                    asks a few questions, prints the commands to run
-    activeeval COMMAND --help          what a command takes, with an example; --help-all for all of it
+    activeeval COMMAND --help          options of a command, with an example; --help-all for all
     """
 
 
@@ -55,30 +55,30 @@ cli.add_late(
     score=("scoring.commands.score:score", "Score runs against judgments, with intervals"),
     compare=(
         "scoring.commands.compare:compare",
-        "Whether a new run is better or worse than the old one: a gate for scripts",
+        "Decide whether a new run is better or worse than the old one: a gate for scripts",
     ),
     estimate=("sampling.commands.estimate:estimate", "Turn a sample and its judged sheets into estimates"),
-    audit=("graders.commands.audit:audit", "Hold a machine's grades against the labels of a sample"),
-    agreement=("scoring.commands.agreement:agreement", "How far judges agree"),
-    times=("scoring.commands.times:times", "How long judging takes"),
+    audit=("graders.commands.audit:audit", "Compare a grader's grades with the labels of a sample"),
+    agreement=("scoring.commands.agreement:agreement", "Measure how far judges agree"),
+    times=("scoring.commands.times:times", "Measure how long judging takes"),
 )
 cli.add_late(
     "Plan",
-    plan=("sampling.commands.plan:plan", "What a budget should reach, or which budget a goal takes"),
-    simulate=("sampling.commands.simulate:simulate", "What each method would have saved on judgments that you have"),
-    calibration=("sampling.commands.calibration:calibration", "Hold a grade model against labels"),
-    design=("sampling.commands.design:design", "Write how likely each query is to be drawn"),
+    plan=("sampling.commands.plan:plan", "Predict the interval of a budget, or the budget of a goal"),
+    simulate=("sampling.commands.simulate:simulate", "Measure what each method would have saved on your judgments"),
+    calibration=("sampling.commands.calibration:calibration", "Compare a grade model with labels"),
+    design=("sampling.commands.design:design", "Write the probability that each query is drawn"),
 )
 cli.add_late(
     "Sample",
-    queries=("traffic.commands:queries", "Which queries to evaluate with: drawn from a log of searches"),
+    queries=("traffic.commands:queries", "Draw the queries to evaluate with from a log of searches"),
     pool=("sampling.commands.pool:pool", "Write pools that are too large for one machine"),
     sample=("sampling.commands.sample:sample", "Draw what to judge, and write the sheet for the judges"),
-    next=("sampling.commands.next:next_", "The next sheet, where the first one's labels decide it"),
+    next=("sampling.commands.next:next_", "Write the next sheet, where it depends on labels"),
     sheet=("sampling.commands.sample:sheet_again", "Write the sheet of a sample once more"),
     label=("campaigns.commands.label:label", "Find the best documents of queries, two at a time, at the terminal"),
     top_up=("sampling.commands.sample:top_up", "Add to the budget of a sample"),
-    grader=("graders.commands.grader:grader", "Grades of machines: what to ask them"),
+    grader=("graders.commands.grader:grader", "Write the questions for a grader (an LLM or another model)"),
 )
 cli.add_late(
     "Judge together, for weeks",
@@ -86,13 +86,13 @@ cli.add_late(
     serve=("web.commands.serve:serve", "Serve the judging page of a campaign"),
 )
 cli.add_late(
-    "Night after night", watch=("monitoring.commands:watch", "Watch the quality of an index, night after night")
+    "Night after night", watch=("monitoring.commands:watch", "Watch the quality of an index from date to date")
 )
 cli.add_late(
     "Learn",
-    gains=("gains.commands.gains:gains", "Learn what grades and ranks are worth from preferences"),
-    coherence=("gains.commands.coherence:coherence", "How often two measures prefer the same of two lists"),
-    adapt=("adaptation.commands:adapt", "Tune a ranker to what users prefer, and keep what judges say"),
+    gains=("gains.commands.gains:gains", "Learn gains and discounts from preferences"),
+    coherence=("gains.commands.coherence:coherence", "Measure how often two measures prefer the same list"),
+    adapt=("adaptation.commands:adapt", "Tune a ranker to users' preferences"),
     rank=("adaptation.commands:rank", "Score documents by a ranker that `adapt` wrote"),
 )
 cli.add_late(
@@ -102,19 +102,19 @@ cli.add_late(
 
 
 def run(arguments: Sequence[str] | None = None, *, is_all: bool = False) -> int:
-    """Run the command line and return its exit code; a command that gives a verdict leaves its code in ``obj``.
+    """Run the command line and return its exit code; a command stores the code of a verdict in ``obj`` of its context.
 
     Parameters
     ----------
     is_all : bool
-        Whether the process does nothing else, so that a command may choose how all code is run.
+        True if the process runs only this command, which may then change process-wide settings.
     """
     words: Sequence[str] = sys.argv[1:] if arguments is None else arguments
     context: click.Context | None = None
     try:
-        # not cli.main, which answers a closed pipe and Ctrl-C in its own way
-        made = cli.make_context("activeeval", list(words), terminal_width=width_of_help())
-        with made as context, keep_told(quiet=context.params["quiet"], is_all=is_all):
+        # not cli.main, which handles a closed pipe and Ctrl-C differently
+        top_context = cli.make_context("activeeval", list(words), terminal_width=width_of_help())
+        with top_context as context, keep_told(quiet=context.params["quiet"], is_all=is_all):
             context.meta[IS_ALL] = is_all
             cli.invoke(context)
         sys.stdout.flush()
@@ -132,7 +132,7 @@ def run(arguments: Sequence[str] | None = None, *, is_all: bool = False) -> int:
     except ImportError:
         if not _Interrupt.has_come:
             raise
-        return _complain("interrupted")  # compiled code that is interrupted as it loads says that it cannot be loaded
+        return _complain("interrupted")  # an interrupt during the load of compiled code surfaces as ImportError
     except BrokenPipeError:
         _send_nowhere(sys.stdout)
     except OSError as problem:
@@ -143,7 +143,7 @@ def run(arguments: Sequence[str] | None = None, *, is_all: bool = False) -> int:
 
 
 def _command_of(words: Sequence[str]) -> click.Command:
-    """Return the command that arguments name, whose options an error is told in."""
+    """Find the command named by the arguments, whose options error messages use."""
     command: click.Command = cli
     for word in words:
         if isinstance(command, click.Group):
@@ -152,11 +152,11 @@ def _command_of(words: Sequence[str]) -> click.Command:
 
 
 _MEASURE = re.compile(r"\w+\(.*\)(@\d+)?", re.S)
-"""What only an address could have of it, as {1:3}@10, is no password."""
+"""A measure, whose "@" and ":", as in {1:3}@10, do not mark a password."""
 
 
 def _without_secrets(problem: str, words: Sequence[str]) -> str:
-    """Return a complaint without the password of an address that was given in the place of something else."""
+    """Mask the password of an address that occurs in an error message."""
     for word in words:
         if word in problem and any(mark in word for mark in ("://", "@", "pass")) and not _MEASURE.fullmatch(word):
             from activeeval.core.masked_addresses import masked
@@ -166,24 +166,30 @@ def _without_secrets(problem: str, words: Sequence[str]) -> str:
 
 
 def _complain(*problems: str) -> int:
+    """Print errors on stderr, one line each, and return exit code 1."""
     for problem in problems:
         print(f"activeeval: {visible(' '.join(problem.split()))}", file=sys.stderr)
     return 1
 
 
 class _Interrupt(KeyboardInterrupt):
-    """Ctrl-C. One of KeyboardInterrupt itself inside of exec, as dataclasses use it, Python remembers and ends with."""
+    """Ctrl-C as a subclass of KeyboardInterrupt.
+
+    Python remembers a plain KeyboardInterrupt raised inside exec, as in dataclasses, and exits by it.
+    """
 
     has_come = False
 
 
 class _Stderr:
-    """Stderr that goes on where nobody reads it any more, as behind `2>&1 | head -1`: talk does not end the work."""
+    """Stderr that drops its output once its reader has closed it, as in `2>&1 | head -1`."""
 
     def __init__(self, stream: Any) -> None:
+        """Wrap a stream."""
         self._stream = stream
 
     def __getattr__(self, name: str) -> Any:
+        """Delegate to the stream."""
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
@@ -194,7 +200,7 @@ class _Stderr:
         return len(text)
 
     def flush(self) -> None:
-        """Write what is held back, or drop it."""
+        """Flush the stream, or drop its buffer."""
         with suppress(BrokenPipeError):
             self._stream.flush()
             return
@@ -202,11 +208,12 @@ class _Stderr:
 
 
 def _send_nowhere(stream: Any) -> None:
-    """Let what is still written to a stream that nobody reads go to the null device."""
+    """Redirect a closed stream's file descriptor to the null device."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _interrupt(*_: object) -> None:
+    """Raise an interrupt on SIGINT."""
     _Interrupt.has_come = True
     raise _Interrupt
 
@@ -214,7 +221,7 @@ def _interrupt(*_: object) -> None:
 def main() -> None:
     """Run the command line and exit."""
     gc.set_threshold(_GARBAGE)
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored, as under nohup
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # otherwise SIGINT is ignored, as under nohup
         signal.signal(signal.SIGINT, _interrupt)
     if sys.stderr is not None:
         sys.stderr = _Stderr(sys.stderr)

@@ -1,9 +1,8 @@
-"""How commands are helped with: options in groups, the usual ones first, all of them for ``--help-all``.
+"""Help texts of commands: options in groups, rarely used ones only with ``--help-all``.
 
-To add an option, name it in `GROUPS`: there it has its group, and its place within the group. An option that means
-something else in some commands is named there with these, too, as ``compare,plan --sheet``. What stands under `RARELY`
-is left out of ``--help``, as are the middle paragraphs of a docstring: the first one and the examples are what a reader
-needs first.
+To add an option, add its name to `GROUPS`, which determines its group and its position. If an option's meaning differs
+for some commands, they are named before it, as ``compare,plan --sheet``. Options under `RARELY` are left out of
+``--help``, as are the middle paragraphs of a docstring: the first one and the examples come first.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ GROUPS = {
         --pool-parquet --engine --price
         """,
 }
-"""Title of a group to its options, in the order in which help shows them."""
+"""Title of a group -> its options, in the order of the help text."""
 _RANGE = re.compile(r"\bx\s*[<>]|[<>]=?\s*x\b")
 _IN_BRACKETS = re.compile(r"(?<=default: )\((.*)\)$")
 _WIDEST_NAME = 26
@@ -76,7 +75,7 @@ _ALL = "activeeval.help_all"
 
 
 def _placed() -> dict[str, tuple[str, int]]:
-    """Return group and place of each option, by its name or by ``command --name``."""
+    """Map each option, as ``--name`` or ``command --name``, to its group and position."""
     places: dict[str, tuple[str, int]] = {}
     commands = [""]
     for title, text in GROUPS.items():
@@ -93,7 +92,7 @@ _PLACES = _placed()
 
 
 def group_of(option: click.Parameter, command: click.Command) -> tuple[str, int] | None:
-    """Return the title of an option's group and its place in there; None of one that has none.
+    """Look up the group of an option and its position, or None.
 
     Examples
     --------
@@ -105,11 +104,12 @@ def group_of(option: click.Parameter, command: click.Command) -> tuple[str, int]
 
 
 def width_of_help() -> int | None:
-    """Return how wide help is where no terminal says so; None where one does, or the environment."""
+    """Return the width of help texts without a terminal; None if a terminal or COLUMNS determines it."""
     return None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH
 
 
 def _show_all(context: click.Context, _: click.Parameter, is_asked: bool) -> None:
+    """Print the full help and exit."""
     if is_asked and not context.resilient_parsing:
         context.meta[_ALL] = True
         click.echo(context.get_help(), color=context.color)
@@ -117,27 +117,28 @@ def _show_all(context: click.Context, _: click.Parameter, is_asked: bool) -> Non
 
 
 class GroupedHelp(click.Command):
-    """A command whose help shows its options in groups, and the rarer ones to whoever asks for all."""
+    """Command whose help groups its options, and shows rarely used ones only with --help-all."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Add the option --help-all."""
         super().__init__(*args, **kwargs)
         self._help_all = click.Option(
             ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_show_all, help="All options."
         )
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse arguments; an option that has another name now is refused with that one."""
+        """Parse arguments; a renamed option raises an error with its new name."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as problem:
             raise renamed(problem.option_name, ctx) or problem from None
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the parameters with ``--help`` and ``--help-all``."""
+        """Return the parameters, including ``--help`` and ``--help-all``."""
         return [*super().get_params(ctx), self._help_all]
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the first paragraph and the examples, or the whole."""
+        """Write the first paragraph and the examples, or with --help-all the whole text."""
         paragraphs = inspect.cleandoc(self.help or "").split("\n\n")
         if not ctx.meta.get(_ALL):
             paragraphs = [text for k, text in enumerate(paragraphs) if not k or text.startswith("\b")]
@@ -146,7 +147,7 @@ class GroupedHelp(click.Command):
             formatter.write_text("\n\n".join(paragraphs))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options by groups, the required ones first within each."""
+        """Write the options by groups, required ones first."""
         groups = dict(self._grouped(ctx))
         hidden = [] if ctx.meta.get(_ALL) else groups.pop(RARELY, [])
         names = [name for rows in groups.values() for name, _ in rows if len(name) <= _WIDEST_NAME]
@@ -156,7 +157,7 @@ class GroupedHelp(click.Command):
         self._write_end(ctx, formatter, len(hidden))
 
     def _grouped(self, ctx: click.Context) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-        """Yield groups with the names and the texts of their options; what no group has is rare."""
+        """Yield each group with names and texts of its options; options without a group are rare."""
         options = [p for p in self.params if isinstance(p, click.Option) and not p.hidden]
         by_place = [(group_of(option, self) or (RARELY, 0), option) for option in options]
         for title in GROUPS:
@@ -166,7 +167,7 @@ class GroupedHelp(click.Command):
                 yield title, [_record(option, ctx) for *_, option in members]
 
     def _write_end(self, ctx: click.Context, formatter: click.HelpFormatter, n_hidden: int) -> None:
-        """Write how to see what is left out."""
+        """Write the number of hidden options and a hint at --help-all."""
         if ctx.meta.get(_ALL):
             return
         is_cut = any(not text.startswith("\b") for text in inspect.cleandoc(self.help or "").split("\n\n")[1:])
@@ -178,17 +179,19 @@ class GroupedHelp(click.Command):
 
 
 class LazyCommands(MutableMapping[str, click.Command]):
-    """Commands by their names, each imported when it is first asked for: whoever runs one does not wait for all."""
+    """Commands by name, imported on first access."""
 
     def __init__(self) -> None:
+        """Start without commands."""
         self._commands: dict[str, click.Command | str] = {}
         self.lines: dict[str, str] = {}
 
     def place(self, name: str, home: str, line: str) -> None:
-        """Say where a command is, as ``module:function``, and what its line in a list says."""
+        """Register a command by its location, ``module:function``, and its line in the list."""
         self._commands[name], self.lines[name] = home, line
 
     def __getitem__(self, name: str) -> click.Command:
+        """Import and return a command."""
         home = self._commands[name]
         if isinstance(home, str):
             module, _, function = home.partition(":")
@@ -197,36 +200,41 @@ class LazyCommands(MutableMapping[str, click.Command]):
         return home
 
     def __setitem__(self, name: str, command_of_it: click.Command) -> None:
+        """Register a loaded command."""
         self._commands[name] = command_of_it
 
     def __delitem__(self, name: str) -> None:
+        """Remove a command."""
         del self._commands[name]
 
     def __iter__(self) -> Iterator[str]:
+        """Iterate over the names."""
         return iter(self._commands)
 
     def __len__(self) -> int:
+        """Count the commands."""
         return len(self._commands)
 
 
 class GroupedCommands(GroupedHelp, click.Group):
-    """Commands that are listed by what they are for."""
+    """Group of commands, listed by sections."""
 
     commands: LazyCommands
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Start without commands."""
         super().__init__(*args, **kwargs)
         self.commands = LazyCommands()
         self.sections: dict[str, list[str]] = {}
 
     def add_late(self, title: str, **homes: tuple[str, str]) -> None:
-        """Add commands, listed under a title, that are imported when they are asked for.
+        """Register commands, listed under a title, for import on first access.
 
         Parameters
         ----------
         **homes
-            Of each command the module below `activeeval` and the function, as ``module:function``, and its line in the
-            list, without a full stop; its name with _ for -.
+            Name of each command, with _ for -, to its location below `activeeval`, as ``module:function``, and its line
+            in the list, without a full stop.
         """
         for key, (home, line) in homes.items():
             name = key.rstrip("_").replace("_", "-")
@@ -234,18 +242,18 @@ class GroupedCommands(GroupedHelp, click.Group):
             self.sections.setdefault(title, []).append(name)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Find a command; one that has another name now is refused with that one."""
+        """Find a command; a renamed command raises an error with its new name."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as problem:
             raise renamed(args[0], ctx) or problem from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands in the order in which they are listed."""
+        """List the names of the commands in the order of the help text."""
         return [name for names in self.sections.values() for name in names]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands by sections, then the options that all of them have."""
+        """Write the commands by sections, then the common options."""
         width = max(map(len, self.commands), default=0)
         for title, names in self.sections.items():
             with formatter.section(title):
@@ -254,26 +262,26 @@ class GroupedCommands(GroupedHelp, click.Group):
 
 
 def command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], GroupedHelp]:
-    """Return what makes a function a command; the table of its group has its line in the list of commands."""
+    """Return a decorator that turns a function into a command; its line in the list comes from its group."""
     return click.command(name, cls=GroupedHelp, **settings)
 
 
 def group(name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], GroupedCommands]:
-    """Return what makes a function a group of commands."""
+    """Return a decorator that turns a function into a group of commands."""
     return click.group(name, cls=GroupedCommands, **settings)
 
 
 def write_rows(formatter: click.HelpFormatter, rows: Iterable[tuple[str, str]], width: int) -> None:
-    """Write names and what they mean as two columns, the first of a width; a longer name has a line of its own."""
+    """Write two columns, names and texts; a name longer than the width has a line of its own."""
     formatter.write_dl([(name.ljust(width), text) for name, text in rows], col_max=width)
 
 
 def _record(option: click.Option, ctx: click.Context) -> tuple[str, str]:
-    """Return how an option is written and what it means; without the range of numbers, which an error tells."""
+    """Return an option's name and help text, without the range of numbers, which errors state."""
     name, text = option.get_help_record(ctx) or ("", "")
     name = name.replace("INTEGER RANGE", "N").replace("FLOAT RANGE", "X")
     before, mark, extra = text.rpartition("  [")
     if not mark or not extra.endswith("]"):
         return name, text
-    kept = [_IN_BRACKETS.sub(r"\1", part) for part in extra[:-1].split("; ") if not _RANGE.search(part)]
-    return name, f"{before}  [{'; '.join(kept)}]" if kept else before
+    notes = [_IN_BRACKETS.sub(r"\1", part) for part in extra[:-1].split("; ") if not _RANGE.search(part)]
+    return name, f"{before}  [{'; '.join(notes)}]" if notes else before

@@ -1,4 +1,4 @@
-"""Options made of the fields that declare them, those that several commands share, and what pools they mean."""
+"""Options built from dataclass fields, and options shared by several commands."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FIELD = re.compile(r"`(\w+)`")
 
 
 def with_options(command: Callable[..., Any], options: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
-    """Add options that several commands share, in the order in which help shows them."""
+    """Add options to a command, in the order of the help text."""
     for option in reversed(options):
         command = option(command)
     return command
@@ -29,38 +29,40 @@ def with_options(command: Callable[..., Any], options: Sequence[Callable[..., An
 def options_of(
     *owners: Any, only: Iterable[str] | None = None, leave_out: Iterable[str] = (), **changes: dict[str, Any]
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add the options that dataclasses declare to a command, which gets their values by the fields' names.
+    """Return a decorator that adds the options declared by dataclasses; their values are passed by field name.
 
     Parameters
     ----------
     owners : dataclasses
         See `activeeval.core.options`.
     only, leave_out : iterable of str
-        Fields that the command has, and that it has not.
+        Fields to include, and to exclude.
     **changes
-        Of a field what the command has otherwise: ``help``, ``default``, ``required``, ``is_many`` ….
+        Field name -> changed properties for this command: ``help``, ``default``, ``required``, ``is_many`` ….
     """
-    held = {name: each for owner in owners for name, each in declared(owner).items()}
-    names = [name for name in (held if only is None else only) if name not in set(leave_out)]
-    flags = {name: each.flag for name, each in held.items()}
-    made = [_click_option(held[name], changes.get(name, {}), flags) for name in names]
-    return lambda command: with_options(command, made)
+    fields = {name: field for owner in owners for name, field in declared(owner).items()}
+    names = [name for name in (fields if only is None else only) if name not in set(leave_out)]
+    flags = {name: field.flag for name, field in fields.items()}
+    decorators = [_click_option(fields[name], changes.get(name, {}), flags) for name in names]
+    return lambda command: with_options(command, decorators)
 
 
-def _click_option(made: Option, changes: dict[str, Any], flags: Mapping[str, str]) -> Callable[[Any], Any]:
-    """Make the option of a field; where its help names other fields the command line writes their options."""
-    more = {key: value for key, value in changes.items() if not hasattr(made, key)}
-    made = replace(made, **{key: value for key, value in changes.items() if hasattr(made, key)})
-    made = replace(made, help=_FIELD.sub(lambda match: flags.get(match[1], match[0]), made.help))
-    if made.kind == "flag":
-        return click.option(made.flag, made.name, is_flag=True, help=made.help, **more)
-    if made.default is not None and made.default != () and not more.get("required"):
-        more["default"] = made.default
-    if made.is_many and made.default and not more.get("required"):
-        more.setdefault("show_default", ", ".join(map(str, made.default)))
-    kind = more.pop("type", click.Choice(made.choices) if made.choices else TYPES[made.kind])
-    metavar = made.metavar or ("FILE" if made.kind == "file" else None)
-    return click.option(made.flag, made.name, type=kind, multiple=made.is_many, metavar=metavar, help=made.help, **more)
+def _click_option(option: Option, changes: dict[str, Any], flags: Mapping[str, str]) -> Callable[[Any], Any]:
+    """Build the option of a field; names of other fields in its help become their options."""
+    settings = {key: value for key, value in changes.items() if not hasattr(option, key)}
+    option = replace(option, **{key: value for key, value in changes.items() if hasattr(option, key)})
+    option = replace(option, help=_FIELD.sub(lambda match: flags.get(match[1], match[0]), option.help))
+    if option.kind == "flag":
+        return click.option(option.flag, option.name, is_flag=True, help=option.help, **settings)
+    if option.default is not None and option.default != () and not settings.get("required"):
+        settings["default"] = option.default
+    if option.is_many and option.default and not settings.get("required"):
+        settings.setdefault("show_default", ", ".join(map(str, option.default)))
+    kind = settings.pop("type", click.Choice(option.choices) if option.choices else TYPES[option.kind])
+    metavar = option.metavar or ("FILE" if option.kind == "file" else None)
+    return click.option(
+        option.flag, option.name, type=kind, multiple=option.is_many, metavar=metavar, help=option.help, **settings
+    )
 
 
 confidence_option = options_of(IntervalFields, only=("confidence",))
@@ -71,7 +73,7 @@ interval_option = click.option(
     default="t",
     help="group-sequential: valid at the end of every block, for those who look again.",
 )
-# what commands declare with a help of their own: the name, the metavar and the type are the same in each
+# options with the same name, metavar and type in all commands, and a help text for each command
 qrels_option = partial(click.option, "--qrels", metavar="FILE")
 run_option = partial(click.option, "--run", metavar="FILE")
 versus_run_option = partial(click.option, "--versus-run", metavar="FILE")
@@ -96,17 +98,17 @@ ties_option = options_of(PoolFields, only=("ties",))
 name_option = options_of(PoolFields, only=("names",))
 machine_is_truth_option = options_of(PoolFields, only=("machine_is_truth",))
 pool_options = options_of(PoolFields, leave_out=FILES)
-"""A pool that is at hand."""
+"""Options of a pool in memory."""
 
 
 def scope_option(default: str) -> Callable[[Any], Any]:
-    """Return the option that says what an interval is about."""
+    """Return the option for the population of an interval."""
     return options_of(IntervalFields, only=("scope",), scope={"default": default})
 
 
 @contextmanager
 def worded() -> Iterator[None]:
-    """Let choices that are refused be an error of usage, in the words of the command."""
+    """Raise rejected choices as usage errors, in the command's words."""
     from activeeval.cli.option_names import complaint
 
     try:

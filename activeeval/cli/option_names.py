@@ -1,4 +1,4 @@
-"""The library names parameters, the command line options: one is put in the place of the other here alone."""
+"""Translation between the library's parameter names and the command line's options."""
 
 from __future__ import annotations
 
@@ -47,21 +47,21 @@ RENAMED = {
     ),
     **dict.fromkeys(("--interval skewed", "--interval logit"), "--interval t, the default"),
 }
-"""Options, some behind their command or with a word, and commands behind their groups, that are spelled otherwise."""
+"""Old spelling of options and commands, some prefixed by their command or with a value -> new spelling."""
 _OPTIONS = {"runs": "run", "pool_runs": "pool-run", "judges": "judge", "scratch": "engine"}
-"""Of parameters that options are not called after."""
+"""Parameters whose options have other names."""
 _PARAMETER = re.compile("`([A-Za-z]\\w*)`")
 
 
 def option_of(name: str, command: click.Command | None = None) -> str:
-    """Return how the command line writes a parameter of the library: an option, or what stands in its place.
+    """Return the command line's spelling of a library parameter: an option or an argument.
 
     Parameters
     ----------
     name : str
-        By the library's name, ``max_grade``.
+        Name in the library, as ``max_grade``.
     command : click.Command, optional
-        The one that was called, whose options go first.
+        The current command, whose options take precedence.
 
     Examples
     --------
@@ -77,30 +77,34 @@ def option_of(name: str, command: click.Command | None = None) -> str:
 
 
 def option_words(**values: Any) -> list[str]:
-    """Write options with their values as the command line has them: one for each of several, none for what is empty.
+    """Format options with their values as command line words; repeated for several values, omitted for empty ones.
 
     Examples
     --------
     >>> option_words(out="a.sample", judges=["ann", "bob"], overlap=0)
     ['--out', 'a.sample', '--judge', 'ann', '--judge', 'bob']
     """
-    several = {name: [value] if isinstance(value, str | int) else value for name, value in values.items() if value}
-    return [word for name, each in several.items() for value in each for word in (option_of(name), str(value))]
+    values_by_name = {
+        name: [value] if isinstance(value, str | int) else value for name, value in values.items() if value
+    }
+    return [
+        word for name, entries in values_by_name.items() for value in entries for word in (option_of(name), str(value))
+    ]
 
 
 def command_here() -> click.Command | None:
-    """Return the command that runs, None outside of one."""
+    """Return the running command, or None outside of one."""
     context = click.get_current_context(silent=True)
     return None if context is None else context.command
 
 
 def option_here(name: str) -> str:
-    """Return how the command that runs writes a parameter of the library."""
+    """Return the running command's spelling of a library parameter."""
     return option_of(name, command_here())
 
 
 def in_options(text: str, command: click.Command | None = None) -> str:
-    """Return a text of the library with options in the place of the parameters that stand in backticks in it.
+    """Replace parameters in backticks in a text by their options.
 
     Examples
     --------
@@ -111,7 +115,7 @@ def in_options(text: str, command: click.Command | None = None) -> str:
 
 
 def complaints(problem: ActiveEvalError, command: click.Command | None = None) -> list[str]:
-    """Return the lines of `complaint`: one for each place that is wrong, and what to do about them."""
+    """Format an error as lines: one for each invalid place, and the advice."""
     if not isinstance(problem, CellsError):
         return [complaint(problem, command)]
     if problem.field is None:
@@ -121,9 +125,9 @@ def complaints(problem: ActiveEvalError, command: click.Command | None = None) -
 
 
 def complaint(problem: ActiveEvalError, command: click.Command | None = None) -> str:
-    """Return what an error says in the words of the command line; the option that is wrong is always named.
+    """Format an error message for the command line, always naming the invalid option.
 
-    An error without a field says nothing of parameters: its text, which may quote a file, stays as it is.
+    The text of an error without a field is not changed: it names no parameters and may quote a file.
 
     Examples
     --------
@@ -145,7 +149,7 @@ def complaint(problem: ActiveEvalError, command: click.Command | None = None) ->
 
 
 def renamed(old: str, context: click.Context) -> click.UsageError | None:
-    """Return the refusal of an option or a command that is spelled otherwise now; None of another one."""
+    """Return a usage error with the new spelling of a renamed option or command, or None."""
     named = " ".join([*context.command_path.split()[1:], old])
     spelling = RENAMED.get(named, RENAMED.get(old))
     return None if spelling is None else click.UsageError(f"{old} is gone: use {spelling}", context)

@@ -1,4 +1,4 @@
-"""Kinds of values that options take, as `activeeval.core.options` names them."""
+"""Click types of option values, by the kinds of `activeeval.core.options`."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class FiniteRange(click.FloatRange):
-    """A range of floats that refuses NaN and infinity too."""
+    """Range of floats that rejects NaN and infinity."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number that a text stands for."""
+        """Parse a number."""
         number = float(super().convert(value, param, ctx))
         if not math.isfinite(number):
             self.fail(f"{value} is not a finite number.", param, ctx)
@@ -25,10 +25,10 @@ class FiniteRange(click.FloatRange):
 
 
 class ChoiceType(click.Choice):  # type: ignore[type-arg]  # older releases are not generic
-    """One of some words; one that there was is refused with what to use."""
+    """Choice among words; a removed word raises an error with its replacement."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the word."""
+        """Check a word."""
         from activeeval.cli.option_names import renamed
 
         try:
@@ -39,12 +39,12 @@ class ChoiceType(click.Choice):  # type: ignore[type-arg]  # older releases are 
 
 
 class BudgetType(click.ParamType):  # type: ignore[type-arg]  # older releases are not generic
-    """A number of judgments, as 200, or a share of judging everything, as 10%."""
+    """Number of judgments, as 200, or share of all judgments, as 10%."""
 
     name = "N|P%"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Budget:
-        """Return the budget that a text stands for."""
+        """Parse a budget."""
         from activeeval.inputs.budgets import Budget
 
         if isinstance(value, Budget):
@@ -56,33 +56,33 @@ class BudgetType(click.ParamType):  # type: ignore[type-arg]  # older releases a
 
 
 class NamedNumber(click.ParamType):  # type: ignore[type-arg]  # older releases are not generic
-    """A positive number, with a name or without, as 0.1 or mobile=0.05."""
+    """Positive number with an optional name, as 0.1 or mobile=0.05."""
 
     name = "[NAME=]E"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str | None, float]:
-        """Return the name, None without one, and the number."""
+        """Parse the name, None without one, and the number."""
         if isinstance(value, tuple):
             return value
         name, mark, number = str(value).rpartition("=")
         try:
-            held = float(number)
+            amount = float(number)
         except ValueError:
-            name, mark, held = "", "=", 0.0
+            name, mark, amount = "", "=", 0.0
         if not mark:
             return None, POSITIVE.convert(number, param, ctx)
         if not name:
             self.fail(f"expected a half-width, as 0.1, or that of a segment, as mobile=0.05, got {value!r}", param, ctx)
-        return name, held
+        return name, amount
 
 
 BUDGET, NAMED_NUMBER = BudgetType(), NamedNumber()
 POSITIVE = FiniteRange(0, min_open=True)
 SHARE = FiniteRange(0, 1, min_open=True, max_open=True)
 SCALE = click.IntRange(1, 1000)
-"""Of the largest grade; the library has the same, which a test holds."""
+"""Range of the largest grade, equal to the library's (tested)."""
 SEED = click.IntRange(0, 2**63 - 1)
-"""The library has the same, which a test holds."""
+"""Range of seeds, equal to the library's (tested)."""
 TYPES: dict[str, Any] = {
     "text": str,
     "file": str,
@@ -97,4 +97,4 @@ TYPES: dict[str, Any] = {
     "budget": BUDGET,
     "named number": NAMED_NUMBER,
 }
-"""By the kinds of `activeeval.core.options.Option`; a flag has none."""
+"""Kind of `activeeval.core.options.Option` -> click type; flags have none."""

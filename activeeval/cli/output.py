@@ -1,4 +1,4 @@
-"""Where the command line speaks: data on stdout, talk on stderr."""
+"""Output of the command line: results on stdout, messages on stderr."""
 
 from __future__ import annotations
 
@@ -27,39 +27,40 @@ if TYPE_CHECKING:
 
 WIDE = "wide"
 COMMENT = "markdown"
-"""Where a command has it: an answer as a comment of a pull request, in place of a table."""
+"""Output format of some commands: the answer as a comment of a pull request."""
 TRACKED = "mlflow"
-"""Where a command has it: metrics and artefacts of a run in MLflow."""
+"""Output format of some commands: metrics and artefacts of an MLflow run."""
 _HEAVY = 30.0
-"""A draw that counts as 30 of a plain random sample is most of what a usual sample, of some tens of queries, tells."""
+"""Weight of a query that triggers a warning: 30 dominates a usual sample of some tens of queries."""
 _SAFE_SHARE = 0.1
 _NAMES = ("method", "model", "what")
 _WIDE = 1000
 WIDTH = 100
-"""Columns that nothing meant for reading goes beyond, but a command or a name that is longer by itself."""
+"""Maximal line width of text for reading, except for longer commands or names."""
 _MOST_CAUTIONS = 3
 _COMMAND = re.compile("`[^`]+`")
 _JOIN = "\N{NO-BREAK SPACE}"
 
 
 def _keep(context: click.Context, option: click.Parameter, value: bool) -> None:
+    """Store a flag in the context."""
     context.meta[f"activeeval.{option.name}"] = value
 
 
 def is_asked(name: str) -> bool:
-    """Return whether something was asked of how things are shown: ``wide`` or ``explain``."""
+    """Check whether a display flag, ``wide`` or ``explain``, is set."""
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.meta.get(f"activeeval.{name}"))
 
 
 def _shown(context: click.Context, _: click.Parameter, form: str) -> str:
-    """Return the format; ``wide`` is text, of which `is_asked` knows that it has all columns."""
+    """Convert the format ``wide`` to text and store the flag."""
     context.meta[f"activeeval.{WIDE}"] = form == WIDE
     return "text" if form == WIDE else form
 
 
 def _printing(more: Sequence[str] = (), text: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return the option of the format of rows, with further formats of which a text tells."""
+    """Build the output format option, with further formats and their help text."""
     forms = click.Choice((*FORMATS, WIDE, *more))
     help_text = f"Format of the numbers; `{WIDE}`: text with all columns{text}."
     return click.option("-o", "--output", "form", type=forms, default="text", callback=_shown, help=help_text)
@@ -68,7 +69,7 @@ def _printing(more: Sequence[str] = (), text: str = "") -> Callable[[Callable[..
 output_option = _printing()
 comment_option = _printing([COMMENT], f"; `{COMMENT}`: the answer as a comment for a pull request")
 tracked_option = _printing([TRACKED], f"; `{TRACKED}`: logged as metrics")
-_EXPLAINED = "All notes too, and what each number is."
+_EXPLAINED = "Print all notes too, and what each number is."
 explain_option = click.option("--explain", is_flag=True, expose_value=False, callback=_keep, help=_EXPLAINED)
 out_option = partial(click.option, "--out", metavar="FILE")
 plot_option = partial(click.option, "--plot", metavar="FILE")
@@ -76,13 +77,13 @@ force_option = click.option("--force", is_flag=True, help="Overwrite what is the
 
 
 def show_text(text: str) -> None:
-    """Print a paragraph for reading on stdout."""
+    """Print a paragraph on stdout."""
     settle()
     click.echo(wrapped(text))
 
 
 def wrapped(text: str, first: str = "", rest: str = "") -> str:
-    """Return a paragraph of lines within `WIDTH` columns; what stands in backticks is not broken."""
+    """Wrap a paragraph to `WIDTH` characters without breaking text in backticks."""
     joined = _COMMAND.sub(lambda match: match[0].replace(" ", _JOIN), text)
     lines = textwrap.wrap(
         joined, WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
@@ -91,7 +92,7 @@ def wrapped(text: str, first: str = "", rest: str = "") -> str:
 
 
 def show_first(lines: Sequence[str], form: str) -> None:
-    """Print what stands above a table that is for reading; programs have fields for it."""
+    """Print lines above a table for reading; skipped in formats for programs."""
     from activeeval.report.rendering import note_text
 
     if not lines or form in ("jsonl", "tsv"):
@@ -111,29 +112,29 @@ def emit(rows: Sequence[Mapping[str, Any]], form: str) -> None:
 
 
 def emit_done(rows: Sequence[Mapping[str, Any]], form: str) -> None:
-    """Print what a step has done as rows, where somebody asked for rows and not for text."""
+    """Print the rows of a completed step, unless the format is text."""
     if form != "text":
         emit(rows, form)
 
 
 def say_sizes(results: Sequence[Estimate]) -> None:
-    """Say what effective sample sizes mean, where there are any."""
+    """Print the meaning of effective sample sizes on stderr, if any are given."""
     sizes = [result.effective_sample_size for result in results if result.effective_sample_size is not None]
     if len(results) == len(sizes) == 1:
         say(f"as precise as {sizes[0]:.3g} random queries judged whole")
     elif sizes:
-        say("effective_sample_size: as precise as so many random queries judged whole")
+        say("effective_sample_size: number of random queries judged whole that are as precise")
 
 
 def check_new(path: str, suffixes: Sequence[str], force: bool) -> None:
-    """Raise where data could not be written in the end, or would replace a file that nobody said may go."""
+    """Raise InputError if a file cannot be written, or exists without --force."""
     check_out(path, suffixes)
     if not force and Path(path).is_file():
         raise InputError(f"{path}: is there already, --force overwrites it")
 
 
 def check_apart(outputs: Mapping[str, str | None], inputs: Sequence[str]) -> None:
-    """Raise where two files that a command writes, or one of them and one that it reads, are the same.
+    """Raise InputError if two output files, or an output and an input file, are the same.
 
     Parameters
     ----------
@@ -146,14 +147,14 @@ def check_apart(outputs: Mapping[str, str | None], inputs: Sequence[str]) -> Non
             continue
         option = option_here(parameter)
         if path.lower().endswith(".gz"):
-            raise InputError(f"{path}: expected a name that does not end in .gz, {option} is never packed")
+            raise InputError(f"{path}: expected a name that does not end in .gz, {option} is not compressed")
         if (real := os.path.realpath(path)) in taken:
             raise InputError(f"{path}: {option} would replace {taken[real]}, which this command reads or writes too")
         taken[real] = path
 
 
 def check_out(path: str, suffixes: Sequence[str]) -> None:
-    """Raise where a file could not be written in the end, before anything is computed; no suffixes: any will do."""
+    """Raise InputError early if a file cannot be written; no suffixes: any suffix is accepted."""
     place = Path(path.lower().removesuffix(".gz"))
     if suffixes and place.suffix not in suffixes:
         raise InputError(f"{path}: expected a name that ends in {', '.join(suffixes)}")
@@ -171,7 +172,7 @@ def say(message: str) -> None:
 
 
 def say_notes(notes: Iterable[Note | Caution], before: str = "") -> None:
-    """Print notes of the library, each a line on stderr, with options in the place of its parameters."""
+    """Print notes on stderr, one line each, with options in place of library parameters."""
     from activeeval.report.message_lookup import text_of
 
     for note in notes:
@@ -179,12 +180,12 @@ def say_notes(notes: Iterable[Note | Caution], before: str = "") -> None:
 
 
 def say_note(note: Note | Caution) -> None:
-    """Print a note of the library on stderr."""
+    """Print a note on stderr."""
     say_notes([note])
 
 
 def show_notes(notes: Iterable[Note | Caution]) -> None:
-    """Print what a command answers first, each note a sentence on stdout, and a blank line."""
+    """Print notes on stdout as the first part of an answer, and a blank line."""
     from activeeval.report.message_lookup import text_of
 
     for note in notes:
@@ -193,7 +194,7 @@ def show_notes(notes: Iterable[Note | Caution]) -> None:
 
 
 def say_cautions(named: Sequence[tuple[str, Estimate]]) -> None:
-    """Say what to be wary of in named estimates: at most three lines, unless --explain asks for all and for notes."""
+    """Print the cautions of named estimates: at most three lines, or all and the notes with --explain."""
     from activeeval.report.cautions import caution_lines
 
     is_all = is_asked("explain")
@@ -202,11 +203,11 @@ def say_cautions(named: Sequence[tuple[str, Estimate]]) -> None:
     for line in lines if is_all else lines[:_MOST_CAUTIONS]:
         say(line)
     if (n := len(lines) - _MOST_CAUTIONS) > 0 and not is_all:
-        say(f"{counted(n, 'caution')} more: --explain tells {agreeing(n, 'it', 'them')}")
+        say(f"{counted(n, 'caution')} more: --explain shows {agreeing(n, 'it', 'them')}")
 
 
 def say_progress(progress: Progress, agreement: Agreement, policy: str, at_end: str = "") -> None:
-    """Say how far the judging is, and how far judges agree; ``at_end`` ends what is said of items that wait."""
+    """Print the progress of judging and the agreement of judges; ``at_end`` ends the line on unjudged items."""
     if n := agreement.several:
         shared = f"{counted(n, 'item')} {agreeing(n, 'was', 'were')} judged by several judges"
         say(f"{shared}, {agreement.alike} of them alike (policy: {policy})")
@@ -216,10 +217,12 @@ def say_progress(progress: Progress, agreement: Agreement, policy: str, at_end: 
 
 
 def warn_of_weights(name: str, design: Design) -> None:
-    """Say where one query, once drawn, would weigh so much that it dominates the estimate."""
+    """Warn if a query, once drawn, would have a weight that dominates the estimate."""
     from activeeval.core.design.methods import find_method
 
-    if design.order.larger_pool is not None or design.largest_weight <= _HEAVY:  # of a part nobody knows the rest
+    if (
+        design.order.larger_pool is not None or design.largest_weight <= _HEAVY
+    ):  # weights of a part of a larger pool are unknown
         return
     context = click.get_current_context(silent=True)
     share = context.params.get("defensive_share") if context is not None else None
@@ -227,15 +230,15 @@ def warn_of_weights(name: str, design: Design) -> None:
         share = find_method(design.name).defensive_share
     advice = f"--defensive-share {_SAFE_SHARE:g} keeps every weight below {1 / _SAFE_SHARE:g}"
     if share >= _SAFE_SHARE:
-        advice = f"a --defensive-share above {share:g} makes that rarer"
+        advice = f"a --defensive-share above {share:g} lowers that"
     say(
-        f"{name}: some query comes up {design.largest_weight:.3g} times less often than in a plain random sample, so "
-        f"that intervals can miss what it hides; {advice}"
+        f"{name}: some query is drawn {design.largest_weight:.3g} times less often than in a plain random sample, so "
+        f"intervals can be too short if it differs; {advice}"
     )
 
 
 def show_table(rows: Sequence[Mapping[str, str]], title: str) -> None:
-    """Print rows for reading: a drawn table on a terminal that has room for it, aligned columns elsewhere."""
+    """Print rows as a drawn table on a terminal with enough room, else as aligned columns."""
     settle()
     if not sys.stdout.isatty():
         _show_plainly(rows, title)
@@ -257,6 +260,7 @@ def show_table(rows: Sequence[Mapping[str, str]], title: str) -> None:
 
 
 def _show_plainly(rows: Sequence[Mapping[str, str]], title: str) -> None:
+    """Print rows as aligned columns with a title."""
     click.echo(title)
     emit(rows, "text")
     click.echo()

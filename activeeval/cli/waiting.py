@@ -1,7 +1,7 @@
-"""How far a command is, on stderr: a line at a terminal for whoever has waited two seconds, elsewhere one every ten.
+"""Progress on stderr: on a terminal a bar after two seconds, elsewhere a line every ten seconds.
 
-Never with --quiet. At a terminal the line is gone before anything is printed on stdout. Both say so where a first use
-compiles.
+Nothing is shown with --quiet. On a terminal the bar is removed before results are printed. Compilation on first use is
+announced.
 """
 
 from __future__ import annotations
@@ -17,61 +17,68 @@ from activeeval.core.errors import visible
 from activeeval.core.kernels.first_use import WATCHERS
 
 FIRST_USE = "first use: compiling, 10 s to a minute on a free machine (`activeeval warm-up` does all)"
-"""Seconds of the processor where nothing was kept: `score` 8, `sample` 10, `estimate` 20, `plan` 42, `warm-up` 66."""
+"""CPU seconds with an empty cache: `score` 8, `sample` 10, `estimate` 20, `plan` 42, `warm-up` 66."""
 _PATIENCE = 2.0
 _EVERY = 10.0
 
 
 class _Line:
-    """What is being done, how many of how many steps are done, and who says so after a while."""
+    """Progress state, shown after a delay by a timer thread."""
 
     patience: float
 
     def __init__(self) -> None:
+        """Prepare the timer."""
         self.state: dict[str, Any] = {"description": "working", "total": None, "completed": 0}
         self.lock = threading.Lock()
         self.timer = threading.Timer(self.patience, self.draw)
         self.timer.daemon = True
 
     def update(self, **changes: Any) -> None:
+        """Change the state and show it."""
         with self.lock:
             self.state |= changes
             self.redraw()
 
     def stop(self) -> None:
+        """Stop the timer and remove the display."""
         self.timer.cancel()
         self.timer.join()
         with self.lock:
             self.clear()
 
     def note(self, text: str) -> None:
-        """Say something that stays."""
+        """Print a permanent line."""
         with self.lock:
             self.write(f"activeeval: {text}")
 
     def draw(self) -> None:
+        """Start the display."""
         raise NotImplementedError
 
     def redraw(self) -> None:
-        """Show what has changed."""
+        """Update the display."""
 
     def clear(self) -> None:
-        """Take away what is shown."""
+        """Remove the display."""
 
     def write(self, text: str) -> None:
+        """Print a line on stderr."""
         print(text, file=sys.stderr, flush=True)
 
 
 class _Bar(_Line):
-    """A line with a bar, at a terminal."""
+    """Progress bar on a terminal."""
 
     def __init__(self) -> None:
+        """Start without a bar."""
         self.patience = _PATIENCE
         self.bar: Any = None
         self.task: Any = None
         super().__init__()
 
     def draw(self) -> None:
+        """Start the bar."""
         from rich.console import Console
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -82,15 +89,18 @@ class _Bar(_Line):
             self.bar.start()
 
     def redraw(self) -> None:
+        """Update the bar."""
         if self.bar is not None:
             self.bar.update(self.task, **self.state)
 
     def clear(self) -> None:
+        """Remove the bar."""
         if self.bar is not None:
             self.bar.stop()
             self.bar = None
 
     def write(self, text: str) -> None:
+        """Print a line above the bar."""
         if self.bar is None:
             super().write(text)
         else:
@@ -98,28 +108,32 @@ class _Bar(_Line):
 
 
 class _RepeatedLine(_Line):
-    """A line every ten seconds, where there is no terminal."""
+    """Line every ten seconds, without a terminal."""
 
     def __init__(self) -> None:
+        """Store the start time."""
         self.patience = _EVERY
         self.began = time.monotonic()
         self.done = threading.Event()
         super().__init__()
 
     def draw(self) -> None:
+        """Print the line repeatedly until the command ends."""
         while not self.done.is_set():
             with self.lock:
                 self.write(f"activeeval: {self.state['description']}, {time.monotonic() - self.began:.0f} s so far")
             self.done.wait(self.patience)
 
     def stop(self) -> None:
+        """End the repetition."""
         self.done.set()
         super().stop()
 
     def write(self, text: str) -> None:
+        """Print a line; stop if stderr is closed."""
         try:
             super().write(text)
-        except OSError:  # nobody reads it any more: what is waited for is no worse for that
+        except OSError:  # stderr is closed: the command continues without progress
             self.done.set()
 
 
@@ -128,18 +142,18 @@ _LINES: list[_Line] = []
 
 @contextmanager
 def keep_told(*, quiet: bool, is_all: bool = True) -> Iterator[None]:
-    """Show how far it is to whoever waits, until what is done within ends or `settle` is called.
+    """Show progress on stderr until the block ends or `settle` is called.
 
     Parameters
     ----------
     is_all : bool
-        Whether the process does nothing else; a stderr that others write to is left alone, but at a terminal.
+        True if the process runs only this command; otherwise progress is shown only on a terminal.
     """
-    is_seen = sys.stderr.isatty()
-    if quiet or not (is_seen or is_all):
+    is_terminal = sys.stderr.isatty()
+    if quiet or not (is_terminal or is_all):
         yield
         return
-    line = _Bar() if is_seen else _RepeatedLine()
+    line = _Bar() if is_terminal else _RepeatedLine()
     _LINES.append(line)
     WATCHERS.append(_say_first_use)
     line.timer.start()
@@ -150,35 +164,37 @@ def keep_told(*, quiet: bool, is_all: bool = True) -> Iterator[None]:
 
 
 def settle() -> None:
-    """Take the line away for good, if there is one: what follows is the answer."""
+    """Remove the progress display for good, before results are printed."""
     WATCHERS.clear()
     while _LINES:
         _LINES.pop().stop()
 
 
 def _say_first_use() -> None:
+    """Announce the compilation on first use."""
     for line in _LINES:
         line.note(FIRST_USE)
 
 
 def tell(step: str) -> None:
-    """Say what is done from now on, of which nobody knows how long it takes."""
+    """Set the description of the current step, of unknown duration."""
     for line in _LINES:
         line.update(description=visible(step), total=None, completed=0)
 
 
 @contextmanager
-def progress(total: int, what: str) -> Iterator[Callable[[str], None]]:
-    """Yield a function to call after each of ``total`` steps, with what is to be read beside the bar then."""
+def progress(total: int, description: str) -> Iterator[Callable[[str], None]]:
+    """Yield a function to call after each of ``total`` steps, with the text to show beside the bar."""
     done = 0
 
     def advance(step: str) -> None:
+        """Count a step and show its text."""
         nonlocal done
         done += 1
         for line in _LINES:
             line.update(description=f"{step} ({done} of {total})", completed=done)
 
     for line in _LINES:
-        line.update(description=what, total=total, completed=0)
+        line.update(description=description, total=total, completed=0)
     yield advance
     tell("working")

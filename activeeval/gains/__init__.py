@@ -1,9 +1,9 @@
-"""Gains and discounts learned from preferences: the measure that a campaign is to estimate.
+"""Gains and discounts learned from preferences between ranked lists.
 
-A pair of ranked lists of which one is preferred says something of what a grade is worth at a rank. From many such
-pairs `GainDiscountLearner` finds the weights, and reads gains and discounts out of them: an `Additive` measure, which
-everything else here samples for and estimates. Nothing in this room knows of sampling. `coherence` says how often two
-measures prefer the same of two lists, `summarize_pairs` what pairs can teach.
+A preference between two graded lists is evidence of the value of a grade at a rank. `GainDiscountLearner` fits weights
+to many such pairs and factors them into gains and discounts: an `Additive` measure, which all sampling methods can
+estimate. This package does not import sampling code. `coherence` computes how often two measures prefer the same of two
+lists, `summarize_pairs` counts the informative pairs.
 """
 
 from activeeval.core.lazily import attached, homes_of

@@ -1,4 +1,4 @@
-"""What pairs cannot tell of gains and discounts."""
+"""Warnings about gains and discounts that the preference pairs do not determine."""
 
 from __future__ import annotations
 
@@ -13,85 +13,89 @@ from activeeval.gains.pairs import PreferenceData
 from activeeval.gains.readout import ReadOut, read_out
 from activeeval.gains.regularization_choice import TunedC
 
-# Of the largest eigenvalue. 20 to 800 pairs of ten ranks and five grades put hidden directions below 1e-15, the others
-# above .008.
+# Relative to the largest eigenvalue. With 20 to 800 pairs of ten ranks and five grades, hidden directions lie below
+# 1e-15, the others above .008.
 _UNSEEN = 1e-9
-# Round figures. Measures that are gains times discounts hold .97 of the weights or more from 20 pairs on.
+# Round figures. With 20 pairs or more, true gains times discounts have a rank-one share of .97 or more.
 _MOST, _FEW = 0.9, 0.05
-_RISE = 1e-6  # a discount's rise that is the solver's error, see `activeeval.gains.readout`
-_ONE_IN_TWENTY = 1.64  # standard errors: answers by chance alone pass one time in twenty
+_RISE = 1e-6  # largest rise of a discount that is solver error, see `activeeval.gains.readout`
+_ONE_IN_TWENTY = 1.64  # standard errors: random answers exceed it one time in twenty
 
 
 class UndeterminedWarning(UserWarning):
-    """Preferences leave gains or discounts open; these are then what the penalty and the shape make of them.
+    """Warn that preferences do not determine some gains or discounts; the penalty and the shape alone set these.
 
     Parameters
     ----------
     caution : Caution
-        What they leave open; `activeeval.report.message_lookup` has the sentence.
+        The undetermined part; `activeeval.report.message_lookup` has its message.
     """
 
     def __init__(self, caution: Caution) -> None:
+        """Store the caution."""
         super().__init__(str(caution))
         self.caution = caution
 
 
 def cautions(data: PreferenceData, summary: PairSummary, weights: Floats, shape: str, with_ties: bool) -> list[Caution]:
-    """Return what must be known of what was learned and can be read out.
+    """List the warnings about weights learned from pairs and the gains and discounts read out of them.
 
     Parameters
     ----------
     weights : ndarray, shape (K, L)
     shape : str
-        What DCGs have in common, falling discounts, is taken for granted with "decreasing" alone.
+        Only with "decreasing" are falling discounts assumed, so only then are pairs uninformative on which all DCGs
+        agree.
     with_ties : bool
-        Whether ties were learned from.
+        True if the weights were learned from ties too.
     """
-    known: list[Caution] = []
+    warnings: list[Caution] = []
     falls = shape == "decreasing"
     if falls and summary.unexplainable + summary.indistinguishable == summary.pairs:
-        known.append(Caution("warning", "none explainable", {"pairs": summary.pairs}))
+        warnings.append(Caution("warning", "none explainable", {"pairs": summary.pairs}))
     n_silent = summary.indistinguishable + (summary.decided if falls else 0)
     if n_silent > _MOST * summary.pairs:
-        known.append(Caution("warning", "silent preferences", {"n": n_silent, "pairs": summary.pairs}))
-    tells = np.where(data.ties, with_ties, open_pairs(data) if falls else (data.preferred != data.other).any(axis=1))
-    telling = data.subset(tells) if tells.any() else data
+        warnings.append(Caution("warning", "silent preferences", {"n": n_silent, "pairs": summary.pairs}))
+    tells_apart = np.where(
+        data.ties, with_ties, open_pairs(data) if falls else (data.preferred != data.other).any(axis=1)
+    )
+    informative = data.subset(tells_apart) if tells_apart.any() else data
     try:
         readout = read_out(weights)
     except InputError as problem:
         unread = Caution("warning", "nothing read out", {"why": str(problem)})
-        return [*known, *blind_spots(telling, None), unread]
-    known += blind_spots(telling, readout)
-    falls_but_for_a_constant = _hold_same_grades(telling).all() and not np.any(np.diff(readout.discounts) > _RISE)
+        return [*warnings, *blind_spots(informative, None), unread]
+    warnings += blind_spots(informative, readout)
+    falls_but_for_a_constant = _hold_same_grades(informative).all() and not np.any(np.diff(readout.discounts) > _RISE)
     if not (readout.falls or falls_but_for_a_constant):
-        known.append(Caution("warning", "rising discounts"))
+        warnings.append(Caution("warning", "rising discounts"))
     if readout.rank_one_share < _MOST:
-        known.append(Caution("warning", "weights are no product", {"share": readout.rank_one_share}))
-    return known
+        warnings.append(Caution("warning", "weights are no product", {"share": readout.rank_one_share}))
+    return warnings
 
 
 def of_choice(chosen: TunedC, summary: PairSummary) -> list[Caution]:
-    """Return a caution where held-out preferences are hardly ordered better than by chance, or none."""
-    n_telling = summary.pairs - summary.indistinguishable
-    share = min(chosen.precision * summary.pairs / n_telling, 1.0)
-    if share > 0.5 + _ONE_IN_TWENTY * np.sqrt(0.25 / n_telling):
+    """Return one warning if held-out preferences are ordered hardly better than by chance, else an empty list."""
+    n_informative = summary.pairs - summary.indistinguishable
+    share = min(chosen.precision * summary.pairs / n_informative, 1.0)
+    if share > 0.5 + _ONE_IN_TWENTY * np.sqrt(0.25 / n_informative):
         return []
-    return [Caution("warning", "hardly better than chance", {"share": float(share), "n": n_telling})]
+    return [Caution("warning", "hardly better than chance", {"share": float(share), "n": n_informative})]
 
 
 def blind_spots(data: PreferenceData, readout: ReadOut | None) -> list[Caution]:
-    """Return what pairs cannot tell of gains and discounts.
+    """List the warnings about directions of gains and discounts that the pairs do not determine.
 
-    A direction in which gains and discounts can move without any pair's difference moving is a null vector of D J: D
-    the differences of the pairs, J the derivative of c gᵀ by c and g. One is always there, the scale. The cautions
-    name the usual ones; what is left is counted.
+    Such a direction changes gains and discounts without changing any pair's difference: a null vector of D J, with D
+    the differences of the pairs and J the derivative of c gᵀ by c and g. The overall scale is always one. Each usual
+    direction has a warning of its own; one more counts the rest.
 
     Parameters
     ----------
     data : PreferenceData
-        The pairs that can tell anything.
+        The informative pairs.
     readout : ReadOut or None
-        None where nothing could be read out; what is left is then not counted.
+        None if no gains and discounts can be read out; the rest is then not counted.
     """
     reasons = [reason for grade in range(1, data.n_levels) for reason in _of_grade(data, grade)]
     n_named = len(reasons)
@@ -110,11 +114,12 @@ def blind_spots(data: PreferenceData, readout: ReadOut | None) -> list[Caution]:
 
 
 def _hold_same_grades(data: PreferenceData) -> NDArray[np.bool_]:
+    """True for each pair whose two lists hold the same grades in any order, shape (n_pairs,)."""
     return np.asarray((np.sort(data.preferred, axis=1) == np.sort(data.other, axis=1)).all(axis=1))
 
 
 def _of_grade(data: PreferenceData, grade: int) -> list[Caution]:
-    """Return what is not known of a grade, or nothing."""
+    """List the warning about a grade that no pair weighs or separates from the grade below; else nothing."""
     if not np.any((data.preferred == grade) != (data.other == grade)):
         return [Caution("warning", "grade not weighed", {"grade": grade})]
     if not np.any((data.preferred >= grade) != (data.other >= grade)):
@@ -123,6 +128,7 @@ def _of_grade(data: PreferenceData, grade: int) -> list[Caution]:
 
 
 def _hidden_directions(data: PreferenceData, readout: ReadOut) -> int:
+    """Count the null directions of the pairs at these gains and discounts, the overall scale excluded."""
     n_ranks, n_levels = data.depth, data.n_levels
     by_discount = np.kron(np.eye(n_ranks), readout.gains[:, None])
     by_gain = np.kron(readout.discounts[:, None], np.eye(n_levels)[:, 1:])

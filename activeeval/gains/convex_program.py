@@ -1,14 +1,14 @@
-"""The convex programs of DCGLearn as one: squared violations of one-sided bounds, weights of a shape.
+"""The convex program of DCGLearn: squared violations of one-sided bounds on weights of a given shape.
 
     minimise   wᵀw + Σ_i c_i max(0, m_i − r_iᵀw)²     over weights w of K ranks and L grades
 
 A preference bounds r = s(preferred) − s(other) from below by its margin m: 1, or the distance of the two lists. A tie,
-|rᵀw| ≤ m + ξ, is the two bounds of r and −r by −m, of which at most one can be violated; with m = 0 they are
-the square of rᵀw. A shape says that some increments z of the weights, w = Mz, are not negative; written in z the
-program is a quadratic one with bounds on single variables, where written in w the solver stalls with many pairs. The
-solver is Clarabel, an interior-point method. Where there are many bounds, most are plainly kept and drop out, or
-plainly violated and are a square in w; only those near their margin stay open. What was taken for plain is held
-against the solution and opened where it was not, so that the solution is that of the whole program.
+|rᵀw| ≤ m + ξ, becomes two bounds, of r and of −r, by −m; at most one of them can be violated. With m = 0 they amount to
+the square of rᵀw. A shape requires some increments z of the weights, w = Mz, to be non-negative. Written in z, the
+program is quadratic with bounds on single variables; written in w, the solver stalls with many pairs. The solver is
+Clarabel, an interior-point method. With many bounds, most are clearly satisfied and drop out, or clearly violated and
+become a square in w; only those near their margin stay open. The solution is checked against that classification and
+misclassified bounds are opened, so that the solution is that of the whole program.
 """
 
 from __future__ import annotations
@@ -27,34 +27,34 @@ from activeeval.gains.pairs import PreferenceData
 
 SHAPES = ("decreasing", "monotone", "free")
 MARGINS = ("unit", "grades", "documents")
-# bounds that stay open: with 50,000 noisy pairs of ten ranks and five grades 500 to 4,000 take the same time, 8,000
+# number of open bounds: with 50,000 noisy pairs of ten ranks and five grades, 500 to 4,000 take the same time, 8,000
 # twice as long and 16,000 three times
 _OPEN = 4000
-# weights: increments are made as a dense matrix, of 200 MB at this size
+# number of weights: the matrix of increments is built dense, 200 MB at this size
 _LARGEST = 5000
-# how far a bound that was taken for plain may be on the wrong side: rounding, below what the solver leaves
+# tolerance for a classified bound on the wrong side: rounding, below the solver's error
 _ROOM = 1e-9
-# a gap of δ leaves an error of √δ in the weights; where rounding forbids the first, the second will do
+# a gap of δ leaves an error of √δ in the weights; the second is the fallback where rounding prevents the first
 _GAP, _LARGEST_GAP = 1e-13, 1e-9
-# of all costs together: the rounding of their sum
+# relative to the sum of all costs: the rounding of that sum
 _NO_PULL = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """The bounds that pairs set, and the shape that weights must have.
+    """The bounds set by pairs, and the shape required of the weights.
 
     Attributes
     ----------
     rows : sparse array, shape (n_bounds, K · L)
     margins : ndarray, shape (n_bounds,)
     pairs : ndarray of int, shape (n_bounds,)
-        The pair that each bound belongs to.
+        Pair of each bound.
     is_tie : ndarray of bool, shape (n_bounds,)
     shape : str
     n_ranks : int
     C_ties : float or None
-        None where a tie weighs as much as a preference.
+        None: a tie has the weight of a preference.
     """
 
     rows: sparse.csr_array
@@ -74,7 +74,7 @@ class Program:
         tie_margin: float = 1.0,
         C_ties: float | None = None,
     ) -> Self:
-        """Return the program of pairs: one bound for a preference, two for a tie."""
+        """Build the program of pairs: one bound for a preference, two for a tie."""
         if data.depth * data.n_levels > _LARGEST:
             raise InputError(
                 f"{data.depth} ranks of {data.n_levels} grades are {data.depth * data.n_levels} weights, "
@@ -82,10 +82,10 @@ class Program:
             )
         differences = data.differences()
         strict, tied = np.flatnonzero(~data.ties), np.flatnonzero(data.ties)
-        wanted = np.ones(strict.size) if margin == "unit" else data.distances(margin)[strict].astype(np.float64)
+        margins = np.ones(strict.size) if margin == "unit" else data.distances(margin)[strict].astype(np.float64)
         return cls(
             rows=sparse.csr_array(sparse.vstack((differences[strict], differences[tied], -differences[tied]))),
-            margins=np.concatenate((wanted, np.full(2 * tied.size, -tie_margin))),
+            margins=np.concatenate((margins, np.full(2 * tied.size, -tie_margin))),
             pairs=np.concatenate((strict, tied, tied)),
             is_tie=np.repeat([False, True], (strict.size, 2 * tied.size)),
             shape="free" if data.documents else shape,
@@ -94,19 +94,19 @@ class Program:
         )
 
     def solve(self, C: float, counts: NDArray[Any] | None = None) -> Floats:
-        """Return the weights of least norm and violation, shape (K, L).
+        """Compute the optimal weights, shape (K, L).
 
         Parameters
         ----------
         C : float
             Weight of a preference's squared violation.
         counts : ndarray, shape (n_pairs,), optional
-            How often each pair counts; a pair that does not count is left out.
+            Multiplicity of each pair; 0 leaves a pair out.
 
         Raises
         ------
         SolverError
-            Where the solver does not reach its tolerance.
+            If the solver does not reach its tolerance.
         """
         costs = np.where(self.is_tie, C if self.C_ties is None else self.C_ties, C).astype(np.float64)
         if counts is not None:
@@ -116,23 +116,24 @@ class Program:
         return bounds.least_violation(increments).reshape(self.n_ranks, -1)
 
     def violations(self, weights: Floats) -> Floats:
-        """Return max(0, m − rᵀw) of every bound."""
+        """Compute max(0, m − rᵀw) of every bound, shape (n_bounds,)."""
         return np.asarray(np.maximum(self.margins - self.rows @ weights.ravel(), 0.0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Increments:
-    """What weights of a shape are sums of, w = Mz.
+    """The increments z of weights of a shape, w = Mz.
 
-    ``monotone``: a better grade is never worth less at any rank, w_{k,y+1} ≥ w_{k,y}. ``decreasing``: what it is
-    worth more never grows from a rank to the next either, as with DCG's gains and discounts. ``free``: nothing.
+    ``monotone``: a better grade never has a smaller weight at any rank, w_{k,y+1} ≥ w_{k,y}. ``decreasing``: in
+    addition, its advantage over the grade below never grows from a rank to the next, as with DCG's gains and discounts.
+    ``free``: no constraint.
 
     Attributes
     ----------
     matrix : sparse array, shape (K · L, K · L)
         M; regular.
     n_free : int
-        The first so many of z have any sign, the others are not negative.
+        The first n_free entries of z have any sign, the others are non-negative.
     """
 
     matrix: sparse.csr_array
@@ -140,7 +141,7 @@ class Increments:
 
     @classmethod
     def of(cls, shape: str, n_ranks: int, n_levels: int) -> Self:
-        """Return a worst grade's weight at each rank, and what every better grade adds to it."""
+        """Build M of a shape: z holds the worst grade's weight by rank, then each better grade's increments."""
         if shape == "free":
             return cls(sparse.eye_array(n_ranks * n_levels, format="csr"), n_ranks * n_levels)
         over_ranks = np.triu(np.ones((n_ranks, n_ranks))) if shape == "decreasing" else np.eye(n_ranks)
@@ -151,16 +152,16 @@ class Increments:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Bounds:
-    """Bounds with their costs, and the squared violation of all of them made least."""
+    """Bounds with their costs, minimised as one sum of squared violations."""
 
     rows: sparse.csr_array
     margins: Floats
     costs: Floats
 
     def least_violation(self, increments: Increments) -> Floats:
-        """Return the weights, shape (K · L,): of a sample first, which tells which bounds of the whole are open."""
+        """Compute the optimal weights, shape (K · L,); a subsample of the bounds decides which bounds stay open."""
         n = self.margins.size
-        if not self._ask_for_weights(increments):
+        if not self._has_descent_direction(increments):
             return np.zeros(self.rows.shape[1])
         if n <= _OPEN:
             return self._solve(np.ones(n, dtype=bool), np.zeros(n, dtype=bool), increments)
@@ -178,15 +179,15 @@ class _Bounds:
                 return weights
             is_open |= wrong
 
-    def _ask_for_weights(self, increments: Increments) -> bool:
-        """Tell whether some step from weights of 0 violates less; the solver would leave its rounding there."""
+    def _has_descent_direction(self, increments: Increments) -> bool:
+        """Check whether a step from weights of 0 lowers the loss; without one the solver would return rounding."""
         wanted = self.costs * np.maximum(self.margins, 0.0)
         pull = increments.matrix.T @ (self.rows.T @ wanted)
         rounding = _NO_PULL * wanted.sum()
         return bool(np.any(np.abs(pull[: increments.n_free]) > rounding) or np.any(pull > rounding))
 
     def _solve(self, is_open: Bools, violated: Bools, increments: Increments) -> Floats:
-        """Solve for the weights and the violations of open bounds; those known to be violated are squares in w."""
+        """Minimise over the weights and the violations of open bounds; violated bounds enter as squares in w."""
         largest = self.costs.max(initial=0.0) or 1.0
         unit = min(largest, np.sqrt(largest))
         matrix, n_weights = increments.matrix, self.rows.shape[1]

@@ -1,4 +1,4 @@
-"""Pictures of learned gains and discounts, and of how far two measures agree."""
+"""Charts of learned gains and discounts, and of the agreement of two measures."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from activeeval.report.rendering import Row
 
 
 def plot_gains(fields: Row, path: str | Path) -> None:
-    """Draw gains over grades and discounts over ranks of a gains file, with intervals, beside the usual ones."""
+    """Plot the gains and discounts of a gains file, with intervals, beside common reference gains and discounts."""
     figure, axes = new_figure(path, 2)
     by_grade, by_rank = gains_rows(fields)
     band = gains_band(fields)
-    drawn = (
+    panels = (
         (axes[0], by_grade, "grade", "share", {"2^y - 1": "$2^y - 1$", "y": "$y$"}, "gain, share of the best grade's"),
         (axes[1], by_rank, "rank", "discount", {"1/log2(1 + rank)": r"$1/\log_2(1 + k)$"}, "discount"),
     )
-    for axis, rows, place, value, usual, label in drawn:
+    for axis, rows, place, value, usual, label in panels:
         x, y = [row[place] for row in rows], np.array([row[value] for row in rows])
         for (name, text), colour, line in zip(usual.items(), COLOURS[4:], ("--", ":"), strict=False):
             axis.plot(x, [row[name] for row in rows], line, color=colour, label=text, lw=1.2)
@@ -38,11 +38,11 @@ def plot_gains(fields: Row, path: str | Path) -> None:
 
 
 def plot_coherence(report: CoherenceReport, path: str | Path) -> None:
-    """Draw the share of pairs on which two measures agree over their difference, ± 2 standard errors."""
+    """Plot the share of pairs on which two measures agree against their difference, ± 2 standard errors."""
     figure, axes = new_figure(path, 1, width=6.0)
-    held = [part for part in report.bins if part.pairs]
-    middles, shares = [(part.low + part.high) / 2 for part in held], [part.agree for part in held]
-    errors = None if any(np.isnan(part.std_error) for part in held) else [2 * part.std_error for part in held]
+    bins = [part for part in report.bins if part.pairs]
+    middles, shares = [(part.low + part.high) / 2 for part in bins], [part.agree for part in bins]
+    errors = None if any(np.isnan(part.std_error) for part in bins) else [2 * part.std_error for part in bins]
     axes[0].errorbar(middles, shares, errors, fmt="o-", color=COLOURS[1], ms=4, lw=1.2)
     axes[0].axhline(report.agree, color=COLOURS[0], ls="--", lw=1, label=f"all pairs: {report.agree:.1%}")
     axes[0].set(xlabel="difference under the first measure", ylabel="share of pairs on which both agree")

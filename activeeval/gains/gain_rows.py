@@ -1,4 +1,4 @@
-"""Learned gains and discounts as rows."""
+"""Table rows of learned gains and discounts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from activeeval.report.rendering import Cell, Row
 
 
 def gains_record(learned: LearnedGains) -> Mapping[str, object]:
-    """Return the fields of a gains file: counts of pairs beside the rest, cautions as sentences, no empty band."""
+    """Convert learned gains to the fields of a gains file.
+
+    Pair counts are flattened, cautions become sentences, absent bands are left out.
+    """
     record: dict[str, object] = {}
     for name, value in asdict(learned).items():
         record |= value if name == "pairs" else {name: value}
@@ -25,7 +28,7 @@ def gains_record(learned: LearnedGains) -> Mapping[str, object]:
 
 
 class GainsBand(NamedTuple):
-    """What a gains file says of how far its numbers can be believed: ends by name, their columns, what they are."""
+    """The interval or stability band of a gains file: ends by name, names of their columns, and a description."""
 
     ends: Row
     columns: tuple[str, str]
@@ -33,24 +36,24 @@ class GainsBand(NamedTuple):
 
 
 def gains_band(fields: Row) -> GainsBand | None:
-    """Return the confidence intervals of a gains file, where it holds none its stability band, or nothing.
+    """Extract the confidence intervals of a gains file, else its stability band, else None.
 
-    Intervals that do not name their method are of files from before there were any, and are of resamples.
+    Intervals without a method come from files of an older version, and are quantiles of resamples.
     """
     intervals = fields.get("intervals") or {}
     if intervals.get("method") == "likelihood ratio":
         return GainsBand(intervals, ("low", "high"), f"{intervals['confidence']:.0%} confidence interval")
-    if held := fields.get("stability") or intervals:
-        meaning = f"stability band, {held['confidence']:.0%} of the resamples: not a confidence interval"
-        return GainsBand(held, ("resampled_low", "resampled_high"), meaning)
+    if band := fields.get("stability") or intervals:
+        meaning = f"stability band, {band['confidence']:.0%} of the resamples: not a confidence interval"
+        return GainsBand(band, ("resampled_low", "resampled_high"), meaning)
     return None
 
 
 def gains_rows(fields: Row) -> tuple[list[dict[str, Cell]], list[dict[str, Cell]]]:
-    """Return a row for each grade and a row for each rank of a gains file, beside the usual gains and discounts.
+    """Build a row for each grade and a row for each rank of a gains file, beside common reference gains and discounts.
 
-    Shares are of the best grade's gain and of the first rank's discount; low and high are the ends of confidence
-    intervals, those of a stability band have names of their own.
+    Shares are relative to the best grade's gain and to the first rank's discount. low and high are the ends of
+    confidence intervals; the columns of a stability band have names of their own.
     """
     band = gains_band(fields)
     gains, discounts = np.array(fields["gains"], dtype=float), np.array(fields["discounts"], dtype=float)
@@ -67,5 +70,6 @@ def gains_rows(fields: Row) -> tuple[list[dict[str, Cell]], list[dict[str, Cell]
 
 
 def _rows(columns: Mapping[str, NDArray[Any]]) -> list[dict[str, Cell]]:
+    """Convert columns to a list of rows."""
     cells = zip(*(column.tolist() for column in columns.values()), strict=True)
     return [dict(zip(columns, row, strict=True)) for row in cells]

@@ -1,4 +1,4 @@
-"""Gains and discounts: learned from preferences, asked about further, and held against another measure's."""
+"""Workflows of the gains commands: learn gains from preferences, choose the next pairs, compare two measures."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ def learn_gains(
     best_gain: float | None = None,
     by_rank: bool = False,
 ) -> LearnedGains:
-    """Fit a learner and return what it has learned, with what the preferences cannot tell among its cautions.
+    """Fit a learner to preferences and return its gains, discounts, intervals and warnings.
 
     Parameters
     ----------
     validation : PreferenceData, optional
-        What chooses C in place of cross-validation.
+        Pairs that choose C in place of cross-validation.
     resamples : int
-        Of the stability band; 0 leaves it out.
+        Number of resamples of the stability band; 0 leaves it out.
     confidence : float
-        Of intervals and band; where the preferences support no interval, a caution says why.
+        Level of intervals and band. If the preferences support no interval, a caution gives the reason.
     best_gain : float, optional
         See `GainDiscountLearner.measure`.
     by_rank : bool
-        The measure is a gain for every rank and grade.
+        True if the measure has a gain for every rank and grade.
     """
     whole_number(seed, "seed", 0, LARGEST_SEED)
     with warnings.catch_warnings():
@@ -70,18 +70,19 @@ def learn_gains(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairToAsk:
-    """A pair that is worth asking about.
+    """A pair of lists to label next.
 
     Attributes
     ----------
     place : str
-        Where it stands.
+        File and line of the pair.
     query : str or None
-        None where the pairs name none.
+        None if the pairs have no query.
     first, second : tuple of int
-        The lists, as grades.
+        The grades of the two lists.
     difference : float or None
-        How far apart the weights so far put them; None where too few are answered for weights.
+        Absolute difference of the two lists' utilities under the current weights; None while the pairs are chosen at
+        random.
     """
 
     place: str
@@ -93,14 +94,14 @@ class PairToAsk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextPairs:
-    """The pairs worth asking about next.
+    """The pairs to label next.
 
     Attributes
     ----------
     pairs : tuple of PairToAsk
     n_answered, n_unanswered : int
     is_by_chance : bool
-        Whether too few are answered to choose by weights.
+        True if too few pairs are answered for weights, so that the pairs are chosen at random.
     """
 
     pairs: tuple[PairToAsk, ...]
@@ -119,22 +120,29 @@ def next_pairs(
     start: int = 20,
     seed: int = 0,
 ) -> NextPairs:
-    """Return the pairs that the answers so far are least sure of.
+    """Choose the unanswered pairs with the smallest utility difference under weights learned from the answered pairs.
+
+    Parameters
+    ----------
+    count : int
+        Number of pairs.
+    start : int
+        Number of answers below which the pairs are chosen at random.
 
     Raises
     ------
     InputError
-        Where none is left, or none worth asking about.
+        If every pair is answered, or no unanswered pair is informative.
     """
     answered, unanswered = load_pairs(paths, max_grade, source)
     if unanswered is None:
-        raise InputError("every pair of these files has an answer: there is none to ask about")
+        raise InputError("every pair of these files has an answer: no pair is left to judge")
     closest = SimpleMargin(unanswered, learner, n_start=start, rng=seed, answered=answered).closest(count)
     if not closest:
         raise InputError(
             f"the {counted(unanswered.n_pairs, 'unanswered pair')} {agreeing(unanswered.n_pairs, 'is', 'are')} of "
             f"lists of the same grades, or such as every DCG puts in "
-            "the same order: there is none worth asking about"
+            "the same order: none of them is informative"
         )
     return NextPairs(
         pairs=tuple(_question(unanswered, row, margin) for row, margin in closest),
@@ -145,6 +153,7 @@ def next_pairs(
 
 
 def _question(pairs: PreferenceData, row: int, margin: float | None) -> PairToAsk:
+    """Build the record of one unanswered pair."""
     return PairToAsk(
         place=pairs.place(row),
         query=None if pairs.queries is None else str(pairs.queries[row]),
@@ -156,16 +165,16 @@ def _question(pairs: PreferenceData, row: int, margin: float | None) -> PairToAs
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GradeLists:
-    """Pairs of lists of grades that come of judgments.
+    """Pairs of lists of grades built from judgments.
 
     Attributes
     ----------
     first, second : ndarray of int, shape (n, depth)
     notes : tuple of Note
     n_left, n_queries : int
-        Judged queries that are not in both runs, and all of them.
+        Number of judged queries missing from one of the runs, and of all judged queries.
     n_unknown : int
-        Places of the lists without a judged item.
+        Number of list positions without a judged item.
     """
 
     first: Ints
@@ -177,21 +186,21 @@ class GradeLists:
 
 
 def judged_lists(qrels: str, runs: Sequence[str], depth: int, n_pairs: int, seed: int) -> GradeLists:
-    """Return the lists of two runs as grades, or, without runs, random orders of each query's judged items."""
-    judgments, read = load_tables(partial(labels_of, qrels), runs)
-    tables = pool_from_tables(judgments, read, evaluated=len(runs))
+    """Build pairs of graded lists: of two runs by query, or random orders of each query's judged items."""
+    judgments, runs_read = load_tables(partial(labels_of, qrels), runs)
+    tables = pool_from_tables(judgments, runs_read, evaluated=len(runs))
     if not runs:
         sides = random_judged_pairs(tables.pool, tables.grades, n_pairs, depth, seed)
         return GradeLists(first=sides[0], second=sides[1], notes=tuple(tables.notes))
     rankings = dict(zip(("first", "second"), tables.rankings, strict=True))
-    held = (tables.rankings[0].lengths > 0) & (tables.rankings[1].lengths > 0)
-    pairs = [(query, *rankings) for query in tables.pool.query_texts[held].tolist()]
+    in_both = (tables.rankings[0].lengths > 0) & (tables.rankings[1].lengths > 0)
+    pairs = [(query, *rankings) for query in tables.pool.query_texts[in_both].tolist()]
     data = PreferenceData.from_rankings(tables.pool, tables.grades, rankings, pairs, depth)
     return GradeLists(
         first=data.preferred,
         second=data.other,
         notes=tuple(tables.notes),
-        n_left=int((~held).sum()),
-        n_queries=held.size,
+        n_left=int((~in_both).sum()),
+        n_queries=in_both.size,
         n_unknown=data.n_unjudged + data.n_missing,
     )

@@ -1,4 +1,4 @@
-"""What is kept of a learned measure."""
+"""Result of learning a measure's gains and discounts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from activeeval.gains.stability import Stability
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntervalEnds:
-    """The ends of confidence intervals, lower ones and upper ones, as a gains file has them.
+    """Lower and upper ends of confidence intervals, as stored in a gains file.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class IntervalEnds:
 
     @classmethod
     def of(cls, intervals: GainIntervals) -> Self:
-        """Take plain numbers out of intervals."""
+        """Convert intervals to plain numbers and lists."""
         return cls(
             method="likelihood ratio",
             confidence=intervals.confidence,
@@ -57,15 +57,15 @@ class IntervalEnds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StabilityBand:
-    """What holds most of the resamples, lower ends and upper ones: no confidence interval.
+    """Lower and upper quantiles over resamples: not a confidence interval.
 
     Attributes
     ----------
     method : str
     confidence : float
-        The share of the resamples.
+        Share of the resamples within the band.
     resamples, undetermined : int
-        Those that tell gains and discounts, and those that do not.
+        Resamples that determine gains and discounts, and resamples that do not.
     resampled : str
     units : int
         As unit and n_units of `Stability`.
@@ -85,7 +85,7 @@ class StabilityBand:
 
     @classmethod
     def of(cls, stability: Stability, confidence: float) -> Self:
-        """Take the band that holds a share of the resamples."""
+        """Compute the band that holds a share ``confidence`` of the resamples."""
         bands = (stability.interval(name, confidence) for name in ("gains", "discounts", "rank_one_shares"))
         gains, discounts, shares = ([low.tolist(), high.tolist()] for low, high in bands)
         return cls(
@@ -103,30 +103,30 @@ class StabilityBand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnedGains:
-    """Gains and discounts with all that is known of how they were learned, as plain numbers, texts and lists.
+    """Learned gains and discounts with the settings and diagnostics of the fit, as plain numbers, texts and lists.
 
     Attributes
     ----------
     gains, discounts : list of float
         Of the measure: by grade and by rank.
     rank_one_share : float
-        How much of the weights they hold.
+        Share of the squared weights explained by gains times discounts.
     weights : list of list of float
         Rows by rank, columns by grade.
     by_rank : bool
-        Whether the weights are the measure, in place of gains and discounts.
+        True if the weights are the measure, in place of gains and discounts.
     max_grade, depth : int
     C, C_ties : float
     shape, margin : str
     tie_margin : float
         As of `GainDiscountLearner`.
     held_out_precision, held_out_loss : float or None
-        Of the C that was chosen; None where it was given.
+        Of the chosen C; None if C was given.
     pairs : PairSummary
     violated, violated_by_measure : int
-        Preferences that the weights, and that gains and discounts, do not order rightly.
+        Number of preferences misordered by the weights, and by gains and discounts.
     unjudged, missing : int
-        Places of the lists without a judged item, and without any.
+        Number of list positions without a judged item, and without any item.
     cautions : tuple of Caution
     intervals : IntervalEnds or None
     stability : StabilityBand or None
@@ -166,21 +166,21 @@ class LearnedGains:
         intervals: GainIntervals | None = None,
         by_rank: bool = False,
     ) -> Self:
-        """Take what a learner has learned.
+        """Collect the results of a fitted learner.
 
         Parameters
         ----------
         learner : GainDiscountLearner
             Fitted on ``data``.
         stability : Stability, optional
-            Adds the band that holds ``confidence`` of the resamples, which is no confidence interval.
+            Adds the band that holds ``confidence`` of the resamples, which is not a confidence interval.
         best_gain : float, optional
-            See `GainDiscountLearner.measure`; the weights stay on their own scale, unless they are the measure.
+            See `GainDiscountLearner.measure`; the weights keep their own scale, unless they are the measure.
         intervals : GainIntervals, optional
             Adds confidence intervals: of gains as shares of the best grade's, of discounts as shares of the first
             rank's.
         by_rank : bool
-            The weights are the measure.
+            True if the weights are the measure.
         """
         measure = learner.measure(best_gain)
         gains = measure.gains.values(learner.n_levels_)

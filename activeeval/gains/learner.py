@@ -22,13 +22,13 @@ from activeeval.gains.pairs import PreferenceData
 from activeeval.gains.readout import ReadOut, anchored, read_out, told_apart
 from activeeval.gains.regularization_choice import Split, TunedC, folds, held_out_losses
 
-# Half powers of ten. Wherever benchmarks/metric_learning lets data choose C, the mean of its logarithm lies between
-# −1.5 and 2.2: there is room at both ends, and the command line says when an end is taken.
+# Half powers of ten. Wherever benchmarks/metric_learning chooses C from data, the mean of its logarithm lies between
+# −1.5 and 2.2, inside both ends; the command line reports a C at an end.
 GRID = tuple(float(f"{10.0**power:.4g}") for power in np.arange(-3, 3.5, 0.5))
 
 
 class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
-    """Learn what a grade is worth at each rank from pairs of lists of which one is preferred.
+    """Learn the gain of each grade at each rank from preferences between ranked lists.
 
     With s(π) the indicator of the grade at each rank, the utility of a list is wᵀs(π), and the weights minimise
 
@@ -41,38 +41,38 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
     ----------
     C : float or "cv"
         Weight of the loss of one preference. "cv" takes the value of `grid` with the least loss on held-out pairs: by
-        cross-validation, or on the validation set that `fit` is given.
+        cross-validation, or on the validation set passed to `fit`.
     C_ties : float, optional
-        Weight of the loss of one tie; by default C. At 0 ties are not learned from.
+        Weight of the loss of one tie; by default C. 0 ignores ties.
     shape : {"decreasing", "monotone", "free"}
-        monotone: a better grade is never worth less, w_{k,y+1} ≥ w_{k,y}, as the paper has it. decreasing: what it is
-        worth more never grows from a rank to the next either, which every DCG fulfils; far fewer pairs are then
-        needed. free: no constraint. Documents without grades are always learned freely.
+        monotone: a better grade never has a smaller weight, w_{k,y+1} ≥ w_{k,y}, as in the paper. decreasing: in
+        addition, its advantage never grows from a rank to the next, as in every DCG; this needs far fewer pairs.
+        free: no constraint. Documents without grades are always free.
     margin : {"unit", "grades", "documents"}
         1 for every preference, or the number of ranks at which the lists hold different grades or documents.
     tie_margin : float
-        By how much the utilities of tied lists may differ at no loss: 1 as printed in the paper, or 0.
+        Largest difference of the utilities of tied lists without loss: 1 as printed in the paper, or 0.
     conflicts : {"error", "keep"}
-        What to do where two lists of a query are preferred both ways.
+        If two lists of a query are preferred both ways: raise InputError, or learn from both.
     grid : sequence of float
         Candidates for C.
     n_folds : int
     rng : Generator, int or None
-        Of the folds.
+        Random state that assigns pairs to folds.
 
     Attributes
     ----------
     weights_ : ndarray, shape (K, L)
-        T(ŵ): rows by rank, columns by grade, those of grade 0 are 0.
+        T(ŵ): rows by rank, columns by grade; the column of grade 0 is 0.
     C_, C_ties_ : float
     choices_ : tuple of TunedC
-        A line for each candidate for C; empty where it was given.
+        One entry for each candidate for C; empty if C was given.
     pair_summary_ : PairSummary
-        What the pairs are like.
+        Counts of repeated, contradictory and uninformative pairs.
     n_violated_ : int
-        Preferences that the weights do not order rightly.
+        Number of preferences that the weights misorder.
     cautions_ : tuple of Caution
-        What the pairs cannot tell; `fit` warns of it too (`UndeterminedWarning`).
+        Weights that the pairs do not determine; `fit` warns of them too (`UndeterminedWarning`).
     n_ranks_, n_levels_ : int
 
     Examples
@@ -100,6 +100,7 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
         n_folds: int = 5,
         rng: np.random.Generator | int | None = 0,
     ) -> None:
+        """Store the parameters; `fit` checks them."""
         self.C = C
         self.C_ties = C_ties
         self.shape = shape
@@ -111,22 +112,22 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
         self.rng = rng
 
     def fit(self, data: PreferenceData, y: Any = None, *, validation: PreferenceData | None = None) -> Self:
-        """Learn from pairs.
+        """Learn weights from pairs.
 
         Parameters
         ----------
         data : PreferenceData
         y : None
-            Not used; the pairs say which list is preferred.
+            Ignored; exists for scikit-learn.
         validation : PreferenceData, optional
             Pairs that choose C in place of cross-validation.
 
         Raises
         ------
         InputError
-            Where all pairs are tied, lists of a query are preferred both ways, or a parameter is wrong.
+            If all pairs are tied, lists of a query are preferred both ways, or a parameter is invalid.
         SolverError
-            Where the solver does not reach its tolerance.
+            If the solver does not reach its tolerance.
         """
         self._check_parameters()
         if validation is not None and self.C != "cv":
@@ -141,56 +142,56 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
         self.weights_ = anchored(program.solve(self.C_))
         self.pair_summary_ = summarize_pairs(data)
         self.n_violated_ = int((~self._is_right(data)).sum())
-        known = [] if chosen is None else of_choice(chosen, self.pair_summary_)
+        all_cautions = [] if chosen is None else of_choice(chosen, self.pair_summary_)
         if not data.documents:
-            known += cautions(data, self.pair_summary_, self.weights_, self.shape, self.C_ties_ > 0)
-        self.cautions_ = tuple(known)
+            all_cautions += cautions(data, self.pair_summary_, self.weights_, self.shape, self.C_ties_ > 0)
+        self.cautions_ = tuple(all_cautions)
         for caution in self.cautions_:
             warnings.warn(UndeterminedWarning(caution), stacklevel=2)
         return self
 
     def program(self, data: PreferenceData) -> Program:
-        """Return the convex program of pairs; a wrong parameter is an InputError."""
+        """Build the convex program of pairs; raise InputError on an invalid parameter."""
         self._check_parameters()
         return Program.of(data, self.shape, self.margin, float(self.tie_margin), self.C_ties)
 
     def decision_function(self, data: PreferenceData) -> Floats:
-        """Return the utility of the first list of every pair less that of the second, shape (n,).
+        """Compute the utility of the first list of every pair minus that of the second, shape (n,).
 
-        0 where they differ by no more than the solver's error.
+        A difference within the solver's error is 0.
         """
         check_is_fitted(self)
         check_alike(data, self.n_ranks_, self.n_levels_, self.documents_)
         return told_apart(data.differences(), self.weights_)
 
     def predict(self, data: PreferenceData) -> Ints:
-        """Return 1 where the first list of a pair has the higher utility, −1 where the second, 0 where neither."""
+        """Predict the preferred list of each pair: 1 the first, −1 the second, 0 neither; shape (n,)."""
         return np.sign(self.decision_function(data)).astype(np.int64)
 
     def score(self, data: PreferenceData, y: Any = None) -> float:
-        """Return the precision: the share of the preferences that is ordered rightly; ties are left out."""
+        """Compute the precision: the share of the preferences that the weights order correctly; ties are left out."""
         right = self._is_right(data)
         if not right.size:
             raise InputError("all pairs are tied, so that none can be ordered rightly")
         return float(right.mean())
 
     def read_out(self) -> ReadOut:
-        """Return gains and discounts of the weights."""
+        """Factor the weights into gains and discounts."""
         check_is_fitted(self)
         if self.documents_:
             raise InputError("documents that nobody graded have no gains to read out; their weights are in weights_")
         return read_out(self.weights_)
 
     def measure(self, best_gain: float | None = None) -> Additive:
-        """Return the measure Σ_k c_k g(y_k) of the gains and discounts that were read out, to six digits.
+        """Build the measure Σ_k c_k g(y_k) of the gains and discounts read out, rounded to six digits.
 
-        Its name holds every number, so that what is estimated can be read in any record of it.
+        The name of the measure holds every number, so that any record of the measure identifies it.
 
         Parameters
         ----------
         best_gain : float, optional
-            What the best grade is to gain, positive; a preference does not depend on it. By default the gain on the
-            scale of the weights.
+            Gain of the best grade, positive; preferences do not depend on it. By default the gain on the scale of the
+            weights.
         """
         readout = self.read_out()
         if best_gain is not None and not (0 < best_gain < np.inf and readout.gains[-1] == 1):
@@ -199,12 +200,12 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
         return Additive(_short(gains), _short(readout.discounts), self.n_ranks_)
 
     def rank_gains(self, best_gain: float | None = None) -> RankGains:
-        """Return the weights themselves as a measure: a gain for every rank and grade, to six digits.
+        """Build a measure of the weights themselves: a gain for every rank and grade, rounded to six digits.
 
         Parameters
         ----------
         best_gain : float, optional
-            What the best grade is to gain at the first rank, positive.
+            Gain of the best grade at the first rank, positive.
 
         Examples
         --------
@@ -226,17 +227,20 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
         return RankGains(np.reshape(_short(weights.ravel()), weights.shape))
 
     def _is_right(self, data: PreferenceData) -> NDArray[np.bool_]:
+        """True for each preference (ties left out) that the weights order correctly."""
         return np.asarray(self.decision_function(data)[~data.ties] > 0)
 
     def _choices(self, data: PreferenceData, program: Program, validation: PreferenceData | None) -> tuple[TunedC, ...]:
+        """Compute the held-out loss of each candidate for C, by cross-validation or on a validation set."""
         if validation is None:
             return held_out_losses(program, self.grid, folds(data, program, int(self.n_folds), self.rng))
         self._check_pairs(validation)
         check_alike(validation, data.depth, data.n_levels, data.documents)
-        held = self.program(validation)
-        return held_out_losses(program, self.grid, [Split(None, held, ~held.is_tie)])
+        program_of_validation = self.program(validation)
+        return held_out_losses(program, self.grid, [Split(None, program_of_validation, ~program_of_validation.is_tie)])
 
     def _check_pairs(self, data: PreferenceData) -> None:
+        """Raise InputError if no preference separates lists, or if pairs contradict each other."""
         if not isinstance(data, PreferenceData):
             raise InputError(f"the pairs must be PreferenceData, got {type(data).__name__}")
         if data.ties.all():
@@ -253,6 +257,7 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
             )
 
     def _check_parameters(self) -> None:
+        """Raise InputError on the first invalid parameter."""
         is_chosen = isinstance(self.C, str) and self.C == "cv"
         if is_chosen and (not isinstance(self.grid, (Sequence, np.ndarray)) or len(self.grid) == 0):
             raise InputError(f"grid must hold candidates for C, got {self.grid!r}")
@@ -276,13 +281,13 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
 
 
 def _short(values: Floats) -> list[float]:
-    # what is as small as the solver's error is 0
-    settled = np.where(np.abs(values) > 1e-6 * np.abs(values).max(), values, 0.0)
-    return [float(f"{value:.6g}") for value in settled]
+    """Round values to six digits; a value within the solver's error becomes 0."""
+    cleaned = np.where(np.abs(values) > 1e-6 * np.abs(values).max(), values, 0.0)
+    return [float(f"{value:.6g}") for value in cleaned]
 
 
 def check_alike(data: PreferenceData, n_ranks: int, n_levels: int, documents: tuple[str, ...]) -> None:
-    """Raise InputError where pairs are not of the ranks and grades, or documents, that were learned."""
+    """Raise InputError if pairs have other ranks, grades or documents than the learned weights."""
     if (data.depth, data.n_levels) != (n_ranks, n_levels):
         raise InputError(
             f"the pairs have {data.depth} ranks of {data.n_levels} grades, learned were {n_ranks} ranks of {n_levels}"

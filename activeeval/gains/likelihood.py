@@ -1,12 +1,12 @@
-"""The likelihood of gains and discounts, without any penalty, and how far they can move before it falls too low.
+"""The likelihood of gains and discounts, without a penalty, and the search for the ends of its intervals.
 
     P(preferred) = ε + (1 − 2ε) σ(s t / √(mean t²)),    t = Σ_k c_k (g(y_k) − g(y'_k)),    c_1 = 1, g(0) = 0, g(Y) = 1
 
-t is by how much the measure c, g puts the preferred list before the other, s how steeply preferences follow it, and ε
-the share that is turned round whatever the lists. Beside its root mean square t has no unit, so that a limit to s
-favours no measure: without noise s is large and ε = 0, turned answers raise ε alone, and
-doubt between lists that are nearly alike is a moderate s. The variables z = (δ, γ, log s, ε) are sums away from c and
-g: g(y) = γ_1 + … + γ_y, and c_k = δ_k + … + δ_K where discounts fall, c_k = δ_k where they need not; δ, γ ≥ 0.
+t is the lead of the preferred list over the other under the measure c, g; s is the steepness with which preferences
+follow t; ε is the share of preferences reversed at random, whatever the lists. Divided by its root mean square, t has
+no unit, so that a limit to s favours no measure: without noise s is large and ε = 0, reversed answers raise only ε, and
+doubt between nearly equal lists gives a moderate s. The variables z = (δ, γ, log s, ε) determine c and g by sums:
+g(y) = γ_1 + … + γ_y, and c_k = δ_k + … + δ_K if discounts fall, else c_k = δ_k; δ, γ ≥ 0.
 """
 
 from __future__ import annotations
@@ -22,34 +22,35 @@ from scipy.special import expit
 from activeeval.core.types import Floats
 from activeeval.gains.pairs import PreferenceData
 
-# The steepest that is tried: at least 10, else a fortieth of the preferences. A steeper likelihood has steps that no
-# solver climbs; a flatter one finds gains and discounts of noise-free preferences beside the truth, 50,000 pairs by up
-# to .03 at 10 and .01 at 40: a third of their intervals at the numbers of preferences at which these are the limit.
+# The largest s: at least 10, else a fortieth of the number of preferences. A steeper likelihood has steps that stop
+# the solver. A flatter one biases gains and discounts of noise-free preferences: with 50,000 pairs by up to .03 at 10
+# and .01 at 40, a third of their intervals at the numbers of preferences at which these are the limit.
 _STEEPEST, _PREFERENCES_A_STEP = 10.0, 40
 _FLATTEST = 0.01
-# of preferences turned round; the first keeps logarithms finite, at a half nothing could be learned
+# bounds of ε; the lower one keeps logarithms finite, at one half nothing can be learned
 _TURNED = (1e-6, 0.45)
 _STARTS = ((2.0, 1e-6), (5.0, 0.05), (5.0, 0.2))
-# where discounts need not fall, they are sought up to so many times the first
+# largest discount, in units of the first, if discounts need not fall
 _FARTHEST = 10.0
-# where a search straight to an end stops outside the limit, as some in a hundred do, it starts from so much of the way
+# if a direct search for an end stops outside the limit, as a few in a hundred do, it restarts from this share of the
+# room
 _NEARER = 0.1
 _FAINT = 1e-12
 _FIT = {"maxiter": 300, "ftol": 1e-7}
 _END = {"maxiter": 200, "ftol": 1e-5}
-# how far above the limit an end may be: of a log-likelihood, far below what decides
+# tolerance of an end above the limit, in units of the log-likelihood: far below any relevant difference
 ROOM = 0.05
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Likelihood:
-    """What preferences say of the measures of a shape.
+    """The likelihood of preferences under measures of a shape.
 
     Attributes
     ----------
     rows : ndarray, shape (n, K · Y)
-        Of a pair at rank k and grade y = 1 … Y: 1 where only the preferred list has that grade or a better one there,
-        −1 where only the other has, so that t = Σ c_k γ_y row_ky.
+        Entry of a pair at rank k and grade y = 1 … Y: 1 if only the preferred list has grade y or better there, −1 if
+        only the other has, so that t = Σ c_k γ_y row_ky.
     sums : ndarray, shape (K, K)
         c = sums @ δ.
     """
@@ -59,7 +60,7 @@ class Likelihood:
 
     @classmethod
     def of(cls, data: PreferenceData, falls: bool) -> Self:
-        """Take preferences, of which none is a tie; ``falls`` where discounts do."""
+        """Build the likelihood of preferences without ties; ``falls``: discounts never grow with the rank."""
         grades = np.arange(1, data.n_levels)
         first, second = (lists[:, :, None] >= grades for lists in (data.preferred, data.other))
         rows = (first.astype(np.float64) - second).reshape(data.n_pairs, -1)
@@ -68,17 +69,17 @@ class Likelihood:
 
     @property
     def n_ranks(self) -> int:
-        """K."""
+        """K, the number of ranks."""
         return len(self.sums)
 
     @property
     def n_steps(self) -> int:
-        """Y, the increments of the gains."""
+        """Y, the number of increments of the gains."""
         return int(self.rows.shape[1]) // self.n_ranks
 
     @property
     def readings(self) -> Floats:
-        """What turns z into c_1 … c_K, g(1) … g(Y), shape (K + Y, K + Y + 2)."""
+        """Matrix that maps z to c_1 … c_K, g(1) … g(Y); shape (K + Y, K + Y + 2)."""
         matrix = np.zeros((self.n_ranks + self.n_steps, self.n_ranks + self.n_steps + 2))
         matrix[: self.n_ranks, : self.n_ranks] = self.sums
         matrix[self.n_ranks :, self.n_ranks : -2] = np.tri(self.n_steps)
@@ -86,25 +87,25 @@ class Likelihood:
 
     @property
     def limits(self) -> list[tuple[float, float]]:
-        """The least and the largest value of each variable."""
+        """Lower and upper bound of each variable of z."""
         steepest = max(_STEEPEST, len(self.rows) / _PREFERENCES_A_STEP)
         largest = 1.0 if self.sums[0, -1] else _FARTHEST
         shares = [(0.0, largest)] * self.n_ranks + [(0.0, 1.0)] * self.n_steps
         return [*shares, (np.log(_FLATTEST), np.log(steepest)), _TURNED]
 
     def loss(self, z: Floats) -> tuple[float, Floats]:
-        """Return −log of the likelihood, and its derivative."""
+        """Compute −log of the likelihood at z, and its gradient."""
         discounts, steps = self._parts(z)
         value, by_weight, by_noise = self.of_weights(np.outer(discounts, steps), z[-2], z[-1])
         return value, np.concatenate((by_weight @ steps @ self.sums, discounts @ by_weight, by_noise))
 
     def of_weights(self, weights: Floats, log_steepness: float, turned: float) -> tuple[float, Floats, Floats]:
-        """Return −log of the likelihood of any weights, and its derivative by them and by log s and ε.
+        """Compute −log of the likelihood of any weights, and its derivatives by the weights and by (log s, ε).
 
         Parameters
         ----------
         weights : array of float, shape (K, Y)
-            What a grade adds to that below it, at each rank.
+            Increment of each grade over the grade below, at each rank.
         """
         by_pair = self._by_pair(weights.ravel(), log_steepness, turned)
         by_lead = by_pair.slopes - by_pair.units * (by_pair.slopes @ by_pair.units / len(self.rows))
@@ -114,11 +115,11 @@ class Likelihood:
         return -float(np.log(by_pair.chances).sum()), -by_weight, -by_noise
 
     def chances(self, z: Floats) -> Floats:
-        """Return the probability of each preference, shape (n,)."""
+        """Compute the probability of each preference, shape (n,)."""
         return self._at(z).chances
 
     def slopes(self, z: Floats) -> Floats:
-        """Return the derivative of each preference's log-likelihood, shape (n, K + Y + 2)."""
+        """Compute the gradient of each preference's log-likelihood, shape (n, K + Y + 2)."""
         by_pair = self._at(z)
         by_shares = self.leads(z)[1]
         by_shares -= np.outer(by_pair.units, by_pair.units @ by_shares / len(self.rows))
@@ -126,25 +127,25 @@ class Likelihood:
         return np.column_stack((by_shares * (by_pair.slopes * by_pair.scale)[:, None], by_steepness, by_pair.by_turned))
 
     def leads(self, z: Floats) -> tuple[Floats, Floats]:
-        """Return t of each preference, shape (n,), and its derivative by δ and γ, shape (n, K + Y)."""
+        """Compute t of each preference, shape (n,), and its derivative by δ and γ, shape (n, K + Y)."""
         discounts, steps = self._parts(z)
         by_discount = self.rows @ np.kron(self.sums, steps[:, None])
         by_step = self.rows @ np.kron(discounts[:, None], np.eye(self.n_steps))
         return by_step @ steps, np.hstack((by_discount, by_step))
 
     def best(self) -> Floats:
-        """Return the z of the largest likelihood that is found."""
+        """Search for the z of the largest likelihood from several starts."""
         usual = np.linalg.solve(self.sums, 1 / np.log2(1 + np.arange(1, self.n_ranks + 1)))
         shares = np.concatenate((usual, np.full(self.n_steps, 1 / self.n_steps)))
         starts = [np.concatenate((shares, [np.log(steepness), turned])) for steepness, turned in _STARTS]
         return min(map(self.best_from, starts), key=lambda z: self.loss(z)[0])
 
     def best_from(self, start: Floats) -> Floats:
-        """Return the z that a search from another one ends at."""
+        """Search for the z of the largest likelihood from one start."""
         return self._search(self.loss, start, (), _FIT)
 
     def farthest(self, direction: Floats, best: Floats, room: float) -> Floats:
-        """Return the z of the least direction · z whose loss is at most ``room`` above that of the best."""
+        """Search for the z of least direction · z whose loss is at most ``room`` above that of ``best``."""
         limit = self.loss(best)[0] + room
         z = self._within(direction, best, limit)
         if self.loss(z)[0] <= limit + ROOM:
@@ -156,23 +157,23 @@ class Likelihood:
         )
 
     def _within(self, direction: Floats, start: Floats, limit: float) -> Floats:
-        """Search for the least direction · z with a loss within the limit, as the ratio's logarithm."""
+        """Minimise direction · z subject to log(loss) ≤ log(limit)."""
         inside = _CachedObjective(self.loss)
-        held = {
+        loss_limit = {
             "type": "ineq",
             "fun": lambda z: np.log(limit / inside(z)[0]),
             "jac": lambda z: -inside(z)[1] / inside(z)[0],
         }
-        return self._search(lambda z: (direction @ z, direction), start, (held,), _END)
+        return self._search(lambda z: (direction @ z, direction), start, (loss_limit,), _END)
 
-    def _search(self, what: Any, start: Floats, constraints: tuple[Any, ...], options: dict[str, float]) -> Floats:
-        """Return where the search for the least of something ends, on the scale c_1 = 1, g(Y) = 1."""
+    def _search(self, objective: Any, start: Floats, constraints: tuple[Any, ...], options: dict[str, float]) -> Floats:
+        """Minimise a function of z from a start, and rescale the result to c_1 = 1, g(Y) = 1."""
         scale = self.readings[[0, -1]]
         fixed = {"type": "eq", "fun": lambda z: scale @ z - 1, "jac": lambda z: scale}
         low, high = np.array(self.limits).T
-        every = [fixed, *constraints]
+        all_constraints = [fixed, *constraints]
         solution = minimize(
-            what, start, jac=True, method="SLSQP", bounds=self.limits, constraints=every, options=options
+            objective, start, jac=True, method="SLSQP", bounds=self.limits, constraints=all_constraints, options=options
         )
         inside = np.clip(solution.x, low, high)
         n = self.n_ranks
@@ -181,12 +182,15 @@ class Likelihood:
         return np.asarray(inside)
 
     def _parts(self, z: Floats) -> tuple[Floats, Floats]:
+        """Compute the discounts c and the gain increments γ of z."""
         return self.sums @ z[: self.n_ranks], z[self.n_ranks : -2]
 
     def _at(self, z: Floats) -> _ByPair:
+        """Evaluate the likelihood of each preference at z."""
         return self._by_pair(np.outer(*self._parts(z)).ravel(), z[-2], z[-1])
 
     def _by_pair(self, weights: Floats, log_steepness: float, turned: float) -> _ByPair:
+        """Compute the probability of each preference under the weights, and the derivatives of its logarithm."""
         leads = self.rows @ weights
         size = float(np.sqrt(leads @ leads / len(leads) + _FAINT))
         units, steepness = leads / size, np.exp(log_steepness)
@@ -197,7 +201,11 @@ class Likelihood:
 
 
 class _ByPair(NamedTuple):
-    """By pair: t in units of its root mean square, P, and log P by s times that and by ε; s over the unit of t."""
+    """Arrays by pair.
+
+    units: t divided by its root mean square; chances: P; slopes: derivative of log P by s · units; by_turned:
+    derivative of log P by ε; scale: s divided by the root mean square of t.
+    """
 
     units: Floats
     chances: Floats
@@ -207,12 +215,13 @@ class _ByPair(NamedTuple):
 
 
 class _CachedObjective:
-    """A function of z and its derivative, which the solver asks for one after the other."""
+    """Cache a function and its gradient at the last z, as the solver requests the two one after the other."""
 
     def __init__(self, function: Callable[[Floats], tuple[float, Floats]]) -> None:
         self._function, self._at, self._last = function, b"", (0.0, np.zeros(0))
 
     def __call__(self, z: Floats) -> tuple[float, Floats]:
+        """Return the function's value and gradient at z, from the cache if z is unchanged."""
         if (at := z.tobytes()) != self._at:
             self._at, self._last = at, self._function(z)
         return self._last

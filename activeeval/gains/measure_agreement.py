@@ -1,4 +1,4 @@
-"""Whether two sets of gains and discounts prefer the same of two lists, and how often."""
+"""Agreement of two sets of gains and discounts on the preferred list of a pair."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from activeeval.core.pool import QueryPool, whole_grades
 from activeeval.core.types import Floats, Ints
 from activeeval.gains.graded_lists import grade_matrix, namer
 
-# discounts, or gains, that count as the same: above rounding, below the six digits that learned measures are kept with
+# tolerance for equal discounts or gains: above rounding, below the six digits of stored measures
 _EQUAL = 1e-9
-# of the largest sum there can be: K products err by some K · 1e-16 of it, and lists are of tens of ranks
+# relative to the largest possible sum: the rounding error of K products is about K · 1e-16 of it, K is tens of ranks
 _ROUNDING = 1e-14
-_LARGEST = 1e100  # a gain that discounts and ranks may multiply and still be finite
+_LARGEST = 1e100  # largest gain whose products with discounts, summed over ranks, stay finite
 
 
 @dataclass(frozen=True, slots=True)
 class AgreementBin:
-    """Pairs of lists whose values differ by alike amounts under the first measure.
+    """Pairs of lists whose absolute difference under the first measure lies in one bin.
 
     Attributes
     ----------
     low, high : float
-        Ends of ``|difference|``; the bin holds ``low``, not ``high``.
+        Ends of ``|difference|``; the bin includes ``low``, not ``high``.
     pairs : int
     agree : float
         Share on which both measures prefer the same list; NaN without pairs.
     std_error : float
-        Monte-Carlo standard error of the share, NaN where the pairs are no sample.
+        Monte-Carlo standard error of the share; NaN if the pairs are not a sample.
     """
 
     low: float
@@ -47,19 +47,20 @@ class AgreementBin:
 
 @dataclass(frozen=True, slots=True)
 class CoherenceReport:
-    """How two measures order pairs of lists.
+    """Agreement of two measures on the order of pairs of lists.
 
     Attributes
     ----------
     first, second : str
-        The measures.
+        Names of the measures.
     pairs : int
     agree, disagree, one_tied : float
-        Shares of the pairs: the same list is preferred (or by both none); the other one; one measure alone is tied.
+        Shares of the pairs: both measures prefer the same list (or neither does); they prefer different lists; exactly
+        one of them has a tie.
     std_error : float
-        Of the share that agrees, NaN where the pairs are no sample.
+        Of the share that agrees; NaN if the pairs are not a sample.
     always : str
-        Why the two agree on every pair of full lists, where gains and discounts alone say so; else empty.
+        Reason for agreement on every pair of full lists, if gains and discounts alone imply it; else empty.
     bins : tuple of AgreementBin
         By the difference under the first measure.
     """
@@ -83,7 +84,7 @@ def coherence(
     edges: Sequence[float] | int = 10,
     sampled: bool = True,
 ) -> CoherenceReport:
-    """Return how often two measures prefer the same of two lists of grades.
+    """Compute the share of pairs of graded lists on which two measures prefer the same list.
 
     Parameters
     ----------
@@ -91,14 +92,14 @@ def coherence(
     lists, others : array of int, shape (n, K)
         Grades by rank; pair i is ``lists[i]`` against ``others[i]``.
     edges : sequence of float, or int
-        Ends of the bins of ``|difference|`` under the first measure, or how many bins of equal width.
+        Ends of the bins of ``|difference|`` under the first measure, or the number of bins of equal width.
     sampled : bool
-        Whether the pairs are drawn at random from more; otherwise they are all there are, and standard errors are NaN.
+        True if the pairs are a random sample; False if they are the whole population, and standard errors are NaN.
 
     Raises
     ------
     InputError
-        Where a measure is no sum over ranks, or the lists have grades that it does not know.
+        If a measure is not a sum over ranks, or the lists have grades above its largest.
 
     Examples
     --------
@@ -134,7 +135,7 @@ def coherence(
 def random_list_pairs(
     grades: ArrayLike, n_pairs: int, depth: int | None = None, rng: np.random.Generator | int | None = None
 ) -> tuple[Ints, Ints]:
-    """Return pairs of random orders of a list of grades, cut at ``depth``, shape (n_pairs, K) each.
+    """Draw pairs of random orders of a list of grades, truncated at ``depth``, shape (n_pairs, K) each.
 
     Examples
     --------
@@ -154,10 +155,10 @@ def random_list_pairs(
 def random_judged_pairs(
     pool: QueryPool, grades: ArrayLike, n_pairs: int, depth: int, rng: np.random.Generator | int | None = None
 ) -> tuple[Ints, Ints]:
-    """Return pairs of random orders of the judged items of queries, cut at ``depth``, shape (n_pairs, depth) each.
+    """Draw pairs of random orders of the judged items of queries, truncated at ``depth``, shape (n_pairs, depth) each.
 
-    The query of a pair is drawn from those with two judged items or more, all alike. A list that ends before ``depth``
-    is filled up with grade 0.
+    The query of a pair is drawn uniformly from those with at least two judged items. A list that ends before ``depth``
+    is padded with grade 0.
     """
     n_pairs, depth = whole_number(n_pairs, "n_pairs", 1), whole_number(depth, "depth", 1)
     random = np.random.default_rng(rng)
@@ -178,13 +179,14 @@ def random_judged_pairs(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Sum:
-    """Σ_k c_k g(y_k) on lists of one length and scale: a discount for each rank, a gain for each grade."""
+    """Σ_k c_k g(y_k) for lists of fixed length and grade scale: a discount for each rank, a gain for each grade."""
 
     discounts: Floats
     gains: Floats
 
     @classmethod
     def of(cls, measure: Additive, depth: int, n_levels: int) -> Self:
+        """Extract discounts and gains of a measure for a depth and number of grades, or raise InputError."""
         if not isinstance(measure, Additive):
             raise InputError(
                 f"{shown_name(measure)} is no sum of gains over ranks; choose DCG, RBP, P or learned gains"
@@ -192,20 +194,20 @@ class _Sum:
         top = measure.max_grade
         if top is not None and n_levels > top + 1:
             raise InputError(f"the lists hold grade {n_levels - 1}, above the largest of {shown_name(measure)}, {top}")
-        held, gains = measure.discount_vector(depth), measure.gains.values(n_levels)
+        discounts, gains = measure.discount_vector(depth), measure.gains.values(n_levels)
         if not np.all(np.abs(gains) <= _LARGEST):
             raise InputError(f"{shown_name(measure)} has gains above {_LARGEST:g} up to grade {n_levels - 1}")
-        return cls(np.pad(held, (0, depth - held.size)), gains)
+        return cls(np.pad(discounts, (0, depth - discounts.size)), gains)
 
     def differences(self, lists: Ints, others: Ints) -> Floats:
-        """Return the value of each list less that of the other; what is as small as rounding is 0."""
+        """Compute the value of each list minus that of the other; differences within rounding are 0."""
         differences = (self.gains[lists] - self.gains[others]) @ self.discounts
         differences[np.abs(differences) <= _ROUNDING * np.abs(self.gains).max() * np.abs(self.discounts).sum()] = 0.0
         return np.asarray(differences)
 
 
 def _why_always(first: _Sum, second: _Sum) -> str:
-    """Return why two measures agree on every two lists of the length, where gains and discounts alone say so."""
+    """Return the reason for which two measures agree on every pair of lists of this length, or "" if there is none."""
     if first.gains.size == 1:
         return "one grade alone occurs"
     if not all(np.all(np.diff(gain_sum.gains) > 0) and gain_sum.discounts[0] > 0 for gain_sum in (first, second)):
@@ -227,6 +229,7 @@ def _why_always(first: _Sum, second: _Sum) -> str:
 
 
 def _std_error(agrees: NDArray[np.bool_]) -> float:
+    """Compute the binomial standard error of a share."""
     share = agrees.mean() if agrees.size else np.nan
     return float(np.sqrt(share * (1 - share) / max(agrees.size, 1)))
 
@@ -234,6 +237,7 @@ def _std_error(agrees: NDArray[np.bool_]) -> float:
 def _bins(
     sizes: Floats, agrees: NDArray[np.bool_], edges: Sequence[float] | int, sampled: bool
 ) -> tuple[AgreementBin, ...]:
+    """Group the pairs by their absolute difference and compute the share of agreement in each bin."""
     if is_count := isinstance(edges, (int, np.integer)):
         ends = np.linspace(0, sizes.max() or 1.0, whole_number(edges, "edges", 1) + 1)
     else:

@@ -1,4 +1,4 @@
-"""SimpleMargin: ask for the preference that the weights are least sure of (Tong and Koller)."""
+"""SimpleMargin: choose the pair whose preference is least certain under the weights (Tong and Koller)."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from activeeval.gains.learner import GainDiscountLearner
 from activeeval.gains.pair_summary import open_pairs
 from activeeval.gains.pairs import PreferenceData
 
-# of a margin of 1: what is closer than the solver's error is asked in the order that was drawn at the start
+# relative to a margin of 1: pairs closer than the solver's error keep the random order drawn at the start
 _EQUAL = 1e-6
 
 
 class SimpleMargin:
-    """Choose which pair of lists to ask about next: ask, tell, ask again.
+    """Choose the next pair of lists to label, in a loop of `ask` and `tell`.
 
-    The first ``n_start`` pairs are drawn at random, and so are others until a preference has been told; then the
-    next pair is the one with the smallest ``|wᵀ(s_i − s_j)|`` among those not yet answered, w learned from all answers.
+    The first ``n_start`` pairs are random, and so are further ones until a preference has been recorded. Then the next
+    pair is the unanswered one with the smallest ``|wᵀ(s_i − s_j)|``, with w learned from all answers.
 
     Parameters
     ----------
     pool : PreferenceData
-        Pairs to choose from; which list of a pair comes first says nothing, nor do ties. Lists of the same grades are
-        never asked about.
+        Pairs to choose from; their order within a pair and their ties are ignored. Lists of the same grades are never
+        chosen.
     learner : GainDiscountLearner
-        How weights are learned from the answers, contradictory ones included; it stays as it is. A given C makes each
-        step a single small program.
+        Learns weights from the answers, contradictory ones included; it is not modified. With C given, each step is a
+        single small program.
     n_start : int
     rng : Generator, int or None
     answered : PreferenceData, optional
-        Answers to other pairs that are there already; they count among the first ``n_start``.
+        Earlier answers to other pairs; they count among the first ``n_start``.
     skip_decided : bool
-        With the shape "decreasing", never ask about lists that every DCG puts in the same order (`open_pairs`): a
-        preference between them teaches nothing.
+        With the shape "decreasing", never choose lists that every DCG puts in the same order (`open_pairs`): a
+        preference between them is not informative.
 
     Examples
     --------
@@ -60,25 +60,26 @@ class SimpleMargin:
         answered: PreferenceData | None = None,
         skip_decided: bool = True,
     ) -> None:
+        """Validate the arguments and draw the initial random order."""
         self._pool, self._n_start = pool, whole_number(n_start, "n_start", 1)
         self._learner: GainDiscountLearner = clone(learner).set_params(conflicts="keep")
         self._differences = pool.differences()
         order = np.random.default_rng(rng).permutation(pool.n_pairs)
         skips = skip_decided and learner.shape == "decreasing"
-        teaches = open_pairs(pool) if skips else np.diff(self._differences.indptr) > 0
-        self._order = order[teaches[order]].tolist()
+        is_informative = open_pairs(pool) if skips else np.diff(self._differences.indptr) > 0
+        self._order = order[is_informative[order]].tolist()
         self._before = answered
         self._answers: dict[int, int] = {}
-        self._asked: int | None = None
+        self._next_row: int | None = None
 
     @property
     def answers(self) -> dict[int, int]:
-        """What was told: pair → 1, −1 or 0, in the order of telling."""
+        """Recorded answers: row of the pair → 1, −1 or 0, in the order of recording."""
         return dict(self._answers)
 
     @property
     def data(self) -> PreferenceData:
-        """The answered pairs, to learn from, those that were there before first; a StateError where there are none."""
+        """Answered pairs to learn from, earlier ones first; raises StateError if there are none."""
         if not self._answers:
             if self._before is None:
                 raise StateError("no pair is answered yet")
@@ -87,13 +88,13 @@ class SimpleMargin:
         return answered if self._before is None else self._before.joined(answered)
 
     def ask(self) -> int | None:
-        """Return the number of the pair to ask about, None once none is left; the same until it is told."""
-        if self._asked is None:
-            self._asked = next((row for row, _ in self.closest(1)), None)
-        return self._asked
+        """Return the row of the pair to label next, or None if none is left; unchanged until an answer is recorded."""
+        if self._next_row is None:
+            self._next_row = next((row for row, _ in self.closest(1)), None)
+        return self._next_row
 
     def closest(self, count: int) -> list[tuple[int, float | None]]:
-        """Return the pairs most worth asking about, best first, with ``|wᵀ(s_i − s_j)|``; None while chance decides."""
+        """List the ``count`` best pairs to label next with ``|wᵀ(s_i − s_j)|``, or None while the choice is random."""
         left = [row for row in self._order if row not in self._answers]
         if self._is_starting or not left:
             return [(row, None) for row in left[:count]]
@@ -102,16 +103,16 @@ class SimpleMargin:
         return [(left[place], float(margins[place])) for place in closest.tolist()]
 
     def tell(self, row: int, answer: int) -> None:
-        """Take the answer for a pair: 1 prefers its first list, −1 its second, 0 neither.
+        """Record the answer to a pair: 1 prefers its first list, −1 its second, 0 neither.
 
-        Any pair may be answered, not only the one that was asked.
+        Any pair may be answered, not only the one that `ask` returned.
 
         Raises
         ------
         InputError
-            On a pair that the pool does not hold or an answer of another kind.
+            If the pool has no such pair, or the answer is not 1, −1 or 0.
         StateError
-            Where the pair is answered already.
+            If the pair is answered already.
         """
         if not (isinstance(row, (int, np.integer)) and 0 <= row < self._pool.n_pairs):
             raise InputError(f"the pool holds pairs 0 … {self._pool.n_pairs - 1}, got {row!r}")
@@ -120,17 +121,17 @@ class SimpleMargin:
         if row in self._answers:
             raise StateError(f"{self._pool.place(row)} is answered already")
         self._answers[int(row)] = int(answer)
-        self._asked = None
+        self._next_row = None
 
     def learn(self) -> GainDiscountLearner:
-        """Return a clone of the learner that is fitted on the answers.
+        """Return a clone of the learner fitted on the answers.
 
-        What few pairs leave open is no news here: it warns of nothing. `cautions_` holds it.
+        Warnings about undetermined weights are suppressed, as they are usual with few pairs; `cautions_` holds them.
 
         Raises
         ------
         StateError
-            Before a preference was told.
+            Before a preference has been recorded.
         """
         if not self._has_preference:
             raise StateError("no preference was told so far, so there is nothing to learn")
@@ -141,13 +142,16 @@ class SimpleMargin:
 
     @property
     def _has_preference(self) -> bool:
+        """True if an answer other than a tie exists."""
         return any(self._answers.values()) or (self._before is not None and not self._before.ties.all())
 
     @property
     def _is_starting(self) -> bool:
+        """True while pairs are chosen at random."""
         n_before = 0 if self._before is None else self._before.n_pairs
         return n_before + len(self._answers) < self._n_start or not self._has_preference
 
     def _weights(self) -> NDArray[np.float64]:
+        """Learn the weights, shape (K, L), from all answers; a given C skips the diagnostics of `fit`."""
         learner = self._learner
         return self.learn().weights_ if learner.C == "cv" else learner.program(self.data).solve(float(learner.C))

@@ -1,4 +1,4 @@
-"""What the pairs are like: said twice, said both ways, or said of lists that every measure ranks alike."""
+"""Counts of pairs that repeat each other, contradict each other, or have the same order under every measure."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from activeeval.gains.pairs import PreferenceData
 
 @dataclass(frozen=True, slots=True)
 class PairSummary:
-    """How many pairs there are, and how many of them teach nothing or contradict others.
+    """Number of pairs, and of those that are uninformative or contradict others.
 
     Attributes
     ----------
     pairs, ties : int
-        Pairs of which one list is preferred; pairs that are tied.
+        Pairs with a preferred list; tied pairs.
     duplicates : int
-        Pairs, of both kinds, that say of the same lists of a query what another pair has said already.
+        Pairs, of both kinds, that repeat the answer of another pair of the same lists and query.
     contradictory : int
         Pairs of lists of a query that are preferred both ways.
     indistinguishable : int
-        Preferences between lists of the same grades at the same ranks: no measure of grades can tell them apart.
+        Preferences between lists of the same grades at the same ranks: no measure of grades separates them.
     decided : int
-        Preferences that every DCG decides alike, whatever its gains and discounts: they teach nothing.
+        Preferences that every DCG shares, whatever its gains and discounts: they are not informative.
     unexplainable : int
-        Preferences for a list that every DCG calls the worse one.
+        Preferences for a list that every DCG ranks as the worse one.
     """
 
     pairs: int
@@ -40,7 +40,7 @@ class PairSummary:
 
 
 def summarize_pairs(data: PreferenceData) -> PairSummary:
-    """Count the pairs, and those of them that repeat or contradict others or that no measure can learn from.
+    """Count the pairs, and those that repeat or contradict others or from which no measure can learn.
 
     Examples
     --------
@@ -64,11 +64,12 @@ def summarize_pairs(data: PreferenceData) -> PairSummary:
 
 
 def both_ways(data: PreferenceData) -> Ints:
-    """Return the first two pairs, shape (m, 2), of every two lists of a query that are preferred both ways."""
+    """Find, for every two lists of a query preferred both ways, the first pair of each direction; shape (m, 2)."""
     return _first_both_ways(data, *_same_lists(data))
 
 
 def _first_both_ways(data: PreferenceData, group: Ints, way: Ints) -> Ints:
+    """Find the first pair of each direction in every group of equal lists preferred both ways, shape (m, 2)."""
     firsts = np.full((2, group.max() + 1), -1)
     for first, sign in zip(firsts, (1, -1), strict=True):
         rows = np.flatnonzero(~data.ties & (way == sign))[::-1]
@@ -78,9 +79,9 @@ def _first_both_ways(data: PreferenceData, group: Ints, way: Ints) -> Ints:
 
 
 def dominance(data: PreferenceData) -> tuple[Bools, Bools, Bools]:
-    """Return where every DCG says that the preferred list is the better one, the worse one, and where they agree.
+    """Classify preferences: every DCG agrees, every DCG disagrees, both lists are equal; three masks of shape (n,).
 
-    Σ_k c_k (g(a_k) − g(b_k)) ≥ 0 for all decreasing c ≥ 0 and all increasing g just where, for every rank j and
+    Σ_k c_k (g(a_k) − g(b_k)) ≥ 0 for all decreasing c ≥ 0 and all increasing g if and only if, for every rank j and
     grade y > 0, a has at least as many items of grade y or more among its first j as b.
     """
     same = (data.preferred == data.other).all(axis=1)
@@ -94,11 +95,10 @@ def dominance(data: PreferenceData) -> tuple[Bools, Bools, Bools]:
 
 
 def open_pairs(data: PreferenceData) -> Bools:
-    """Return which pairs can teach something of gains and discounts: those that DCGs can disagree on, shape (n,).
+    """Mark the pairs on which DCGs can disagree, shape (n,): only these are informative about gains and discounts.
 
-    A preference in any other pair teaches nothing. A DCG has discounts c_1 > … > c_K > 0 and gains that rise with the
-    grade. That lists are tied can tell of it even where every DCG prefers one of them: they are then closer than they
-    might be.
+    A DCG has discounts c_1 > … > c_K > 0 and gains that rise with the grade. A tie can be informative even if every DCG
+    prefers one of the lists: it bounds their difference.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def open_pairs(data: PreferenceData) -> Bools:
 
 
 def _same_lists(data: PreferenceData) -> tuple[Ints, Ints]:
-    """Return which pairs are of the same two lists of a query, and which way round each one has them."""
+    """Group pairs of the same two lists of a query; return group numbers and directions (1, −1; 0 if equal)."""
     step = data.preferred - data.other
     way = np.sign(step[np.arange(data.n_pairs), np.argmax(step != 0, axis=1)])
     swap = (way < 0)[:, None]

@@ -1,4 +1,4 @@
-"""Pairs of ranked lists of which one is preferred: what a measure is learned from."""
+"""Pairs of ranked lists with a preference: the training data of a measure."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ class PreferenceData:
     preferred, other : array of int, shape (n, K)
         Grades by rank, best rank first; 0 … max_grade, higher is better. All lists have the same length.
     ties : array of bool, shape (n,), optional
-        Where true neither list is preferred, and the order of the two says nothing.
+        True: neither list is preferred, and the order of the two is arbitrary.
     queries : array of str or int, shape (n,), optional
-        The query of every pair. Pairs of one query stay together where data are split or resampled.
+        The query of every pair. Splits and resamples keep pairs of one query together.
     max_grade : int, optional
         Largest grade of the scale; by default the largest that occurs, at least 1.
     moved : array of int, shape (n,), optional
-        At how many ranks the two lists hold different documents, for the margin that wants to know.
+        Number of ranks at which the two lists hold different documents, for the margin "documents".
     places : sequence of str, optional
-        What messages call each pair, as ``prefs.jsonl:17``.
+        Name of each pair in messages, as ``prefs.jsonl:17``.
 
     Attributes
     ----------
     n_levels : int
         Grades of the scale, or documents of `from_documents`.
     documents : tuple of str
-        The documents that the lists are made of where there are no grades, else empty.
+        The documents of lists without grades, else empty.
     gaps : ndarray of int64, shape (n, 2)
-        Places of both lists whose item nobody judged, and places without any item: both count as grade 0.
+        Positions of both lists with an unjudged item, and positions without an item: both count as grade 0.
 
     Raises
     ------
     InputError
-        Names the first pair that is wrong.
+        At the first invalid pair.
 
     Examples
     --------
@@ -80,6 +80,7 @@ class PreferenceData:
         moved: ArrayLike | None = None,
         places: Sequence[str] | None = None,
     ) -> None:
+        """Validate the pairs and store them as read-only arrays."""
         n = len(preferred)
         if n == 0:
             raise InputError("there is no pair of lists to learn from")
@@ -94,11 +95,12 @@ class PreferenceData:
         named = None if queries is None else one_each(as_ids(queries, "queries"), n, "queries")
         tied = _whole_entries(np.zeros(n) if ties is None else ties, n, "ties", 1, places).astype(bool)
         counts = None if moved is None else sealed_here(_whole_entries(moved, n, "moved", first.shape[1], places))
-        self._hold(preferred=frozen(first), other=frozen(second), ties=sealed_here(tied), queries=named)
-        self._hold(n_levels=top + 1, moved=counts, places=places, documents=(), gaps=np.zeros((n, 2), np.int64))
+        self._set_fields(preferred=frozen(first), other=frozen(second), ties=sealed_here(tied), queries=named)
+        self._set_fields(n_levels=top + 1, moved=counts, places=places, documents=(), gaps=np.zeros((n, 2), np.int64))
 
-    def _hold(self, **values: Any) -> Self:
-        for name, value in values.items():
+    def _set_fields(self, **fields: Any) -> Self:
+        """Set attributes of the frozen instance, and return it."""
+        for name, value in fields.items():
             object.__setattr__(self, name, value)
         return self
 
@@ -113,19 +115,19 @@ class PreferenceData:
         max_grade: int | None = None,
         places: Sequence[str] | None = None,
     ) -> Self:
-        """Take side-by-side preferences between runs whose items are judged.
+        """Build pairs from side-by-side preferences between runs whose items are judged.
 
-        Only the lists that a preference names are looked at.
+        Lists that no preference names are ignored.
 
         Parameters
         ----------
         grades : array of int, shape (n_items,)
-            A negative grade means not judged: it counts as grade 0, and is counted in `n_unjudged`.
+            A negative grade means unjudged: it counts as grade 0, and in `n_unjudged`.
         rankings : dict of name → Rankings
         preferences : iterable of (query, preferred, other) or (query, preferred, other, tie)
             A query id and the names of two rankings.
         depth : int
-            K: the ranks that were seen. A list that ends before it is filled up with grade 0 (`n_missing`).
+            K: the number of ranks shown. A shorter list is padded with grade 0 (`n_missing`).
 
         Examples
         --------
@@ -146,13 +148,13 @@ class PreferenceData:
                 )
         whole = np.append(whole_grades(grades, pool.n_items), 0)
         queries, *sides = top_lists(pool, rankings, rows, depth, namer(places))
-        held = [whole[items] for items in sides]
+        side_grades = [whole[items] for items in sides]
         ties = [row[3] if len(row) > 3 else False for row in rows]
         top = max_grade if max_grade is not None else max(1, int(whole.max()))
         moved = np.count_nonzero(sides[0] != sides[1], axis=1)
-        first, second = (np.maximum(side, 0) for side in held)
-        gaps = [sum((side < 0).sum(axis=1) for side in both) for both in (held, sides)]
-        return cls(first, second, ties, pool.query_texts[queries].array(), top, moved, places)._hold(
+        first, second = (np.maximum(side, 0) for side in side_grades)
+        gaps = [sum((side < 0).sum(axis=1) for side in both) for both in (side_grades, sides)]
+        return cls(first, second, ties, pool.query_texts[queries].array(), top, moved, places)._set_fields(
             gaps=np.stack(gaps, axis=1, dtype=np.int64)
         )
 
@@ -160,9 +162,9 @@ class PreferenceData:
     def from_documents(
         cls, preferred: Sequence[Sequence[str]], other: Sequence[Sequence[str]], ties: ArrayLike | None = None
     ) -> Self:
-        """Take lists of documents that nobody graded; what a document is worth at each rank is then learned itself.
+        """Build pairs of lists of ungraded documents; the weight of each document at each rank is then learned.
 
-        All lists are of the same documents, those of one query, say.
+        All lists share one set of documents, such as those of one query.
 
         Examples
         --------
@@ -176,8 +178,8 @@ class PreferenceData:
         names = np.unique(as_ids(list(chain.from_iterable(chain(preferred, other))), "documents"))
         codes = {str(name): code for code, name in enumerate(names)}
         sides = [[[codes[str(name)] for name in documents] for documents in lists] for lists in (preferred, other)]
-        made = cls(sides[0], sides[1], ties, max_grade=max(len(codes) - 1, 1))
-        return made._hold(documents=tuple(codes), moved=np.count_nonzero(made.preferred != made.other, axis=1))
+        data = cls(sides[0], sides[1], ties, max_grade=max(len(codes) - 1, 1))
+        return data._set_fields(documents=tuple(codes), moved=np.count_nonzero(data.preferred != data.other, axis=1))
 
     @property
     def n_pairs(self) -> int:
@@ -191,54 +193,54 @@ class PreferenceData:
 
     @property
     def max_grade(self) -> int:
-        """The largest grade of the scale."""
+        """Largest grade of the scale."""
         return self.n_levels - 1
 
     @property
     def n_unjudged(self) -> int:
-        """Places of the lists whose item nobody judged."""
+        """Number of list positions with an unjudged item."""
         return int(self.gaps[:, 0].sum())
 
     @property
     def n_missing(self) -> int:
-        """Places of the lists that hold no item."""
+        """Number of list positions without an item."""
         return int(self.gaps[:, 1].sum())
 
     @property
     def query_numbers(self) -> Ints:
-        """The query of every pair, numbered from 0; all 0 where queries are not known; shape (n,)."""
+        """Query of every pair, numbered from 0; all 0 if queries are unknown; shape (n,)."""
         if self.queries is None:
             return np.zeros(self.n_pairs, dtype=np.int64)
         return np.unique(self.queries, return_inverse=True)[1].astype(np.int64)
 
     @property
     def is_grouped(self) -> bool:
-        """Whether the pairs are known to be of two queries or more."""
+        """True if the pairs belong to at least two queries."""
         return self.queries is not None and bool(np.any(self.queries != self.queries[0]))
 
     def place(self, row: int) -> str:
-        """Name a pair for a message."""
+        """Return the name of a pair for a message."""
         return namer(self.places)(row)
 
     def subset(self, rows: ArrayLike) -> Self:
-        """Return some of the pairs, by their numbers or a mask; the scale stays."""
+        """Select pairs by row numbers or a mask; the grade scale stays."""
         chosen = self._numbers_of(rows)
         return self.answered(chosen, np.where(self.ties[chosen], 0, 1))
 
     def answered(self, rows: ArrayLike, answers: ArrayLike) -> Self:
-        """Return some pairs with new answers: 1 prefers the first list of the pair, −1 the second, 0 neither.
+        """Select pairs and replace their answers: 1 prefers the first list of the pair, −1 the second, 0 neither.
 
         Raises
         ------
         InputError
-            Where there is no such pair, or an answer is another one.
+            If there is no such pair, or an answer is not 1, −1 or 0.
         """
         chosen, signs = self._numbers_of(rows), np.asarray(answers)
         if signs.shape != chosen.shape or not np.isin(signs, (-1, 0, 1)).all():
             raise InputError(f"answers must be 1, -1 or 0 for each of the {chosen.size} pairs, got {answers!r:.60}")
         swap = (signs < 0)[:, None]
         first, second = self.preferred[chosen], self.other[chosen]
-        return object.__new__(type(self))._hold(
+        return object.__new__(type(self))._set_fields(
             preferred=frozen(np.where(swap, second, first)),
             other=frozen(np.where(swap, first, second)),
             ties=sealed_here(signs == 0),
@@ -251,18 +253,18 @@ class PreferenceData:
         )
 
     def _numbers_of(self, rows: ArrayLike) -> Ints:
-        """Return the numbers of pairs that are given by their numbers or a mask."""
-        asked = np.asarray(rows)
-        if asked.dtype == bool and asked.shape == (self.n_pairs,):
-            asked = np.flatnonzero(asked)
-        if asked.size == 0:
+        """Convert row numbers or a mask of pairs to row numbers, or raise InputError."""
+        numbers = np.asarray(rows)
+        if numbers.dtype == bool and numbers.shape == (self.n_pairs,):
+            numbers = np.flatnonzero(numbers)
+        if numbers.size == 0:
             raise InputError("there is no pair of lists among those chosen")
-        if asked.ndim != 1 or asked.dtype.kind not in "iu" or asked.min() < 0 or asked.max() >= self.n_pairs:
+        if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or numbers.min() < 0 or numbers.max() >= self.n_pairs:
             raise InputError(f"pairs are chosen by numbers from 0 to {self.n_pairs - 1} or a mask, got {rows!r:.60}")
-        return asked.astype(np.int64)
+        return numbers.astype(np.int64)
 
     def joined(self, others: Self) -> Self:
-        """Return these pairs with others of the same ranks, scale and documents behind them."""
+        """Append other pairs of the same ranks, scale and documents."""
         if (self.depth, self.n_levels, self.documents) != (others.depth, others.n_levels, others.documents):
             raise InputError(
                 f"pairs of {others.depth} ranks and {others.n_levels} grades cannot join pairs of {self.depth} ranks "
@@ -270,17 +272,18 @@ class PreferenceData:
             )
 
         def both(name: str) -> Any:
+            """Concatenate one array of both data sets; None if one lacks it."""
             parts = [getattr(self, name), getattr(others, name)]
             return None if any(part is None for part in parts) else sealed_here(np.concatenate(parts))
 
         names = ("preferred", "other", "ties", "queries", "moved", "gaps")
         places = [data.place(row) for data in (self, others) for row in range(data.n_pairs)]
-        return object.__new__(type(self))._hold(
+        return object.__new__(type(self))._set_fields(
             **{name: both(name) for name in names}, n_levels=self.n_levels, places=places, documents=self.documents
         )
 
     def differences(self) -> csr_array:
-        """Return s(preferred) − s(other), sparse, shape (n, K · n_levels); s is 1 at (rank, grade), row by row."""
+        """Compute s(preferred) − s(other), sparse, shape (n, K · n_levels); column rank · n_levels + grade."""
         rows, ranks = np.nonzero(self.preferred != self.other)
         block = ranks * self.n_levels
         columns = np.concatenate((block + self.preferred[rows, ranks], block + self.other[rows, ranks]))
@@ -289,7 +292,7 @@ class PreferenceData:
         return csr_array((signs, (np.concatenate((rows, rows)), columns)), shape=shape)
 
     def distances(self, kind: str) -> Ints:
-        """Return at how many ranks the two lists differ, in ``"grades"`` or in ``"documents"``, shape (n,)."""
+        """Count the ranks at which the two lists differ, in ``"grades"`` or in ``"documents"``, shape (n,)."""
         if kind == "grades":
             return np.asarray(np.count_nonzero(self.preferred != self.other, axis=1))
         if self.moved is None:
@@ -297,20 +300,20 @@ class PreferenceData:
         return self.moved
 
     def groups(self) -> Ints:
-        """Return what is drawn or set aside as one: the query of each pair, numbered from 0, shape (n,).
+        """Number the units that are resampled or held out together: the query of each pair, from 0, shape (n,).
 
-        Where there is one query alone, or none is known, every pair is one of its own.
+        If there is one query alone, or none is known, every pair is its own unit.
         """
         return self.query_numbers if self.is_grouped else np.arange(self.n_pairs)
 
 
-def _whole_entries(values: ArrayLike, n: int, what: str, largest: int, places: Sequence[str] | None) -> Ints:
-    """Return whole numbers from 0 to the largest, one for each pair."""
-    array = one_each(values, n, what)
+def _whole_entries(values: ArrayLike, n: int, name: str, largest: int, places: Sequence[str] | None) -> Ints:
+    """Validate whole numbers from 0 to ``largest``, one for each pair."""
+    array = one_each(values, n, name)
     bad = np.flatnonzero(~np.isin(array, np.arange(largest + 1)))
     if bad.size:
         row = int(bad[0])
         raise InputError(
-            f"{namer(places)(row)}: {what} is {plain(array[row])!r:.100}, expected a whole number from 0 to {largest}"
+            f"{namer(places)(row)}: {name} is {plain(array[row])!r:.100}, expected a whole number from 0 to {largest}"
         )
     return np.asarray(array, dtype=np.int64)

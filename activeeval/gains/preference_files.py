@@ -1,4 +1,4 @@
-"""From files to pairs: lists of grades, or runs and judgments with side-by-side preferences."""
+"""Preference pairs from files: lists of grades, or side-by-side preferences with runs and judgments."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from activeeval.gains.pairs import PreferenceData
 
 @dataclass(frozen=True, slots=True)
 class ListSource:
-    """What turns the names of runs into lists of grades.
+    """Judgments and runs that turn the names of runs into lists of grades.
 
     Attributes
     ----------
     qrels : path, or callable
         The judgments; a callable returns them.
     runs : sequence of path
-        A run goes by its path, its file's name, that name without its suffix, or the tag of its first line.
+        A run's name is its path, its file name, that name without suffix, or the tag of its first line.
     depth : int
-        The ranks that were seen side by side.
+        Number of ranks shown side by side.
     ties : {"id", "rank", "input"}
         Order of equal scores.
     """
@@ -42,21 +42,21 @@ class ListSource:
 def load_preferences(
     paths: PathLike | Sequence[PathLike], max_grade: int | None = None, source: ListSource | None = None
 ) -> PreferenceData:
-    r"""Read the answered pairs of one file or several; pairs without an answer are left out.
+    r"""Read the answered pairs of one or several files; pairs without an answer are left out.
 
     Parameters
     ----------
     paths : path or sequence of paths
         See `activeeval.formats.tables.preferences.read_pairs`.
     max_grade : int, optional
-        Largest grade of the scale; by default the largest that occurs, in the judgments where there are any.
+        Largest grade of the scale; by default the largest that occurs, in the judgments if given.
     source : ListSource, optional
-        Where pairs name runs.
+        Required if pairs name runs.
 
     Raises
     ------
     InputError
-        Names the file and line that is wrong; also where no pair is answered.
+        At the first invalid line of a file, or if no pair is answered.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def load_preferences(
 def load_pairs(
     paths: PathLike | Sequence[PathLike], max_grade: int | None = None, source: ListSource | None = None
 ) -> tuple[PreferenceData | None, PreferenceData | None]:
-    """Read the pairs that have an answer and those that have none, on one scale; None where there are none."""
+    """Read the answered pairs and the unanswered pairs on one scale; None for an empty set."""
     table = read_pairs([paths] if isinstance(paths, (str, os.PathLike)) else paths)
     whole = _of_grades(table, max_grade) if source is None else _of_runs(table, source, max_grade)
     is_answered = table.answers != UNANSWERED
@@ -89,11 +89,12 @@ def load_pairs(
 
 
 def _of_grades(table: PairTable, max_grade: int | None) -> PreferenceData:
+    """Build pairs from lists of grades, or raise InputError if a side is the name of a run."""
     for row, sides in enumerate(zip(table.first, table.second, strict=True)):
-        for what, name in zip(("preferred", "other"), sides, strict=True):
+        for role, name in zip(("preferred", "other"), sides, strict=True):
             if isinstance(name, str):
                 raise InputError(
-                    f"{table.places[row]}: {what} is {name!r:.100}, expected a list of grades, one for each rank (in "
+                    f"{table.places[row]}: {role} is {name!r:.100}, expected a list of grades, one for each rank (in "
                     "text with spaces between), or the name of a run, with `qrels` and `runs`",
                     field="qrels",
                 )
@@ -103,6 +104,7 @@ def _of_grades(table: PairTable, max_grade: int | None) -> PreferenceData:
 
 
 def _of_runs(table: PairTable, source: ListSource, max_grade: int | None) -> PreferenceData:
+    """Build pairs from names of runs, with the judgments and runs of the source."""
     if table.queries is None:
         raise InputError(f"{table.places[0]}: no query, expected the query that both runs answer")
     judgments, runs = load_tables(source.qrels, list(source.runs))

@@ -1,10 +1,10 @@
-"""Confidence intervals of gains and discounts: every value that the test of the likelihood ratio does not refuse.
+"""Confidence intervals of gains and discounts: the values that a likelihood ratio test does not reject.
 
-The penalty that weights are learned with pulls gains and discounts; resampled pairs are pulled alike, so what scatters
-among them (`activeeval.gains.stability`) leaves the pull out. Preferences of few kinds of pairs, as of lists of two
-grades, do worse: every resample says the same, and a whole range of discounts orders all pairs as they are. The
-likelihood (`activeeval.gains.likelihood`) knows no penalty, and all of that range is equally likely. t is linear in the
-discounts and in the gains: the range is walked in linear programs, each with t straightened where the last one ended.
+The penalty on the weights biases gains and discounts. Resampled pairs have the same bias, so the bootstrap
+(`activeeval.gains.stability`) does not show it. With few kinds of pairs, such as lists of two grades, the bootstrap is
+worse: every resample is alike, while a whole range of discounts orders all pairs the same way. The likelihood
+(`activeeval.gains.likelihood`) has no penalty, and is constant over that range. t is linear in the discounts and in the
+gains: the range is explored by linear programs, each with t linearised at the end of the previous one.
 """
 
 from __future__ import annotations
@@ -25,29 +25,30 @@ from activeeval.gains.likelihood import ROOM, Likelihood
 from activeeval.gains.pair_summary import open_pairs
 from activeeval.gains.pairs import PreferenceData
 
-# By how much the limit exceeds the quantile of χ² with one degree of freedom, which holds for very many preferences
-# and a smooth likelihood alone: measured over the cells of benchmarks/metric_learning/coverage.py.
+# Factor on the quantile of χ² with one degree of freedom, which is valid only for many preferences and a smooth
+# likelihood: measured over the cells of benchmarks/metric_learning/coverage.py.
 _WIDER = 1.3
-# of the whole range from 0 to 1: an interval that holds more says little
+# width, of the range from 0 to 1, above which an interval is flagged
 _WIDE = 0.5
 _OUTSIDE = 1e-3
-# Telling preferences a kind of pair: from the first on, kinds repeat, and what agrees with all preferences is sought;
-# from the second on there is no interval where preferences contradict each other: lists of five with two grades and
-# tenths turned held a discount in .62 to .78 of 40 repetitions at 2.5 and 8.5, at 1.3 in .93 and more.
+# Informative preferences per kind of pair: above the first, kinds repeat, and a measure that agrees with all
+# preferences is sought; above the second, no interval is given if preferences contradict each other. With lists of
+# five, two grades and a tenth of the answers reversed, intervals covered a discount in .62 to .78 of 40 repetitions at
+# 2.5 and 8.5 preferences per kind, and in .93 or more at 1.3.
 _REPEATED, _FEW_KINDS = 1.25, 2.0
 _CONTRADICTED = 0.01
-# pairs that a program looks at, those with the least lead: all others are held against what it finds
+# number of pairs in a linear program, those with the least lead: the solution is checked against all others
 _CLOSEST = 300
 _LEAST_STEP = 1e-4
-# below the least lead that six digits of gains and discounts can tell from none
+# below the smallest lead that six digits of gains and discounts separate from 0
 _NONE = 1e-9
-# queries or pairs; of fewer it is hardly known how they scatter
+# queries or pairs; with fewer, their variance is hardly known
 _FEW_UNITS = 20
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class GainIntervals:
-    """Which gains and discounts the preferences allow.
+    """Confidence intervals of gains and discounts.
 
     Attributes
     ----------
@@ -56,13 +57,13 @@ class GainIntervals:
     discounts : ndarray, shape (2, K)
         Lower and upper ends by rank, as shares of the first rank's.
     confidence : float
-        Share of repetitions in which an interval is to hold the true value.
+        Nominal coverage of each interval.
     turned : float
-        ε of the largest likelihood: which share of the preferences is turned round whatever the lists.
+        ε of the largest likelihood: share of the preferences reversed at random, whatever the lists.
     n_telling : int
-        Preferences that tell one such measure from another.
+        Number of informative preferences: those on which two measures of the shape can disagree.
     unit : str
-        What was taken as drawn independently: ``"queries"`` or ``"pairs"``.
+        Unit assumed to be drawn independently: ``"queries"`` or ``"pairs"``.
     n_units : int
     cautions : tuple of Caution
     """
@@ -78,11 +79,11 @@ class GainIntervals:
 
 
 def gain_intervals(learner: GainDiscountLearner, data: PreferenceData, confidence: float = 0.95) -> GainIntervals:
-    """Return confidence intervals of learned gains and discounts.
+    """Compute confidence intervals of learned gains and discounts.
 
-    They hold the values whose likelihood is not too small beside the largest, Λ = 2 (ℓ_max − ℓ) ≤ q, with ℓ the largest
-    log-likelihood of all measures with that one gain or discount. Preferences alone count: neither the penalty nor the
-    margin, and no tie. What was learned is within, wherever the penalty pulled it.
+    An interval holds the values with Λ = 2 (ℓ_max − ℓ) ≤ q, where ℓ is the largest log-likelihood of all measures with
+    that one gain or discount (profile likelihood). Only preferences count: neither the penalty nor the margin, and no
+    tie. Each interval is extended to include the learned value.
 
     Parameters
     ----------
@@ -93,8 +94,8 @@ def gain_intervals(learner: GainDiscountLearner, data: PreferenceData, confidenc
     Raises
     ------
     InputError
-        On documents without grades, free weights or a confidence that is none; and where preferences that contradict
-        each other are of so few kinds of pairs that no interval is known to hold what it promises.
+        On documents without grades, free weights or an invalid confidence; and if contradictory preferences are of too
+        few kinds of pairs for an interval of known coverage.
 
     Examples
     --------
@@ -111,17 +112,17 @@ def gain_intervals(learner: GainDiscountLearner, data: PreferenceData, confidenc
     check_is_fitted(learner)
     check_alike(data, learner.n_ranks_, learner.n_levels_, learner.documents_)
     if data.documents or learner.shape == "free":
-        what = "documents that nobody graded" if data.documents else "free weights"
-        raise InputError(f"there are no intervals of {what}: they are of gains and discounts with a shape")
+        kind = "documents that nobody graded" if data.documents else "free weights"
+        raise InputError(f"there are no intervals of {kind}: they are of gains and discounts with a shape")
     strict_share(confidence, "confidence")
     chosen = np.flatnonzero(~data.ties & (data.preferred != data.other).any(axis=1))
     preferences, groups = data.subset(chosen), np.unique(data.groups()[chosen], return_inverse=True)[1]
-    telling = open_pairs(preferences)
+    informative = open_pairs(preferences)
     likelihood = Likelihood.of(preferences, learner.shape == "decreasing")
     best = likelihood.best()
-    agreeing = _agreeing_of_few_kinds(likelihood, best, telling, confidence)
+    agreeing = _agreeing_of_few_kinds(likelihood, best, informative, confidence)
     n_free = likelihood.n_ranks + likelihood.n_steps - 2
-    rooms = _room(confidence, len(np.unique(groups[telling])), n_free) * _design_effects(likelihood, best, groups)
+    rooms = _room(confidence, len(np.unique(groups[informative])), n_free) * _design_effects(likelihood, best, groups)
     low, high = _ends(likelihood, best, rooms, agreeing)
     readout = learner.read_out()
     learned = np.concatenate((readout.discounts, readout.gains[1:]))
@@ -134,16 +135,16 @@ def gain_intervals(learner: GainDiscountLearner, data: PreferenceData, confidenc
         discounts=discounts,
         confidence=confidence,
         turned=float(best[-1]),
-        n_telling=int(telling.sum()),
+        n_telling=int(informative.sum()),
         unit=unit,
         n_units=n_units,
         cautions=(*few, *_cautions(low, high, learned, confidence, likelihood.n_ranks)),
     )
 
 
-def _agreeing_of_few_kinds(likelihood: Likelihood, best: Floats, telling: Bools, confidence: float) -> Floats | None:
-    """Return a z that agrees with all preferences where their kinds repeat; raise where few kinds contradict."""
-    a_kind = _pairs_a_kind(likelihood.rows[telling])
+def _agreeing_of_few_kinds(likelihood: Likelihood, best: Floats, informs: Bools, confidence: float) -> Floats | None:
+    """Find a z that agrees with all preferences if their kinds repeat; raise InputError if few kinds contradict."""
+    a_kind = _pairs_a_kind(likelihood.rows[informs])
     agreeing = one_agreeing(likelihood, best) if a_kind > _REPEATED else None
     if a_kind > _FEW_KINDS and agreeing is None and best[-1] > _CONTRADICTED:
         raise InputError(
@@ -154,7 +155,7 @@ def _agreeing_of_few_kinds(likelihood: Likelihood, best: Floats, telling: Bools,
 
 
 def _pairs_a_kind(rows: Floats) -> float:
-    """Return how many preferences there are for each kind of pair; which list is preferred makes no other kind."""
+    """Compute the mean number of preferences per kind of pair; reversed preferences are of the same kind."""
     if not len(rows):
         return 1.0
     first = rows[np.arange(len(rows)), (rows != 0).argmax(axis=1)]
@@ -162,15 +163,16 @@ def _pairs_a_kind(rows: Floats) -> float:
 
 
 def _room(confidence: float, n: int, n_free: int) -> float:
-    """Return by how much the log-likelihood may fall: half of q, more where each variable has few preferences."""
+    """Compute the allowed drop of the log-likelihood: half of q, larger if each variable has few preferences."""
     quantile = float(ndtri((1 + confidence) / 2)) ** 2
     return quantile / 2 * _WIDER * (1 + n_free / max(n - n_free, n_free, 1))
 
 
 def _ends(likelihood: Likelihood, best: Floats, rooms: Floats, agreeing: Floats | None) -> tuple[Floats, Floats]:
-    """Return the least and the largest c_1 … c_K, g(1) … g(Y) within their rooms.
+    """Compute the least and the largest c_1 … c_K, g(1) … g(Y) within their rooms.
 
-    A search for one of them may come upon a farther end of another.
+    Every end is the extreme over the points of all searches, as a search for one end can reach a farther end of
+    another.
     """
     readings = likelihood.readings
     # c_1 and g(Y) are the scale
@@ -188,7 +190,7 @@ def _ends(likelihood: Likelihood, best: Floats, rooms: Floats, agreeing: Floats 
 
 
 def _design_effects(likelihood: Likelihood, best: Floats, groups: Ints) -> Floats:
-    """Return how many times each reading's variance is that of independent preferences, at least 1, shape (K + Y,).
+    """Compute the design effect of clustering by query on each reading's variance, at least 1, shape (K + Y,).
 
     With s_i the derivative of a log-likelihood and a = (Σ s_i s_iᵀ)⁻¹ r for a reading r: Σ_q (Σ_{i in q} aᵀs_i)² over
     Σ_i (aᵀs_i)². Copies within queries count once.
@@ -203,7 +205,10 @@ def _design_effects(likelihood: Likelihood, best: Floats, groups: Ints) -> Float
 
 
 def _cautions(low: Floats, high: Floats, learned: Floats, confidence: float, n_ranks: int) -> list[Caution]:
+    """List warnings about wide intervals, and about learned values that the penalty moved outside."""
+
     def places(chosen: Bools) -> dict[str, tuple[int, ...]]:
+        """Convert a mask of readings to rank and grade numbers from 1."""
         ranks, grades = (tuple((np.flatnonzero(part) + 1).tolist()) for part in np.split(chosen, [n_ranks]))
         return {"ranks": ranks, "grades": grades}
 
@@ -217,7 +222,7 @@ def _cautions(low: Floats, high: Floats, learned: Floats, confidence: float, n_r
 
 
 def one_agreeing(likelihood: Likelihood, start: Floats) -> Floats | None:
-    """Return a z that puts every preferred list first, or none: walk to where the least lead is largest."""
+    """Find a z that puts every preferred list first, or None, by maximising the least lead step by step."""
     z, radius = start, 1.0
     while (lead := _least_lead(likelihood, z)) <= _NONE and radius > _LEAST_STEP:
         reached = _step(likelihood, np.zeros(z.size), z, radius, 1.0)
@@ -229,7 +234,7 @@ def one_agreeing(likelihood: Likelihood, start: Floats) -> Floats | None:
 
 
 def farthest_agreeing(likelihood: Likelihood, direction: Floats, start: Floats) -> Floats:
-    """Return the z of the least direction · z that still agrees with every preference, walking from one that does."""
+    """Find the z of least direction · z that still agrees with every preference, from a start that agrees."""
     z, radius = start, 1.0
     while radius > _LEAST_STEP:
         reached = _step(likelihood, direction, z, radius, 0.0)
@@ -243,13 +248,14 @@ def farthest_agreeing(likelihood: Likelihood, direction: Floats, start: Floats) 
 
 
 def _least_lead(likelihood: Likelihood, z: Floats) -> float:
+    """Compute the smallest t over the preferences at z."""
     return float(likelihood.leads(z)[0].min())
 
 
 def _step(likelihood: Likelihood, direction: Floats, z: Floats, radius: float, margin: float) -> Floats | None:
-    """Return the end of the straightened range within a radius: t(x) ≈ J x − t, as t is bilinear.
+    """Solve one linear program within a radius of z, with t linearised: t(x) ≈ J x − t, as t is bilinear.
 
-    With a margin the least lead is made large, up to the margin.
+    With a margin > 0 the least lead is maximised, up to the margin. Returns None if the program has no solution.
     """
     leads, slopes = likelihood.leads(z)
     closest = np.argsort(leads, kind="stable")[:_CLOSEST]

@@ -1,13 +1,14 @@
-"""Whether preferences need gains that depend on the rank: a likelihood ratio against gains times discounts.
+"""A test for gains that depend on the rank: likelihood ratio of free weights against gains times discounts.
 
 The free model has a weight for every rank and grade, with the increments of its shape,
 
     P(preferred) = ε + (1 − 2ε) σ(s t / √(mean t²)),    t = Σ_k (w_{k,y_k} − w_{k,y'_k}),    w = M z, z ≥ 0,
 
-and holds that of `activeeval.gains.likelihood`, whose w_{k,y} = c_k g(y) is of rank one. Twice the difference of their
-largest log-likelihoods has no χ² distribution that could be looked up: increments lie on their bounds, and with few
-preferences all of them can be explained. So preferences between the same lists are drawn from the fitted measure of
-rank one, and both models are fitted to them again."""
+and contains the model of `activeeval.gains.likelihood`, whose w_{k,y} = c_k g(y) has rank one. Twice the difference of
+their largest log-likelihoods has no standard χ² distribution: increments lie on their bounds, and few preferences can
+all be explained. Instead, a parametric bootstrap draws preferences between the same lists from the fitted rank-one
+measure, and fits both models again.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +28,14 @@ _FIT = {"maxiter": 500, "ftol": 1e-9, "gtol": 1e-6}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankOneTest:
-    """What preferences say against gains times discounts.
+    """Result of a test of preferences against gains times discounts.
 
     Attributes
     ----------
     statistic : float
-        Twice the log-likelihood that gains by rank have more.
+        Twice the gain in log-likelihood of gains that depend on the rank.
     p_value : float
-        Share of the bootstrap samples, and of what was seen, with a statistic as large.
+        Share of the bootstrap samples, the observed data included, with a statistic at least as large.
     n_bootstrap : int
     n_preferences : int
         Ties, and pairs of the same grades, left out.
@@ -56,31 +57,31 @@ class RankOneTest:
 def rank_one_test(
     data: PreferenceData, *, shape: str = "decreasing", n_bootstrap: int = 199, rng: np.random.Generator | int = 0
 ) -> RankOneTest:
-    """Test whether preferences are those of gains times discounts, against a gain for every rank and grade.
+    """Test whether gains times discounts explain preferences, against a gain for every rank and grade.
 
     Parameters
     ----------
     data : PreferenceData
-        Of graded lists.
+        Pairs of graded lists.
     shape : {"decreasing", "monotone"}
-        As of `GainDiscountLearner`, of both models.
+        As in `GainDiscountLearner`, for both models.
     n_bootstrap : int
-        Samples of the fitted gains and discounts; the smallest p-value is 1 / (n_bootstrap + 1).
+        Number of bootstrap samples; the smallest p-value is 1 / (n_bootstrap + 1).
     rng : Generator or int
 
     Returns
     -------
     RankOneTest
-        With a p-value of at most .05 in no more than 5 % of the cases in which gains times discounts are true.
+        Its p-value is at most .05 in no more than 5 % of the cases in which gains times discounts are true.
 
     Raises
     ------
     InputError
-        On lists of documents without grades, another shape, and where no preference tells lists apart.
+        On lists of documents without grades, on another shape, and if no preference is between different grades.
 
     Notes
     -----
-    Preferences are taken for independent, those of one query too.
+    The test assumes independent preferences, also within a query.
 
     Examples
     --------
@@ -103,17 +104,17 @@ def rank_one_test(
         raise InputError("no preference is between lists of different grades, so there is nothing to test")
     likelihood = Likelihood.of(data.subset(chosen), shape == "decreasing")
     best = likelihood.best()
-    seen = _gain(likelihood, best)
+    observed = _gain(likelihood, best)
     random = np.random.default_rng(rng)
     chances = likelihood.chances(best)
-    beyond = 0
+    n_as_large = 0
     for _ in range(n_bootstrap):
         signs = np.where(random.random(chances.size) < chances, 1.0, -1.0)
-        drawn = replace(likelihood, rows=likelihood.rows * signs[:, None])
-        beyond += _gain(drawn, drawn.best_from(best)) >= seen
+        resample = replace(likelihood, rows=likelihood.rows * signs[:, None])
+        n_as_large += _gain(resample, resample.best_from(best)) >= observed
     return RankOneTest(
-        statistic=2 * seen,
-        p_value=(1 + beyond) / (n_bootstrap + 1),
+        statistic=2 * observed,
+        p_value=(1 + n_as_large) / (n_bootstrap + 1),
         n_bootstrap=n_bootstrap,
         n_preferences=int(chosen.size),
         shape=shape,
@@ -121,7 +122,7 @@ def rank_one_test(
 
 
 def _gain(likelihood: Likelihood, best: Floats) -> float:
-    """Return by how much the free model's log-likelihood is above that of z, from which its search starts."""
+    """Compute the log-likelihood of the fitted free model minus that of the rank-one z, where its search starts."""
     discounts, steps = np.split(best[:-2], [likelihood.n_ranks])
     start = np.concatenate((np.outer(discounts, steps).ravel(), best[-2:]))
     limits = [(0.0, None)] * (start.size - 2) + likelihood.limits[-2:]
@@ -130,7 +131,7 @@ def _gain(likelihood: Likelihood, best: Floats) -> float:
 
 
 def _free_loss(z: Floats, likelihood: Likelihood) -> tuple[float, Floats]:
-    """Return −log of the likelihood of free weights, and its derivative by increments, log s and ε."""
+    """Compute −log of the likelihood of free weights, and its gradient by increments, log s and ε."""
     increments = z[:-2].reshape(likelihood.n_ranks, -1)
     value, by_weight, by_noise = likelihood.of_weights(likelihood.sums @ increments, z[-2], z[-1])
     return value, np.concatenate(((likelihood.sums.T @ by_weight).ravel(), by_noise))

@@ -1,4 +1,4 @@
-"""From weights of ranks and grades to gains and discounts."""
+"""Factor weights of ranks and grades into gains and discounts."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from scipy import sparse
 from activeeval.core.errors import InputError
 from activeeval.core.types import Floats
 
-# of the size of the others: the solver leaves an error of some 3e-7 in the weights (`activeeval.gains.convex_program`),
-# which a discount of the first rank must exceed by far, as all others are divided by it
+# relative to the largest: the solver's error in the weights is about 3e-7 (`activeeval.gains.convex_program`), which
+# the first rank's discount must exceed by far, as all others are divided by it
 _NOISE = 1e-6
 _UNSEEN = 1e-5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadOut:
-    """Gains and discounts read out of learned weights, the nearest to them: w_{k,y} − w_{k,0} ≈ scale · c_k g_y.
+    """Gains and discounts closest to learned weights: w_{k,y} − w_{k,0} ≈ scale · c_k g_y.
 
     Attributes
     ----------
     gains : ndarray, shape (L,)
-        By grade, as shares of the best grade's, as those of `activeeval.gain_intervals`: the scale of a measure says
-        nothing. The gain of grade 0 is 0. A sign stays: free weights can make a better grade worth less. Where they
-        make the best one worth as much as the worst, the shares are of the largest gain.
+        By grade, as shares of the best grade's, as those of `activeeval.gain_intervals`: the scale of a measure is
+        arbitrary. The gain of grade 0 is 0. Signs stay: free weights can give a better grade a smaller gain. If the
+        best grade has the gain of the worst, the shares are relative to the largest gain.
     discounts : ndarray, shape (K,)
         By rank; that of the first rank is 1.
     rank_one_share : float
-        σ₁² / Σ σ²: 1 where what a grade is worth does not depend on the rank but for a factor.
+        σ₁² / Σ σ²: 1 if the gains are the same at every rank up to a factor.
     scale : float
-        What the shares are of: a gain on the scale of the weights.
+        The gain that the shares are relative to, on the scale of the weights.
     """
 
     gains: Floats
@@ -42,12 +42,12 @@ class ReadOut:
 
     @property
     def falls(self) -> bool:
-        """Whether the discounts are positive and never grow from a rank to the next."""
+        """True if the discounts are positive and never grow from a rank to the next."""
         return bool(self.discounts.min() > _NOISE and np.all(np.diff(self.discounts) <= _NOISE))
 
 
 def anchored(weights: ArrayLike) -> Floats:
-    """Return T(w): w_{k,y} − w_{k,0}, which orders lists as w does, shape (K, L)."""
+    """Compute T(w) = w_{k,y} − w_{k,0}, which orders lists as w does, shape (K, L)."""
     whole = np.asarray(weights, dtype=np.float64)
     if whole.ndim != 2 or whole.size == 0 or not np.all(np.isfinite(whole)):
         raise InputError(f"weights must be finite numbers, a row for each rank, got shape {whole.shape}")
@@ -55,13 +55,13 @@ def anchored(weights: ArrayLike) -> Floats:
 
 
 def told_apart(differences: sparse.csr_array, weights: Floats) -> Floats:
-    """Return the utility of one list less that of the other, shape (n,); 0 where it is as small as a solver's error."""
+    """Compute the utility of one list minus that of the other, shape (n,); 0 within the solver's error."""
     leads = np.asarray(differences @ weights.ravel())
     return np.where(np.abs(leads) > _NOISE * np.abs(weights).max(), leads, 0.0)
 
 
 def similarity(weights: ArrayLike, others: ArrayLike) -> float:
-    """Return how alike two sets of weights order lists, from −1 to 1: their cosine after `anchored`, (K, L) each.
+    """Compute the cosine of two sets of weights after `anchored`, from −1 to 1; both have shape (K, L).
 
     Examples
     --------
@@ -78,10 +78,10 @@ def similarity(weights: ArrayLike, others: ArrayLike) -> float:
 
 
 def read_out(weights: ArrayLike) -> ReadOut:
-    """Return the gains and discounts whose products come nearest to the weights.
+    """Compute the gains and discounts whose products are closest to the weights.
 
-    They are of the first singular vectors of T(w), c = u / u₁ and g = σ u₁ v: Zhou, Zha, Chang and Xue, section 4.3, of
-    the transposed matrix.
+    They follow from the first singular vectors of T(w), c = u / u₁ and g = σ u₁ v (Zhou, Zha, Chang and Xue,
+    section 4.3, for the transposed matrix).
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def read_out(weights: ArrayLike) -> ReadOut:
     Raises
     ------
     InputError
-        Where the weights say nothing of the first rank, or nothing at all.
+        If all weights are 0, or those of the first rank are all equal.
 
     Examples
     --------
@@ -115,4 +115,4 @@ def read_out(weights: ArrayLike) -> ReadOut:
     largest, best = float(np.abs(gains).max()), abs(float(gains[-1]))
     scale = best if best > _NOISE * largest else largest
     share = float(sizes[0] ** 2 / np.sum(sizes**2))
-    return ReadOut(gains / scale + 0.0, u / u[0], share, scale)  # grade 0 is worth 0, not −0
+    return ReadOut(gains / scale + 0.0, u / u[0], share, scale)  # + 0.0: grade 0 has gain 0, not −0

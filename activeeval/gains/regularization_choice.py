@@ -1,4 +1,4 @@
-"""The choice of C: on held-out pairs, by cross-validation or on a validation set."""
+"""Choice of the regularisation C on held-out pairs: cross-validation or a validation set."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from activeeval.gains.readout import told_apart
 
 @dataclass(frozen=True, slots=True)
 class TunedC:
-    """One candidate for C.
+    """Held-out performance of one candidate for C.
 
     Attributes
     ----------
     C : float
     loss : float
-        Mean squared violation of the held-out preferences' margins, the smaller the better.
+        Mean squared violation of the held-out preferences' margins; smaller is better.
     precision : float
-        Share of them that is ordered rightly.
+        Share of the held-out preferences that is ordered correctly.
     """
 
     C: float
@@ -35,7 +35,7 @@ class TunedC:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split:
-    """How often each pair is learned from, None for once each, and the bounds that are held out."""
+    """Training multiplicity of each pair (None: once each), and the program and rows of the held-out bounds."""
 
     counts: Floats | None
     held: Program
@@ -43,26 +43,26 @@ class Split:
 
 
 def folds(data: PreferenceData, program: Program, n_folds: int, rng: np.random.Generator | int | None) -> list[Split]:
-    """Split pairs for cross-validation; those of a query stay together where there are two queries or more."""
+    """Split pairs for cross-validation; with at least two queries, pairs of a query stay together."""
     groups = data.groups()
     n_groups = int(groups.max()) + 1
     if n_groups < 2:
         raise InputError("one pair cannot be split for cross-validation: give C")
     fold = (np.random.default_rng(rng).permutation(n_groups) % n_folds)[groups]
     strict = ~program.is_tie
-    held = [strict & (fold == number)[program.pairs] for number in range(min(n_folds, n_groups))]
-    kept = [
+    held_out = [strict & (fold == number)[program.pairs] for number in range(min(n_folds, n_groups))]
+    splits = [
         Split((fold != number).astype(np.float64), program, rows)
-        for number, rows in enumerate(held)
+        for number, rows in enumerate(held_out)
         if rows.any() and (strict & ~rows).any()
     ]
-    if not kept:
+    if not splits:
         raise InputError("one preference, or preferences of one query, cannot be split for cross-validation: give C")
-    return kept
+    return splits
 
 
 def held_out_losses(program: Program, grid: Iterable[float], splits: Sequence[Split]) -> tuple[TunedC, ...]:
-    """Return how each candidate for C does on what was held out."""
+    """Compute the loss and precision of each candidate for C on the held-out bounds of all splits."""
     choices = []
     for C in grid:
         losses, right = [], []

@@ -1,7 +1,7 @@
-"""How far what is learned would move with other pairs: the bootstrap, which says nothing of where the truth is.
+"""Bootstrap of learned gains and discounts: their variation over resampled pairs, which ignores bias.
 
-The penalty pulls every resample as it pulls the whole, and pairs of few kinds say the same in every resample: the band
-of the resamples then leaves the truth out. Confidence intervals are those of `activeeval.gains.gain_intervals`.
+The penalty biases every resample as it biases the fit, and with few kinds of pairs all resamples are alike: the band
+of the resamples then misses the truth. Confidence intervals are those of `activeeval.gains.gain_intervals`.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class Stability:
         As shares of the first rank's.
     rank_one_shares : ndarray, shape (n,)
     n_undetermined : int
-        Resamples that told nothing of the first rank; they are left out.
+        Number of resamples without a discount of the first rank; they are left out.
     unit : str
-        What was drawn: ``"queries"`` with all their pairs, or ``"pairs"`` where there is one query or none is known.
+        Resampled unit: ``"queries"`` with all their pairs, or ``"pairs"`` if there is one query or none is known.
     n_units : int
-        How many there are; with few of them the band is rough.
+        Number of units; with few of them the band is rough.
     """
 
     gains: Floats
@@ -46,10 +46,10 @@ class Stability:
     n_units: int
 
     def interval(self, what: str, confidence: float = 0.95) -> tuple[Floats, Floats]:
-        """Return the lower and upper ends of ``"gains"``, ``"discounts"`` or ``"rank_one_shares"``: a stability band.
+        """Compute the ends of the stability band of ``"gains"``, ``"discounts"`` or ``"rank_one_shares"``.
 
-        The ends are quantiles over the resamples, so the band says how far the pairs scatter, not how far the penalty
-        pulls nor what the pairs leave open: it is no confidence interval (see `gain_intervals`).
+        The ends are quantiles over the resamples. The band shows the variation of the pairs, neither the bias by the
+        penalty nor the values that the pairs leave open: it is not a confidence interval (see `gain_intervals`).
         """
         if what not in ("gains", "discounts", "rank_one_shares"):
             raise InputError(f"there are intervals of gains, discounts and rank_one_shares, not of {what!r}")
@@ -64,9 +64,9 @@ def bootstrap_gains(
     n_resamples: int = 200,
     rng: np.random.Generator | int | None = None,
 ) -> Stability:
-    """Learn again from resampled pairs, at the C that was chosen: for a stability band, not a confidence interval.
+    """Fit gains and discounts to resampled pairs at the chosen C, for a stability band, not a confidence interval.
 
-    Queries are drawn with replacement, with all their pairs; where there is one query or none is known, pairs are.
+    Queries are drawn with replacement, with all their pairs; if there is one query or none is known, pairs are.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def bootstrap_gains(
     Raises
     ------
     InputError
-        Where not one resample tells gains and discounts.
+        If no resample determines gains and discounts.
 
     Examples
     --------

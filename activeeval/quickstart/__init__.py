@@ -1,1 +1,1 @@
-"""Begin: questions that end in commands, a demonstration, example files, compiled code made ahead of time."""
+"""First steps: guided questions, a demonstration, example files, compilation ahead of time."""

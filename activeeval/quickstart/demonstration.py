@@ -1,4 +1,4 @@
-"""The demonstration: two rankers of a generated pool compared, by random queries and by the default methods."""
+"""The demonstration: a comparison of two rankers on a generated pool, by random queries and by the default methods."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from activeeval.inputs.modelling import GradeBeliefs
 
 MAX_GRADE = 4
 LISTED = 20
-"""How many documents of each ranker are pooled, as many as a judging pool of two runs often takes."""
+"""Pool depth: documents of each ranker in the pool, a usual depth for two runs."""
 LEAST_SHARE, MOST_SHARE = 0.01, 0.5
-"""The budgets, of judging everything, before they are made round numbers; each is twice the one before."""
+"""Smallest and largest budget as a share of the whole pool, before rounding; each budget doubles the one before."""
 MEASURES: dict[str, SampledMeasure] = {"DCG@10": DCG(cutoff=10), "nDCG@10": NDCG(cutoff=10)}
 
 
 def recipe_forest(seed: int) -> ForestGradeModel:
-    """Return the recipe's model: one multi-output forest of 60 trees."""
+    """Build the default grade model: one multi-output forest of 60 trees."""
     return ForestGradeModel(
         n_estimators=60,
         min_samples_leaf=20,
@@ -39,7 +39,7 @@ def recipe_forest(seed: int) -> ForestGradeModel:
 
 
 def recipe_beliefs(training: GeneratedPool, evaluated: GeneratedPool, seed: int) -> GradeBeliefs:
-    """Return what the recipe's model, trained on some queries, believes of the grades of others."""
+    """Predict grade probabilities by a forest fitted to training items and calibrated out of fold."""
     forest, queries = recipe_forest(seed), training.pool.item_queries
     out_of_fold = cross_fitted_probs(forest, training.features, training.grades, queries, rng=seed)
     probs = forest.fit(training.features, training.grades).predict_proba(evaluated.features)
@@ -47,7 +47,7 @@ def recipe_beliefs(training: GeneratedPool, evaluated: GeneratedPool, seed: int)
 
 
 def pooled(pool: QueryPool, scores: Sequence[Floats], listed: int = LISTED) -> tuple[QueryPool, Ints, list[Rankings]]:
-    """Return the pool of what rankers list first, at one cost an item, which items these are, and the lists on it.
+    """Restrict a pool to the top items of rankers; return the pool at unit costs, the row numbers and the top lists.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def pooled(pool: QueryPool, scores: Sequence[Floats], listed: int = LISTED) -> t
     >>> rows.tolist(), first.items.tolist(), second.items.tolist()
     ([0, 1], [0], [1])
     """
-    lists = [Rankings.from_scores(pool, each).cut_at(listed) for each in scores]
+    lists = [Rankings.from_scores(pool, item_scores).cut_at(listed) for item_scores in scores]
     rows = np.unique(np.concatenate([run.items for run in lists]))
     offsets = np.searchsorted(rows, pool.query_offsets)
     smaller = QueryPool(pool.query_ids, offsets, [pool.item_ids[row] for row in rows])
@@ -64,10 +64,11 @@ def pooled(pool: QueryPool, scores: Sequence[Floats], listed: int = LISTED) -> t
 
 
 def savings(n_queries: int, repetitions: int, seed: int) -> dict[str, Callable[[], Saving]]:
-    """Return the measures by title, each to be run by a call; the pool and the model are made at once.
+    """Prepare the demonstration; return a function for each measure's title that runs its simulation.
 
-    The new ranker orders by the expected grade of a forest that is trained on a tenth of the queries, the old one by
-    the same with noise. The pool is what either lists among its first 20, and every item costs the same to judge.
+    The new ranker orders by the expected grade of a forest trained on a tenth of the queries, the old one by the same
+    with noise. The pool holds the first 20 items of either, and all items have the same cost. Pool and model are built
+    before the functions are returned.
     """
     pool_rng, noise_rng, simulation_rng = np.random.default_rng(seed).spawn(3)
     training, others = generate_pool(n_queries, pool_rng).split(max(n_queries // 10, 1))
@@ -78,6 +79,7 @@ def savings(n_queries: int, repetitions: int, seed: int) -> dict[str, Callable[[
     budgets = round_budgets(pool.n_items, float(np.diff(pool.query_offsets).max()))
 
     def saving(title: str, measure: SampledMeasure, seeds: np.random.Generator) -> Saving:
+        """Simulate random queries and the default method for one measure."""
         methods = {"passive": METHODS["passive"], "sampled": default_method(measure)}
         target = Target(measure, new, old)
         designs = {name: m.design(target, **beliefs.for_method(m, MAX_GRADE + 1)) for name, m in methods.items()}
@@ -90,7 +92,7 @@ def savings(n_queries: int, repetitions: int, seed: int) -> dict[str, Callable[[
 
 
 def round_budgets(n_items: int, dearest: float) -> list[float]:
-    """Return budgets that are easy to read, each enough for the dearest query.
+    """List budgets of round numbers, doubling, each at least the cost of the most expensive query.
 
     Examples
     --------

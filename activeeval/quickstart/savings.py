@@ -1,4 +1,4 @@
-"""What a sample saves against random queries: a sentence, a table, a picture."""
+"""Judgments saved against random queries: a sentence, a table and a chart."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def saving_words(saving: Saving) -> str:
-    """Return a sentence: how sure a budget makes a difference, and what random queries need for the same."""
+    """Describe a saving in a sentence: the precision of a budget, and the judgments of random queries for the same."""
     compared = saving.compared
     if compared is None:
         return f"{saving.title}: no budget reaches what another does; more queries would show it."
@@ -27,7 +27,7 @@ def saving_words(saving: Saving) -> str:
 
 
 def savings_rows(savings: Sequence[Saving]) -> list[dict[str, str]]:
-    """Return a row for each measure and each way to choose: the ± by budget."""
+    """Build a row for each measure and method with the half-width of each budget."""
     return [
         {"measure": saving.title, "judged": label}
         | {amount(budget): f"{half:.3g}" for budget, half in zip(saving.budgets, halves, strict=True)}
@@ -37,10 +37,10 @@ def savings_rows(savings: Sequence[Saving]) -> list[dict[str, str]]:
 
 
 def plot_savings(savings: Sequence[Saving], path: str | Path) -> None:
-    """Draw how sure a difference is by budget, a panel for each measure: random queries and activeeval.
+    """Plot the half-width of a difference against the budget, a panel for each measure: random queries and activeeval.
 
-    An arrow leads from a budget of activeeval to what random queries need for the same; the share that is saved stands
-    beside it.
+    An arrow connects the budget of activeeval with that of random queries for the same half-width; its label is the
+    share saved.
     """
     figure, axes = new_figure(path, len(savings))
     bold = {"textcoords": "offset points", "fontsize": 13, "weight": "bold"}
@@ -49,15 +49,15 @@ def plot_savings(savings: Sequence[Saving], path: str | Path) -> None:
             ("random queries", "passive", saving.random, 1, {"xytext": (8, 8), "ha": "left", "va": "bottom"}),
             ("activeeval", "items", saving.sampled, -2, {"xytext": (-10, -8), "ha": "right", "va": "top"}),
         )
-        for label, method, halves, place, beside in lines:
+        for label, method, halves, place, placement in lines:
             style = line_style(method) | {"lw": 2.2, "ms": 6}
             axis.plot(saving.budgets, halves, **style)
-            axis.annotate(label, (saving.budgets[place], halves[place]), **bold, **beside, color=style["color"])
+            axis.annotate(label, (saving.budgets[place], halves[place]), **bold, **placement, color=style["color"])
         over_budget(axis, f"{saving.title}: is the new ranker better?", list(saving.budgets))
         axis.set(xlabel="judgments", ylabel="± of the difference")
         if (compared := saving.compared) and compared.labels_saved > 0:
-            here, there = ((x, compared.half_width) for x in (compared.budget, compared.random_budget))
-            axis.annotate("", there, here, arrowprops={"arrowstyle": "<->", "color": "black", "lw": 1.6})
+            start, end = ((x, compared.half_width) for x in (compared.budget, compared.random_budget))
+            axis.annotate("", end, start, arrowprops={"arrowstyle": "<->", "color": "black", "lw": 1.6})
             saved = f"{compared.labels_saved:.0%} fewer\njudgments"
-            axis.annotate(saved, there, **bold, xytext=(12, 8), ha="left", va="center")
+            axis.annotate(saved, end, **bold, xytext=(12, 8), ha="left", va="center")
     save_figure(figure, path)

@@ -1,4 +1,4 @@
-"""Compiling ahead of time: what a first call would wait for."""
+"""Compilation of all numba functions ahead of their first use."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _MEASURES = ("DCG@3", "ERR@3", "nDCG@3", "AP")
 
 
 def warm_up(progress: Callable[[str], object] = lambda what: None) -> None:
-    """Draw, read and replay small samples by every method, so that all that is compiled for them lies in the cache.
+    """Draw, read and simulate small samples with every method, so that all compiled functions are in the cache.
 
     Parameters
     ----------
     progress : callable
-        Told what is next.
+        Called with the name of each method before its turn.
     """
     with tempfile.TemporaryDirectory() as folder:
         first, second = _runs(Path(folder))
-        # with an overhead: what queries that cost nothing need is a part of it
+        # an overhead also compiles the functions for queries without one
         case = prepare(Choices(runs=(first,), versus_run=second, max_grade=4, overhead=1.0), use_labels=False)
         for name, method in METHODS.items():
             progress(name)
@@ -46,19 +46,19 @@ def warm_up(progress: Callable[[str], object] = lambda what: None) -> None:
                     design = judged(path, [sheet])[0].campaign.design
                     Campaign(design).run(lambda query, items: [0] * len(items))
                     designs = {"passive": METHODS["passive"].design(design.target), name: design}
-                    # the dearer of the two: a design read from file holds no more than what was drawn
-                    budget = 0.6 * max(each.cost for each in designs.values())
+                    # based on the more expensive design: a design read from a file holds only the drawn items
+                    budget = 0.6 * max(candidate.cost for candidate in designs.values())
                     simulate(designs, np.zeros(design.pool.n_items, dtype=np.int64), [budget], 2)
 
 
 def _runs(folder: Path) -> tuple[str, str]:
-    """Write two small runs and return their names."""
-    made = generate_pool(30, np.random.default_rng(0))
-    pool, names = made.pool, []
-    ranking = ranked_by_expected_grade(pool, np.eye(5)[made.grades])
+    """Write two small runs and return their file names."""
+    generated = generate_pool(30, np.random.default_rng(0))
+    pool, names = generated.pool, []
+    ranking = ranked_by_expected_grade(pool, np.eye(5)[generated.grades])
     for name, ranked in (("a", ranking), ("b", ranking.without(0.2, np.random.default_rng(1)))):
         path = folder / f"{name}.run"
-        # by rank, so that a query's rows do not follow each other: what files in any order need is a part of it
+        # sorted by rank, so that a query's rows are not contiguous: this also compiles the functions for unsorted files
         by_rank = np.argsort(ranked.ranks, kind="stable")
         items, ranks = ranked.items[by_rank], ranked.ranks[by_rank]
         queries = pool.query_texts[pool.item_queries[items]]

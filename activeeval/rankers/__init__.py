@@ -1,8 +1,8 @@
-"""Rankers to compare, and to learn from a top-k truth.
+"""Learning-to-rank models, for comparisons and for top-k labels.
 
 Each is a scikit-learn estimator: ``fit(X, grades, query_ids)`` learns from judged items and
-``predict(X)`` scores items, higher is better. The rankers that Sawade, Bickel, von Oertzen, Scheffer
-and Landwehr (Machine Learning 92, 2013) compare are
+``predict(X)`` scores items, higher is better. The rankers compared by Sawade, Bickel, von Oertzen, Scheffer
+and Landwehr (Machine Learning 92, 2013) are
 
 ====================  ===============================================
 RF_class              ``ExpectedGradeRanker(ForestGradeModel())``
@@ -11,11 +11,11 @@ RF_reg                ``ForestRegressionRanker()``
 Ranking SVM           ``RankingSVM()``
 ====================  ===============================================
 
-The focused rankers of Niu, Guo, Lan and Cheng (SIGIR 2012) are linear; each orders the top of a list as the baseline of
-lists in its row does, and parts the top from the rest as the baseline of pairs does:
+The focused rankers of Niu, Guo, Lan and Cheng (SIGIR 2012) are linear. Each combines the listwise loss of one baseline
+for the order at the top with the pairwise loss of another for the top against the rest:
 
 ================  ==============  ===============  ===============  ======================
-optimiser         focused         baseline, lists  baseline, pairs  what regularises
+optimiser         focused         baseline, lists  baseline, pairs  regularised by
 ================  ==============  ===============  ===============  ======================
 bundle method     FocusedSVM      SVMMAP           RankSVM          ``C``
 boosting          FocusedBoost    AdaRank          RankBoost        ``n_iter``

@@ -1,18 +1,18 @@
-"""Boosted rankers: RankBoost on pairs, AdaRank on lists, and their body, with FocusedBoost on the top of each list.
+"""Boosted rankers: RankBoost on pairs, AdaRank on lists, and the shared algorithm, also used by FocusedBoost.
 
 A weak ranker f has values from 0 to 1: a feature scaled by its range over all items of the fit, or an indicator that it
-is above a threshold, either of them in both directions, f and 1 − f. In each round the one of the largest edge
+is above a threshold, each in both directions, f and 1 − f. Each round takes the one with the largest edge
 
     ρ = β Σ_i D(T_i) E(f, T_i) + (1 − β) Σ D(u, v) (f(x_u) − f(x_v))
 
-is taken with α = ½ log((1 + ρ) / (1 − ρ)). E is nDCG with gains 2^y − 1 or average precision, tied items worth the mean
-over their orders. After rounds that add up to scores F the distributions are
+with the weight α = ½ log((1 + ρ) / (1 − ρ)). E is nDCG with gains 2^y − 1, or average precision, averaged over the
+orders of tied items. After rounds that add up to scores F the distributions are
 
     D(T_i) ∝ exp(−E(F, T_i)),        D(u, v) ∝ D_1(u, v) exp(−(F(x_u) − F(x_v))),
 
-each with a sum of 1; before the first all lists are alike, and so are all queries and the pairs of a query. The second
-is the slope of `PairExponential`, so that the edges of pairs are its gradient times the weak rankers' values.
-RankBoost is β = 0 on all pairs, AdaRank β = 1 on whole lists.
+each with a sum of 1. Before the first round all lists have equal weight, as have all queries and the pairs of a query.
+The second distribution is the slope of `PairExponential`, so that the edges of pairs are its gradient times the weak
+rankers' values. RankBoost is β = 0 on all pairs, AdaRank β = 1 on whole lists.
 """
 
 from __future__ import annotations
@@ -31,46 +31,48 @@ from activeeval.rankers.judged_lists import JudgedLists, ListSpans, Part
 from activeeval.rankers.linear import StagedRanker, within_queries
 from activeeval.rankers.losses import PairExponential, Term
 
-# a perfect weak ranker would weigh infinitely much; this one weighs 14
+# a perfect weak ranker would have infinite weight; this edge gives a weight of 14
 _LARGEST_EDGE = 1 - 1e-12
-# of rounding: a feature that is constant in every query has edges of this size
+# rounding level: a feature that is constant in every query has edges of this size
 _NO_EDGE = 1e-12
 ListMeasure = Literal["ndcg", "ap"]
 
 
 class Edges(Protocol):
-    """What weak rankers are worth to those that are not served yet by given scores."""
+    """Edges of weak rankers, under the distribution that given scores induce."""
 
     def __call__(self, scores: Floats) -> Floats:
-        """Return the edge of every weak ranker, as it is and reversed, shape (2, n_weak)."""
+        """Compute the edge of every weak ranker, as it is and reversed, shape (2, n_weak)."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairEdges:
-    """Σ D(u, v) (f(x_u) − f(x_v)) of pairs."""
+    """Edges on pairs, Σ D(u, v) (f(x_u) − f(x_v))."""
 
     weak: Floats
     term: Term
 
     @classmethod
     def of(cls, weak: Floats, lists: JudgedLists, part: Part) -> Self:
+        """Build the edges on the pairs of lists, for weak ranker values of shape (n_items, n_weak)."""
         return cls(weak, PairExponential(part).on(lists))
 
     def __call__(self, scores: Floats) -> Floats:
+        """Compute the edge of every weak ranker, as it is and reversed, shape (2, n_weak)."""
         edges = -(self.term(scores)[1] @ self.weak)
         return np.stack((edges, -edges))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ListEdges:
-    """Σ D(T_i) E(f, T_i) of lists.
+    """Edges on lists, Σ D(T_i) E(f, T_i).
 
     Attributes
     ----------
     performances : ndarray, shape (2, n_weak, n_lists)
     labels : ndarray, shape (n_items,)
-    spans : Spans
+    spans : ListSpans
     measure : {"ndcg", "ap"}
     """
 
@@ -81,6 +83,7 @@ class ListEdges:
 
     @classmethod
     def of(cls, weak: Floats, lists: JudgedLists, part: Part, measure: ListMeasure = "ndcg") -> Self:
+        """Compute the measure of every weak ranker, in both directions, on every list."""
         if lists.grades.max() > LARGEST_GRADE:
             raise InputError(f"grades holds {lists.grades.max()}, gains 2^y − 1 go up to a grade of {LARGEST_GRADE}")
         grades, spans = lists.grades.astype(np.float64), lists.spans(part)
@@ -92,18 +95,19 @@ class ListEdges:
         return cls(np.array(both), labels, spans, measure)
 
     def __call__(self, scores: Floats) -> Floats:
+        """Compute the edge of every weak ranker, as it is and reversed, shape (2, n_weak)."""
         if not scores.any():  # before the first round
             return np.asarray(self.performances @ self.spans.weights)
         shares = np.exp(-performances(scores, self.labels, self.spans, self.measure))
         return np.asarray(self.performances @ (shares / shares.sum()))
 
     def mean(self, scores: Floats) -> float:
-        """Return the mean of E over the lists."""
+        """Compute the mean of E over the lists."""
         return float(performances(scores, self.labels, self.spans, self.measure).mean())
 
 
 def performances(scores: Floats, labels: Floats, spans: ListSpans, measure: ListMeasure) -> Floats:
-    """Return the nDCG of gains, or AP of relevances, of each list in the order of the scores, shape (n_lists,)."""
+    """Compute nDCG of gains, or AP of binary relevance, of each list ordered by scores, shape (n_lists,)."""
     from activeeval.core.kernels.learning import losses
 
     out = np.empty(spans.starts.size)
@@ -117,22 +121,22 @@ def boost(
     terms: Sequence[tuple[float, Edges]],
     n_iter: int,
     max_repeats: int | None = None,
-    pays: Callable[[Floats, Floats], bool] = lambda before, after: True,
+    accepts: Callable[[Floats, Floats], bool] = lambda before, after: True,
 ) -> tuple[Floats, Floats]:
-    """Return the weights of weak rankers before the first round and after each, and the edges taken.
+    """Boost weak rankers; return their weights before the first round and after each, and the edges of the rounds.
 
     Parameters
     ----------
     weak : array of float, shape (n_items, n_weak)
-        Values of the weak rankers, less their least in each query; those that are all 0 are never taken.
+        Values of the weak rankers minus their minimum in each query; columns of 0 are never taken.
     terms : sequence of (weight, Edges)
     n_iter : int
-        Rounds at most: there are no more once no edge is positive.
+        Largest number of rounds; boosting ends early if no edge is positive.
     max_repeats : int, optional
-        A weak ranker that was taken so many times running sits out until another one was taken.
-    pays : callable
-        Of the scores before a round and after it: where it is false, the round is taken back, and its weak ranker sits
-        out until another one was taken.
+        A weak ranker taken this many times in a row is excluded until another one is taken.
+    accepts : callable
+        Acceptance test of the scores before and after a round: if false, the round is undone, and its weak ranker is
+        excluded until another one is taken.
 
     Returns
     -------
@@ -140,60 +144,65 @@ def boost(
     edges : ndarray, shape (n_rounds,)
     """
     path, scores = [np.zeros(weak.shape[1])], np.zeros(weak.shape[0])
-    taken: list[float] = []
+    edges_taken: list[float] = []
     is_constant = np.asarray(~weak.any(axis=0))
-    sits_out, last, n_running, edges = is_constant.copy(), -1, 0, _edges(terms, scores)
-    while len(taken) < n_iter:
-        open_edges = np.where(sits_out, -np.inf, edges)
+    is_excluded, last, n_running, edges = is_constant.copy(), -1, 0, _edges(terms, scores)
+    while len(edges_taken) < n_iter:
+        open_edges = np.where(is_excluded, -np.inf, edges)
         is_reversed, best = divmod(int(np.argmax(open_edges)), weak.shape[1])
         if open_edges[is_reversed, best] <= _NO_EDGE:
             break
         edge = min(float(open_edges[is_reversed, best]), _LARGEST_EDGE)
-        # 1 − f instead of f is −f, as far as an order goes
+        # reversing f to 1 − f changes the order as −f does
         alpha = np.arctanh(edge) * (-1.0 if is_reversed else 1.0)
         after = scores + alpha * weak[:, best]
-        if not pays(scores, after):
-            sits_out[best] = True
+        if not accepts(scores, after):
+            is_excluded[best] = True
             continue
         path.append(path[-1].copy())
         path[-1][best] += alpha
-        taken.append(edge)
+        edges_taken.append(edge)
         if best == last:
             n_running += 1
         else:
-            last, n_running, sits_out = best, 1, is_constant.copy()
-        sits_out[best] |= n_running == max_repeats
+            last, n_running, is_excluded = best, 1, is_constant.copy()
+        is_excluded[best] |= n_running == max_repeats
         scores = after
         edges = _edges(terms, scores)
-    return np.array(path), np.array(taken)
+    return np.array(path), np.array(edges_taken)
 
 
 def _edges(terms: Sequence[tuple[float, Edges]], scores: Floats) -> Floats:
+    """Sum the weighted edges of all terms."""
     return np.asarray(np.sum([weight * edge(scores) for weight, edge in terms], axis=0))
 
 
 class BoostedRanker(StagedRanker):
-    """Base of the rankers that add up weak ones."""
+    """Base of the boosted rankers."""
 
     def __init__(self, n_iter: int = 100, max_repeats: int | None = None, n_thresholds: int | None = None) -> None:
+        """Store the parameters; `fit` checks them."""
         self.n_iter = n_iter
         self.max_repeats = max_repeats
         self.n_thresholds = n_thresholds
 
     def _terms(self, weak: Floats, lists: JudgedLists) -> Sequence[tuple[float, Edges]]:
-        raise TypeError("a ranker says what it boosts")
+        """Build the weighted edges that a subclass boosts."""
+        raise TypeError("a subclass defines the edges to boost")
 
-    def _pays(self, terms: Sequence[tuple[float, Edges]]) -> Callable[[Floats, Floats], bool]:
-        """Return what says of the scores before a round and after it whether it is kept."""
+    def _acceptance(self, terms: Sequence[tuple[float, Edges]]) -> Callable[[Floats, Floats], bool]:
+        """Return the acceptance test of a round; here every round is accepted."""
         return lambda before, after: True
 
     def _check_parameters(self) -> None:
+        """Raise InputError at the first invalid parameter."""
         whole_number(self.n_iter, "n_iter", 1)
         for value, name in ((self.max_repeats, "max_repeats"), (self.n_thresholds, "n_thresholds")):
             if value is not None:
                 whole_number(value, name, 1)
 
     def _columns(self, features: NDArray[Any]) -> Floats:
+        """Compute the weak rankers' values: scaled features, or indicators at equally spaced thresholds."""
         scaled = super()._columns(features)
         if self.n_thresholds is None:
             return scaled
@@ -201,14 +210,16 @@ class BoostedRanker(StagedRanker):
         return np.hstack([scaled > step for step in steps]).astype(np.float64)
 
     def _learn_columns(self, features: NDArray[Any]) -> None:
+        """Store the minimum and the range of each feature; a constant feature has range 1."""
         self.means_ = features.min(axis=0).astype(np.float64)
         widths = features.max(axis=0) - self.means_
         self.scales_ = np.where(widths > 0, widths, 1.0)
 
     def _learn(self, columns: Floats, lists: JudgedLists) -> None:
+        """Boost the weak rankers and store their weights after each round."""
         weak = within_queries(columns, lists)
         terms = self._terms(weak, lists)
-        path, self.edges_ = boost(weak, terms, int(self.n_iter), self.max_repeats, self._pays(terms))
+        path, self.edges_ = boost(weak, terms, int(self.n_iter), self.max_repeats, self._acceptance(terms))
         self._take_path(path)
 
 
@@ -225,21 +236,21 @@ class RankBoost(BoostedRanker):
     n_iter : int
         Rounds.
     max_repeats : int, optional
-        A weak ranker that was taken so many times running sits out until another one was taken.
+        A weak ranker taken this many times in a row is excluded until another one is taken.
     n_thresholds : int, optional
-        Weak rankers are indicators of x > θ for so many equal steps θ over the range of each feature. By default they
-        are the features themselves, scaled to [0, 1] by their range over all items of the fit.
+        Weak rankers are indicators of x > θ for this number of equally spaced θ over the range of each feature. By
+        default they are the features themselves, scaled to [0, 1] by their range over all items of the fit.
 
     Attributes
     ----------
     coef_ : ndarray, shape (n_weak,)
-        Weights of the scaled features; of thresholds: those of all features at the lowest one first.
+        Weights of the scaled features; with thresholds, those of all features at the lowest threshold first.
     path_ : ndarray, shape (``n_iter_`` + 1, n_weak)
         The weights before the first round and after each; see `after`.
     edges_ : ndarray, shape (``n_iter_``,)
         ρ of each round.
     n_iter_ : int
-        Rounds; fewer than `n_iter` where no weak ranker has an edge left.
+        Number of rounds; fewer than `n_iter` if no weak ranker has a positive edge left.
     n_features_in_ : int
 
     References
@@ -270,10 +281,10 @@ class AdaRank(BoostedRanker):
     n_iter, max_repeats, n_thresholds
         As in `RankBoost`.
     measure : {"ndcg", "ap"}
-        nDCG with gains 2^y − 1 of the whole list; or average precision, relevant being the items of a grade above 0.
+        nDCG with gains 2^y − 1 of the whole list, or average precision with grades above 0 as relevant.
     tol : float, optional
-        Where a round lowers the mean of the measure over the training queries by more than that, it is taken back, and
-        its weak ranker sits out until another one was taken; boosting ends where none is left. None keeps all.
+        A round that lowers the mean of the measure over the training queries by more than this is undone, and its
+        weak ranker excluded until another one is taken; boosting ends if none is left. None accepts all rounds.
 
     Attributes
     ----------
@@ -282,11 +293,11 @@ class AdaRank(BoostedRanker):
 
     Notes
     -----
-    Features are scaled to [0, 1] by their range over all items of the fit; tied items are worth the mean over their
-    orders. A feature may be taken reversed. The measure knows the order alone: where the second round takes the
-    feature of the first again, order and weights stay as they are, and without `max_repeats` it is taken for ever. Five
-    rounds of it and one of another are then a small change of its order, which is kept where it pays. On MQ2008 that is
-    worth .008 of nDCG@10 beside keeping every round, and as good as the scores that were published with LETOR.
+    Features are scaled to [0, 1] by their range over all items of the fit; the measure is averaged over the orders of
+    tied items. A feature may be taken reversed. The measure depends only on the order: if the second round takes the
+    feature of the first again, order and distribution do not change, and without `max_repeats` it is taken forever.
+    Five rounds of it and one of another change its order slightly; the change is accepted if it does not lower the
+    measure. On MQ2008 this adds .008 of nDCG@10 over accepting every round, and equals the scores published with LETOR.
 
     References
     ----------
@@ -308,11 +319,13 @@ class AdaRank(BoostedRanker):
         measure: ListMeasure = "ndcg",
         tol: float | None = 0.0,
     ) -> None:
+        """Store the parameters; `fit` checks them."""
         super().__init__(n_iter, max_repeats, n_thresholds)
         self.measure = measure
         self.tol = tol
 
     def _check_parameters(self) -> None:
+        """Raise InputError at the first invalid parameter."""
         super()._check_parameters()
         if self.measure not in get_args(ListMeasure):
             raise InputError(f"measure must be 'ndcg' or 'ap', got {self.measure!r}")
@@ -322,9 +335,10 @@ class AdaRank(BoostedRanker):
     def _terms(self, weak: Floats, lists: JudgedLists) -> Sequence[tuple[float, ListEdges]]:
         return ((1.0, ListEdges.of(weak, lists, "all", self.measure)),)
 
-    def _pays(self, terms: Sequence[tuple[float, Any]]) -> Callable[[Floats, Floats], bool]:
+    def _acceptance(self, terms: Sequence[tuple[float, Any]]) -> Callable[[Floats, Floats], bool]:
+        """Accept a round unless it lowers the mean of the measure by more than `tol`."""
         if self.tol is None:
-            return super()._pays(terms)
+            return super()._acceptance(terms)
         ((_, lists),) = terms
-        # before the first round there is no order, and what its ties are worth is no measure to fall behind
+        # before the first round all items are tied, and the value of that tie is no baseline
         return lambda before, after: not before.any() or lists.mean(after) >= lists.mean(before) - self.tol

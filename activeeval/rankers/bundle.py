@@ -1,13 +1,13 @@
-"""A bundle method for ½‖w‖² + C · R(w), R convex and known by its value and a subgradient at any w.
+"""A bundle method for ½‖w‖² + C · R(w), with R convex and accessed by its value and a subgradient.
 
-A subgradient a at v bounds R from below, R(w) ≥ R(v) + aᵀ(w − v) = aᵀw + b. The largest of t such cuts is a model of R;
-the least of ½‖w‖² + C · model bounds the objective from below. In multipliers λ ≥ 0, Σ λ = 1, of the cuts it is
+A subgradient a at v bounds R from below, R(w) ≥ R(v) + aᵀ(w − v) = aᵀw + b. The maximum of t such cuts is a model of R;
+the minimum of ½‖w‖² + C · model bounds the objective from below. In multipliers λ ≥ 0, Σ λ = 1, of the cuts it is
 
     max  C bᵀλ − ½ ‖C Aᵀλ‖²,        w = −C Aᵀλ,
 
-a small quadratic program (Clarabel), and any λ proves a bound, however roughly it was solved. The next cut is not
-made at the model's minimum, as Teo et al. (2010) do, but close to the best point on the line that leads there (Franc
-and Sonnenburg 2009): on MQ2008 at C = 100 that takes a fifth to a seventh of the cuts.
+a small quadratic program (Clarabel); any λ gives a valid bound, however inaccurate. The next cut is not made at the
+model's minimum, as in Teo et al. (2010), but close to the best point on the line towards it (Franc and Sonnenburg
+2009): on MQ2008 at C = 100 this takes a fifth to a seventh of the cuts.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from activeeval.core.errors import SolverError
 from activeeval.core.types import Floats, Ints
 from activeeval.rankers.losses import Term
 
-# of the way from the best point to the model's minimum, Franc and Sonnenburg's choice; 0.3 takes twice the cuts
+# share of the way from the best point to the model's minimum, as in Franc and Sonnenburg; 0.3 takes twice the cuts
 _AHEAD = 0.1
-# of a line, each an evaluation of R: 4 take a fifth more cuts, 12 as many
+# halvings in a line search, each an evaluation of R: 4 take a fifth more cuts, 12 as many cuts as 8
 _HALVINGS = 8
-# programs that a cut may lie idle in before it is dropped
+# number of programs in which a cut may be inactive before it is dropped
 _IDLE = 20
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Solution:
-    """Weights, their objective, and by how much it is above the least one at most.
+    """Weights, their objective, and an upper bound of its excess over the optimum.
 
     Attributes
     ----------
@@ -51,31 +51,31 @@ class Solution:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Objective:
-    """½‖w‖² + C · R(w), where R(w) is a loss of the scores Xw."""
+    """The objective ½‖w‖² + C · R(w), with R(w) a loss of the scores Xw."""
 
     columns: Floats
     term: Term
     C: float
 
     def cut(self, weights: Floats) -> tuple[float, Floats, float]:
-        """Return the objective, and slope and height of the cut of R, at some weights."""
+        """Compute the objective, and slope and intercept of the cut of R, at given weights."""
         loss, pulls = self.term(self.columns @ weights)
         slope = pulls @ self.columns
         return 0.5 * float(weights @ weights) + self.C * loss, slope, loss - float(slope @ weights)
 
     def best_between(self, start: Floats, end: Floats, objective: float) -> tuple[Floats, float]:
-        """Return the best weights met when the line from start to end is halved towards its minimum."""
+        """Find the best weights on the line from start to end by bisection of its slope."""
         step = end - start
-        scores, moves = self.columns @ start, self.columns @ step
+        scores, step_scores = self.columns @ start, self.columns @ step
         best, low, high = 0.0, 0.0, 1.0
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
             weights = start + middle * step
-            loss, pulls = self.term(scores + middle * moves)
+            loss, pulls = self.term(scores + middle * step_scores)
             value = 0.5 * float(weights @ weights) + self.C * loss
             if value < objective:
                 best, objective = middle, value
-            if weights @ step + self.C * (pulls @ moves) > 0:
+            if weights @ step + self.C * (pulls @ step_scores) > 0:
                 high = middle
             else:
                 low = middle
@@ -84,20 +84,21 @@ class Objective:
 
 @dataclass(slots=True, eq=False)
 class _Bundle:
-    """The cuts so far."""
+    """The current cuts and the number of programs since each was last active."""
 
     slopes: Floats
     heights: Floats = field(default_factory=lambda: np.zeros(0))
     idle: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def add(self, slope: Floats, height: float) -> None:
-        kept = self.idle < _IDLE
-        self.slopes = np.vstack((self.slopes[kept], slope))
-        self.heights = np.append(self.heights[kept], height)
-        self.idle = np.append(self.idle[kept], 0)
+        """Add a cut, and drop cuts that were inactive too long."""
+        keep = self.idle < _IDLE
+        self.slopes = np.vstack((self.slopes[keep], slope))
+        self.heights = np.append(self.heights[keep], height)
+        self.idle = np.append(self.idle[keep], 0)
 
     def least(self, C: float) -> tuple[Floats, float]:
-        """Return the weights that make ½‖w‖² + C · model least, and a lower bound of that."""
+        """Compute the weights that minimise ½‖w‖² + C · model, and a lower bound of the objective."""
         multipliers = _on_simplex(C * (self.slopes @ self.slopes.T), self.heights)
         self.idle = np.where(multipliers > 1e-8, 0, self.idle + 1)
         weights = -C * (multipliers @ self.slopes)
@@ -105,7 +106,7 @@ class _Bundle:
 
 
 def _on_simplex(quadratic: Floats, linear: Floats) -> Floats:
-    """Return λ ≥ 0 with Σ λ = 1 that makes ½ λᵀQλ − bᵀλ least."""
+    """Minimise ½ λᵀQλ − bᵀλ over λ ≥ 0 with Σ λ = 1."""
     n = linear.size
     if n == 1:
         return np.ones(1)
@@ -126,7 +127,7 @@ def _on_simplex(quadratic: Floats, linear: Floats) -> Floats:
 
 
 def least_regularised(columns: Floats, term: Term, C: float, tol: float, max_iter: int) -> Solution:
-    """Minimise ½‖w‖² + C · R(w).
+    """Minimise ½‖w‖² + C · R(w) by the bundle method.
 
     Parameters
     ----------
@@ -135,14 +136,14 @@ def least_regularised(columns: Floats, term: Term, C: float, tol: float, max_ite
         R as a loss of the scores, shape (n_items,).
     C : float
     tol : float
-        The gap may be that share of the objective.
+        Largest gap, as a share of the objective.
     max_iter : int
-        Cuts at most.
+        Largest number of cuts.
 
     Raises
     ------
     SolverError
-        Where the small program has no answer.
+        If the quadratic program fails.
     """
     problem = Objective(columns, term, C)
     bundle = _Bundle(np.zeros((0, columns.shape[1])))

@@ -1,7 +1,7 @@
-"""Focused rankers: a loss of lists for the order at the top, and a loss of pairs between the top and the rest.
+"""Focused rankers: a listwise loss for the order at the top, and a pairwise loss between the top and the rest.
 
-The top of a query are its items of a grade above 0. `FocusedSVM` joins SVM-MAP and RankSVM, `FocusedBoost` AdaRank and
-RankBoost, `FocusedNet` ListNet and RankNet (Niu, Guo, Lan and Cheng 2012).
+The top of a query is its items with a grade above 0. `FocusedSVM` combines SVM-MAP and RankSVM, `FocusedBoost` AdaRank
+and RankBoost, `FocusedNet` ListNet and RankNet (Niu, Guo, Lan and Cheng 2012).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from activeeval.rankers.margins import MarginRanker
 
 
 class FocusedSVM(MarginRanker):
-    """Rank by a linear function of largest margin that orders the top items of a query and parts them from the rest.
+    """Rank by a linear max-margin function that orders the top items of a query and separates them from the rest.
 
-    It is `SVMMAP` among the top items, and `RankSVM` between them and the rest. The weights minimise
+    It combines `SVMMAP` among the top items with `RankSVM` between them and the rest. The weights minimise
 
         ½‖w‖² + C [β · L_list(T) + (1 − β) · L_pair(T × F)],
 
@@ -43,12 +43,12 @@ class FocusedSVM(MarginRanker):
     Warns
     -----
     ConvergenceWarning
-        Where `max_iter` did not suffice.
+        If `max_iter` did not suffice.
 
     Notes
     -----
-    The paper writes AP(z, y) on T without saying what is relevant in a set that is all relevant: the mean over the cuts
-    r is a reading. So are the divisors: "normalised to a comparable range" is all that its footnote says.
+    The paper writes AP(z, y) on T without defining relevance in a set of relevant items only: the mean over the cuts r
+    is an interpretation. So are the divisors: the footnote only says "normalised to a comparable range".
 
     References
     ----------
@@ -77,10 +77,10 @@ class FocusedSVM(MarginRanker):
 
 
 class FocusedBoost(BoostedRanker):
-    """Rank by a sum of single features, or of thresholds on them, boosted to order the top items and part the rest.
+    """Rank by a boosted sum of features or thresholds that orders the top items and separates them from the rest.
 
-    It is `AdaRank` among the top items, and `RankBoost` between them and the rest. Each round takes the weak ranker f
-    of the largest
+    It combines `AdaRank` among the top items with `RankBoost` between them and the rest. Each round takes the weak
+    ranker f of the largest
 
         ρ = β Σ_i D(T_i) nDCG(f, T_i) + (1 − β) Σ D(u, v) (f(x_u) − f(x_v)),
 
@@ -103,7 +103,7 @@ class FocusedBoost(BoostedRanker):
     Notes
     -----
     The paper writes the loss of a pair as exp(−(y_u − y_v) wᵀ(x_u − x_v)) and its distribution, in Algorithm 2, without
-    the difference of the labels. This is the algorithm's reading: all pairs of the top and the rest count alike.
+    the difference of the labels. This class follows the algorithm: all pairs of the top and the rest have equal weight.
 
     References
     ----------
@@ -133,10 +133,10 @@ class FocusedBoost(BoostedRanker):
 
 
 class FocusedNet(GradientRanker):
-    """Rank by a linear function, learned step by step, that orders the top items and parts them from the rest.
+    """Rank by a linear function, fitted in gradient steps, that orders the top items and separates them from the rest.
 
-    It is the cross entropy of permutations of `ListNet`'s paper among the top items, and `RankNet` between them and the
-    rest. Each step lowers
+    It combines the permutation cross entropy of `ListNet`'s paper among the top items with `RankNet` between them and
+    the rest. Each step lowers
 
         β · L_list(T) + (1 − β) · L_pair(T × F),
 
@@ -157,8 +157,8 @@ class FocusedNet(GradientRanker):
 
     Notes
     -----
-    The permutations are summed exactly, by a program over the sets of the items of T; a query with more than 15 of
-    them is refused.
+    The permutations are summed exactly, by dynamic programming over subsets of T; a query with more than 15 items in T
+    raises InputError.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Linear rankers that follow the gradient of a smooth loss, of pairs or of lists; how far regularises them."""
+"""Linear rankers fitted by gradient steps on a smooth pairwise or listwise loss; the number of steps regularises."""
 
 from __future__ import annotations
 
@@ -13,27 +13,32 @@ from activeeval.rankers.losses import Loss, PairLogistic, TopKLikelihood, TopOne
 
 
 class GradientRanker(StagedRanker):
-    """Base of the rankers that descend from w = 0 by L-BFGS, whose first n steps do not depend on how many follow."""
+    """Base of the rankers that run L-BFGS from w = 0; its first n steps do not depend on the total number."""
 
     def __init__(self, n_iter: int = 50, standardize: bool = True) -> None:
+        """Store the parameters; `fit` checks them."""
         self.n_iter = n_iter
         self.standardize = standardize
 
     def _loss(self) -> Loss:
-        raise TypeError("a ranker says what it minimises")
+        """Build the loss that a subclass minimises."""
+        raise TypeError("a subclass defines the loss to minimise")
 
     def _check_parameters(self) -> None:
+        """Raise InputError at the first invalid parameter."""
         whole_number(self.n_iter, "n_iter", 1)
 
     def _learn(self, columns: Floats, lists: JudgedLists) -> None:
+        """Minimise the loss by L-BFGS and store the weights after each step."""
         term, differences = self._loss().on(lists), within_queries(columns, lists)
 
         def value_and_gradient(weights: Floats) -> tuple[float, Floats]:
+            """Compute the loss and its gradient by the weights."""
             value, pulls = term(differences @ weights)
             return value, pulls @ differences
 
         path = [np.zeros(columns.shape[1])]
-        # its own stopping rules are off but for rounding: the number of steps is the regulariser
+        # stopping rules are disabled down to rounding level, as the number of steps is the regulariser
         minimize(
             value_and_gradient,
             path[0],
@@ -46,7 +51,7 @@ class GradientRanker(StagedRanker):
 
 
 class RankNet(GradientRanker):
-    """Rank by a linear function under which preferred items come first with a high probability.
+    """Rank by a linear function fitted to the logistic loss of preference pairs.
 
     Each step lowers
 
@@ -57,9 +62,9 @@ class RankNet(GradientRanker):
     Parameters
     ----------
     n_iter : int
-        Steps of L-BFGS from w = 0; the fewer, the smaller the weights stay.
+        Steps of L-BFGS from w = 0; fewer steps keep the weights smaller.
     standardize : bool
-        Divide each feature by its standard deviation over the items of the fit; a constant feature has no say.
+        Divide each feature by its standard deviation over the items of the fit; a constant feature has no effect.
 
     Attributes
     ----------
@@ -68,7 +73,7 @@ class RankNet(GradientRanker):
     path_ : ndarray, shape (``n_iter_`` + 1, n_features)
         w before the first step and after each; see `after`.
     n_iter_ : int
-        Steps taken; fewer than `n_iter` where there was nothing left to gain.
+        Number of steps; fewer than `n_iter` if the loss could not be lowered further.
     n_features_in_ : int
 
     References
@@ -89,10 +94,10 @@ class RankNet(GradientRanker):
 
 
 class ListNet(GradientRanker):
-    """Rank by a linear function under which the items that come first are those of the best grades.
+    """Rank by a linear function whose top-one probabilities match those of the grades.
 
     Each step lowers the mean over queries of −Σ_i P_y(i) log P_s(i), where P(i) = e^{s_i} / Σ_l e^{s_l} is the
-    probability of item i to be first, of the query's grades y and scores s = Xw.
+    probability that item i is first, computed from the query's grades y and from scores s = Xw.
 
     Parameters
     ----------
@@ -121,22 +126,23 @@ class ListNet(GradientRanker):
 
 
 class ListMLE(GradientRanker):
-    """Rank by a linear function under which the first k places of each list are most probable.
+    """Rank by a linear function that maximises the likelihood of the first k positions of each list.
 
     Each step lowers the mean over queries of
 
         −Σ_{j ≤ k} [s_π(j) − log Σ_{l ≥ j} e^{s_π(l)}],        s = Xw,
 
-    π the items by falling grade.
+    with π the items by decreasing grade.
 
     Parameters
     ----------
     k : int
-        Places that count; fewer where fewer items have a grade above 0, as there is no order below.
+        Number of positions in the likelihood; at most the number of items with a grade above 0, as the rest is
+        unordered.
     n_iter, standardize
         As in `RankNet`.
     rng : Generator, int or None
-        Orders items of one query and one grade above 0, as those are of a top-k truth that are alike.
+        Breaks ties of items of one query and one grade above 0.
 
     Attributes
     ----------
@@ -145,7 +151,7 @@ class ListMLE(GradientRanker):
 
     Notes
     -----
-    The drawn order depends on the seed and on what the rows hold, not on the order of the rows.
+    The random order depends on the seed and on the content of the rows, not on their order.
 
     References
     ----------
@@ -174,5 +180,6 @@ class ListMLE(GradientRanker):
         return TopKLikelihood(int(self.k))
 
     def _tie_order(self, grades: Ints) -> Floats:
-        drawn = np.random.default_rng(self.rng).random(grades.size)
-        return np.where(grades > 0, drawn, super()._tie_order(grades))
+        """Draw random tie-breakers for grades above 0; shape (n,)."""
+        uniforms = np.random.default_rng(self.rng).random(grades.size)
+        return np.where(grades > 0, uniforms, super()._tie_order(grades))

@@ -1,4 +1,4 @@
-"""Checks of the items that rankers learn from."""
+"""Input validation of the rankers' training items."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from activeeval.core.types import Ints
 def training_items(
     X: ArrayLike, grades: ArrayLike, query_ids: ArrayLike | None
 ) -> tuple[NDArray[Any], Ints, Ints | None]:
-    """Return features, grades and, where the queries are given, their numbers from 0; n rows each.
+    """Validate features, grades and, if given, query ids; queries are returned as numbers from 0; n rows each.
 
     Raises
     ------
     InputError
-        Names the first place that is wrong; also where there are no rows.
+        At the first invalid value, or if there are no rows.
     """
     features = as_features(X)
     if (n_rows := features.shape[0]) == 0:
@@ -31,19 +31,19 @@ def training_items(
 
 def refuse_missing(features: NDArray[Any]) -> None:
     """Raise InputError at the first missing value."""
-    # The smallest value shows a NaN without a mask of the matrix's size.
+    # The minimum is NaN if any value is; it needs no mask of the matrix's size.
     if features.size and np.isnan(features.min()):
         row, column = np.argwhere(np.isnan(features))[0]
         raise InputError(f"X must not miss values, got nan at row {row}, column {column}")
 
 
 def grouped_items(X: ArrayLike, grades: ArrayLike, query_ids: ArrayLike | None) -> tuple[NDArray[Any], Ints, Ints]:
-    """Return features, grades and the queries' numbers for a ranker that compares items of one query.
+    """Validate features, grades and query ids for a ranker that compares items of one query.
 
     Raises
     ------
     InputError
-        Names the first place that is wrong, a missing value among them.
+        At the first invalid or missing value.
     """
     features, whole, codes = training_items(X, grades, query_ids)
     if codes is None:

@@ -1,4 +1,4 @@
-"""Rankers that learn from items one by one: expected grades, a regression forest."""
+"""Pointwise rankers: expected grades of a grade model, and a regression forest."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from activeeval.rankers.input_checks import training_items
 
 
 class _ItemRanker(BaseEstimator):  # type: ignore[misc]
-    """Base of the rankers that learn from items one by one and may be told that a value is missing."""
+    """Base of the pointwise rankers, which accept missing values."""
 
     def __sklearn_tags__(self) -> Any:
+        """Declare to scikit-learn that NaN is allowed."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
@@ -32,7 +33,7 @@ class ExpectedGradeRanker(_ItemRanker):
     Parameters
     ----------
     model : grade model
-        Fitted or not, it stays as it is: `fit` learns with a clone.
+        Not modified, fitted or not: `fit` fits a clone.
 
     Attributes
     ----------
@@ -49,6 +50,7 @@ class ExpectedGradeRanker(_ItemRanker):
     """
 
     def __init__(self, model: GradeModel) -> None:
+        """Store the grade model; `fit` checks it."""
         self.model = model
 
     def fit(self, X: ArrayLike, grades: ArrayLike, query_ids: ArrayLike | None = None) -> Self:
@@ -58,9 +60,9 @@ class ExpectedGradeRanker(_ItemRanker):
         ----------
         X : array of float, shape (n, n_features)
         grades : array of int, shape (n,)
-            From 0; rows that are not judged must be left out.
+            From 0; unjudged rows must be left out.
         query_ids : array, shape (n,), optional
-            Not used: a grade model takes items one by one.
+            Ignored: a grade model is pointwise.
 
         Raises
         ------
@@ -75,7 +77,7 @@ class ExpectedGradeRanker(_ItemRanker):
         return self
 
     def predict(self, X: ArrayLike) -> Floats:
-        """Return the expected grade of every row, shape (n,)."""
+        """Compute the expected grade of every row, shape (n,)."""
         check_is_fitted(self)
         return expected_grade(self.model_.predict_proba(fitted_columns(self, X)))
 
@@ -88,12 +90,12 @@ class ForestRegressionRanker(Forests, _ItemRanker):
     n_estimators, min_samples_leaf, max_features, max_samples, n_jobs, random_state
         As in `ForestGradeModel`; so are missing values (NaN).
     max_rows : int, optional
-        Where there are more rows, the forest learns from that many, drawn without replacement.
+        Largest number of training rows; a larger set is subsampled without replacement.
 
     Attributes
     ----------
     forests_ : list of RandomForestRegressor
-        One.
+        With one entry.
     n_features_in_ : int
 
     Examples
@@ -112,9 +114,9 @@ class ForestRegressionRanker(Forests, _ItemRanker):
         X : array of float, shape (n, n_features)
             NaN stands for a missing value.
         grades : array of int, shape (n,)
-            From 0; rows that are not judged must be left out.
+            From 0; unjudged rows must be left out.
         query_ids : array, shape (n,), optional
-            Not used: the regression takes items one by one.
+            Ignored: the regression is pointwise.
 
         Raises
         ------
@@ -127,5 +129,5 @@ class ForestRegressionRanker(Forests, _ItemRanker):
         return self
 
     def predict(self, X: ArrayLike) -> Floats:
-        """Return the predicted grade of every row, shape (n,)."""
+        """Predict the grade of every row, shape (n,)."""
         return self._means(fitted_columns(self, X))[:, 0]

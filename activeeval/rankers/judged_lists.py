@@ -1,4 +1,4 @@
-"""Judged items as lists, one for each query, and what of them a loss looks at."""
+"""Judged items as one list for each query, and the parts of the lists that losses use."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from activeeval.core.types import Floats, Ints
 from activeeval.rankers.pairs import PreferencePairs, WeightedPairs
 
 Part = Literal["all", "top"]
-"""All items of a query, or its top: the items T of a grade above 0, and what tells them from the rest."""
+""""all": all items of a query. "top": the items T of a grade above 0, or their pairs with the rest."""
 
 
 class ListSpans(NamedTuple):
-    """Lists on the axis of items, from `starts` to before `stops`, and what each counts: together 1."""
+    """Lists as ranges of items, from `starts` to before `stops`, with weights that sum to 1."""
 
     starts: Ints
     stops: Ints
@@ -25,12 +25,12 @@ class ListSpans(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgedLists:
-    """Items query by query, the best grade first; queries whose items all have one grade say nothing and are left out.
+    """Items grouped by query, best grade first, without queries whose items all have one grade.
 
     Attributes
     ----------
     rows : ndarray of int64, shape (n,)
-        Where each item stood among the rows it was made of.
+        Row number of each item in the input.
     grades : ndarray of int64, shape (n,)
     offsets : ndarray of int64, shape (n_lists + 1,)
     """
@@ -41,12 +41,12 @@ class JudgedLists:
 
     @classmethod
     def of(cls, grades: Ints, codes: Ints, ties: Floats | None = None) -> Self:
-        """Return the lists of rows with these grades and numbers of queries.
+        """Group rows into lists by their grades and query numbers.
 
         Parameters
         ----------
         ties : array of float, shape (n,), optional
-            Orders the rows of a query and a grade, smallest first; by default they stay as they came.
+            Orders the rows of a query and a grade, smallest first; by default the input order.
         """
         order = np.lexsort((np.zeros(codes.size) if ties is None else ties, -grades, codes))
         starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
@@ -57,20 +57,21 @@ class JudgedLists:
 
     @property
     def n_lists(self) -> int:
+        """Number of lists."""
         return self.offsets.size - 1
 
     @property
     def tops(self) -> Ints:
-        """How many items of each list have a grade above 0, shape (n_lists,)."""
+        """Number of items of each list with a grade above 0, shape (n_lists,)."""
         return np.add.reduceat(self.grades > 0, self.offsets[:-1], dtype=np.int64)
 
     def spans(self, part: Part) -> ListSpans:
-        """Return the lists whole, or their top where its grades differ.
+        """Compute the ranges of whole lists, or of their top parts that hold two different grades.
 
         Raises
         ------
         InputError
-            Where that leaves no list.
+            If no list is left.
         """
         starts, stops = self.offsets[:-1], self.offsets[1:]
         if part == "top":
@@ -82,17 +83,17 @@ class JudgedLists:
         return ListSpans(starts, stops, np.full(starts.size, 1.0 / starts.size))
 
     def pairs(self, part: Part, graded: bool) -> WeightedPairs:
-        """Return all pairs of different grades, or those of the top and the rest, each query weighing the same.
+        """List all pairs of different grades, or all pairs of the top and the rest; each query has equal weight.
 
         Parameters
         ----------
         graded : bool
-            The margin of a pair grows with the difference of its grades; else each counts as 1.
+            True: the gap of a pair is the difference of its grades; False: 1.
 
         Raises
         ------
         InputError
-            Where there is no pair.
+            If there is no pair.
         """
         codes = np.repeat(np.arange(self.n_lists), np.diff(self.offsets))
         numbered = PreferencePairs.of(self.grades if part == "all" else np.minimum(self.grades, 1), codes)

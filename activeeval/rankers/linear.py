@@ -1,4 +1,4 @@
-"""Rankers whose score is a weighted sum of scaled features, and how those of judged lists are fitted."""
+"""Linear rankers on scaled features, and the base for fits on judged lists."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ BLOCK_ROWS = 8192
 
 
 class LinearRanker(BaseEstimator):  # type: ignore[misc]
-    """Base of the rankers that score an item by wᵀ(x − means) / scales.
+    """Base of the rankers with the score wᵀ(x − means) / scales.
 
     Attributes
     ----------
     coef_ : ndarray, shape (n_features,)
         w, of the scaled features.
     means_, scales_ : ndarray, shape (n_features,)
-        What is taken from each feature, and what it is divided by.
+        Offset subtracted from each feature, and its divisor.
     n_features_in_ : int
     """
 
@@ -41,7 +41,7 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
     n_features_in_: int
 
     def predict(self, X: ArrayLike) -> Floats:
-        """Return the score of every row, shape (n,); rows of equal features have equal scores."""
+        """Compute the score of every row, shape (n,); rows of equal features have equal scores."""
         features = fitted_columns(self, X)
         refuse_missing(features)
         scores = np.empty(features.shape[0])
@@ -52,11 +52,11 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
         return scores
 
     def _columns(self, features: NDArray[Any]) -> Floats:
-        """Return what the weights are of, shape (n, n_weights)."""
+        """Scale the features to the columns of the weights, shape (n, n_weights)."""
         return np.asarray((features - self.means_) / self.scales_, dtype=np.float64)
 
     def _learn_scaling(self, features: NDArray[Any], standardize: bool) -> None:
-        """Learn to divide by the standard deviation over all items, or to leave features as they are."""
+        """Store the means and standard deviations over all items, or 0 and 1 without standardisation."""
         scaler = StandardScaler(with_mean=standardize, with_std=standardize)
         for rows in gen_batches(features.shape[0], BLOCK_ROWS):
             scaler.partial_fit(features[rows])
@@ -76,19 +76,18 @@ class ListRanker(LinearRanker):
         ----------
         X : array of float, shape (n, n_features)
         grades : array of int, shape (n,)
-            From 0; rows that are not judged must be left out. Of a top-k truth: k for the best item … 1, and 0 for
-            all below.
+            From 0; unjudged rows must be left out. Top-k labels are k for the best item … 1, and 0 for all others.
         query_ids : array, shape (n,)
-            The query of every row; a query's rows may lie apart. A query whose items all have one grade has no say.
+            The query of every row; its rows need not be contiguous. A query whose items all have one grade is ignored.
 
         Raises
         ------
         InputError
-            Names the first place that is wrong; also where no query holds items of different grades.
+            At the first invalid value, or if no query holds items of different grades.
         """
         self._check_parameters()
         features, whole, codes = grouped_items(X, grades, query_ids)
-        # by what they hold, so that rows in another order give the same model to the last bit
+        # sorted by content, so that the model does not depend on the order of the rows, to the last bit
         order = np.lexsort((*features.T, whole, codes))
         ties = np.empty(order.size)
         ties[order] = self._tie_order(whole[order])
@@ -101,31 +100,31 @@ class ListRanker(LinearRanker):
         return self
 
     def _check_parameters(self) -> None:
-        """Raise InputError at the first parameter that is wrong."""
-        raise TypeError("a ranker says what its parameters may be")
+        """Raise InputError at the first invalid parameter; implemented by subclasses."""
+        raise TypeError("a subclass checks its parameters")
 
     def _learn_columns(self, features: NDArray[Any]) -> None:
-        """Learn what `_columns` makes of features."""
+        """Learn the parameters of `_columns` from features."""
         self._learn_scaling(features, self.standardize)
 
     def _learn(self, columns: Floats, lists: JudgedLists) -> None:
-        """Learn the weights of columns, a row for each item of the lists."""
-        raise TypeError("a ranker says how it learns")
+        """Learn the weights from columns with a row for each item of the lists; implemented by subclasses."""
+        raise TypeError("a subclass learns its weights")
 
     def _tie_order(self, grades: Ints) -> Floats:
-        """Return what orders items of one query and grade, from 0 to 1, of items ordered by what they hold."""
+        """Return keys in [0, 1) that order items of one query and grade; the items are sorted by content."""
         return np.arange(grades.size) / grades.size
 
 
 class StagedRanker(ListRanker):
-    """Base of the rankers that learn in steps, whose number is what regularises them.
+    """Base of the rankers fitted in steps, regularised by the number of steps.
 
     Attributes
     ----------
     path_ : ndarray, shape (n_iter_ + 1, n_features)
         The weights before the first step and after each.
     n_iter_ : int
-        Steps taken; fewer than `n_iter` where there was nothing left to gain.
+        Number of steps; fewer than `n_iter` if the loss could not be lowered further.
     """
 
     n_iter: int
@@ -133,11 +132,11 @@ class StagedRanker(ListRanker):
 
     @property
     def n_iter_(self) -> int:
-        """Steps taken."""
+        """Number of steps taken."""
         return len(self.path_) - 1
 
     def after(self, n_iter: int) -> Self:
-        """Return the fitted ranker as fewer steps would have made it."""
+        """Return the fitted ranker as it was after fewer steps."""
         check_is_fitted(self)
         fewer = copy.copy(self)
         fewer.n_iter = whole_number(n_iter, "n_iter", 1)
@@ -150,14 +149,15 @@ class StagedRanker(ListRanker):
             yield self.after(n_iter).predict(X)
 
     def _take_path(self, path: Floats) -> None:
+        """Store the path of weights; the last row is the model."""
         self.path_, self.coef_ = path, path[-1]
 
 
 def within_queries(columns: Floats, lists: JudgedLists) -> Floats:
-    """Return columns less their least value in each query.
+    """Subtract the minimum of each column in each query.
 
-    Only differences within a query count, and a column that has none becomes 0 to the last bit, so that no rounding
-    gives it a weight.
+    Only differences within a query matter. A column without differences becomes exactly 0, so that rounding gives it no
+    weight.
     """
     least = np.minimum.reduceat(columns, lists.offsets[:-1], axis=0)
     return np.asarray(columns - np.repeat(least, np.diff(lists.offsets), axis=0))

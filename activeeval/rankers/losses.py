@@ -1,11 +1,11 @@
-"""Losses on the scores of judged lists, each a value and a (sub)gradient.
+"""Losses of the scores of judged lists, with value and (sub)gradient.
 
-A loss is a value of its own, ``PairHinge()``; ``loss.on(lists)`` is the loss of those lists as a function of their
-items' scores. Every loss is a mean over queries, a pair loss a mean over a query's pairs first: each query has
-the same say, however many items it has, and losses of different kinds are of a comparable range.
+A loss is an object without data, ``PairHinge()``; ``loss.on(lists)`` binds it to lists and gives a function of their
+items' scores. Every loss is a mean over queries; a pair loss is first a mean over a query's pairs. So each query has
+the same weight, whatever its number of items, and different losses have comparable ranges.
 
 =========================  =====================================  ======================================
-loss                       of                                     rankers
+loss                       formula                                rankers
 =========================  =====================================  ======================================
 `PairHinge`                max(0, 1 − (y_u − y_v)(s_u − s_v))     RankSVM, FocusedSVM, HyperLinearRanker
 `PairExponential`          e^{−(s_u − s_v)}                       RankBoost, FocusedBoost
@@ -15,7 +15,7 @@ loss                       of                                     rankers
 `TopOneCrossEntropy`       −Σ_i P_y(i) log P_s(i)                 ListNet
 `PermutationCrossEntropy`  −Σ_π P_y(π) log P_s(π)                 FocusedNet
 `TopKLikelihood`           −log P_s(the first k places)           ListMLE
-`FocusedLoss`                  a list loss of T, a pair loss of T×F   FocusedSVM, FocusedNet
+`FocusedLoss`              a list loss of T, a pair loss of T×F   FocusedSVM, FocusedNet
 =========================  =====================================  ======================================
 """
 
@@ -33,29 +33,30 @@ from activeeval.rankers.judged_lists import JudgedLists, Part
 from activeeval.rankers.pairs import WeightedPairs
 
 MOST_PERMUTED = 15
-"""Items of one list whose permutations are summed: 2^15 sets take some milliseconds a list and step."""
+"""Largest list whose permutations are summed: 2^15 subsets take some milliseconds for each list and step."""
 
 
 class Term(Protocol):
-    """A loss of given lists or pairs: its value at scores (n_items,), and its (sub)gradient of the same shape."""
+    """Loss bound to lists or pairs: value and (sub)gradient at scores of shape (n_items,)."""
 
     def __call__(self, scores: Floats) -> tuple[float, Floats]: ...
 
 
 class Loss(Protocol):
-    """A loss that can be taken of any lists."""
+    """Loss that can be bound to lists."""
 
     def on(self, lists: JudgedLists) -> Term: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KernelTerm:
-    """A loss of given pairs or lists: a kernel, and what it is given beside the scores."""
+    """Loss computed by a compiled kernel with fixed arguments."""
 
     kernel: Callable[..., float]
     arguments: tuple[Any, ...]
 
     def __call__(self, scores: Floats) -> tuple[float, Floats]:
+        """Compute the loss and its gradient at the scores."""
         gradient = np.zeros(scores.size)
         return float(self.kernel(scores, *self.arguments, gradient)), gradient
 
@@ -65,12 +66,13 @@ class KernelTerm:
 
 @dataclass(frozen=True, slots=True)
 class _PairLoss:
-    """A loss of the margins by which pairs are in their order.
+    """Loss of the margins of preference pairs.
 
     Parameters
     ----------
     part : {"all", "top"}
-        All pairs of a query's items with different grades; or T × F, an item of a grade above 0 and one of grade 0.
+        "all": pairs of a query's items with different grades. "top": T × F, an item of a grade above 0 and one of grade
+        0.
     """
 
     part: Part = "all"
@@ -78,11 +80,11 @@ class _PairLoss:
     graded: ClassVar[bool] = False
 
     def on(self, lists: JudgedLists) -> KernelTerm:
-        """Return the loss of the pairs of lists."""
+        """Bind the loss to the pairs of lists."""
         return self.of_pairs(lists.pairs(self.part, self.graded))
 
     def of_pairs(self, pairs: WeightedPairs) -> KernelTerm:
-        """Return the loss of given pairs, wherever they come from."""
+        """Bind the loss to given pairs, of any origin."""
         from activeeval.core.kernels.learning import losses
 
         pair_columns = (pairs.preferred, pairs.other, pairs.gaps, pairs.weights)
@@ -90,7 +92,7 @@ class _PairLoss:
 
 
 class PairHinge(_PairLoss):
-    """max(0, 1 − m) of the margin m = (y_u − y_v)(s_u − s_v), the difference of the grades inside.
+    """Hinge loss max(0, 1 − m) of the margin m = (y_u − y_v)(s_u − s_v), which includes the difference of the grades.
 
     Examples
     --------
@@ -105,16 +107,16 @@ class PairHinge(_PairLoss):
 
 
 class PairLogistic(_PairLoss):
-    """log(1 + e^{−m}) of the margin m = s_u − s_v: the cross entropy of P(u before v) = 1 / (1 + e^{−m})."""
+    """Logistic loss log(1 + e^{−m}) of the margin m = s_u − s_v: cross entropy of P(u before v) = 1/(1 + e^{−m})."""
 
     __slots__ = ()
     kind = "LOGISTIC"
 
 
 class PairExponential(_PairLoss):
-    """The logarithm of the mean of e^{−m} over pairs, m = s_u − s_v; its slopes are the distribution of boosting.
+    """Logarithm of the mean of e^{−m} over pairs, m = s_u − s_v; its slopes are the distribution of boosting.
 
-    The logarithm has the minimisers of the mean itself, and keeps margins of any size finite.
+    The logarithm has the minimisers of the mean itself, and stays finite for margins of any size.
     """
 
     __slots__ = ()
@@ -122,7 +124,7 @@ class PairExponential(_PairLoss):
 
 
 class PairSquared(_PairLoss):
-    """(1 − m)² of the margin m = s_u − s_v: a pair should be 1 apart, no less and no more.
+    """Squared loss (1 − m)² of the margin m = s_u − s_v, with the target margin 1.
 
     Examples
     --------
@@ -140,20 +142,20 @@ class PairSquared(_PairLoss):
 
 @dataclass(frozen=True, slots=True)
 class ListwiseAP:
-    """The hinge max_z 1 − AP(z) + wᵀΨ(z) − wᵀΨ(y) of SVM-MAP, at the most violated ranking z.
+    """Hinge max_z 1 − AP(z) + wᵀΨ(z) − wᵀΨ(y) of SVM-MAP, at the most violated ranking z.
 
     Parameters
     ----------
     part : {"all", "top"}
-        "all": all items, of which those of a grade above 0 are relevant. "top": the items T of a grade above 0,
-        the mean over r = 1 … |T| − 1 of the hinge with the first r relevant, each r with its own z; so it
-        bounds 1 − the mean of AP. An r that would part equal grades is left out.
+        "all": all items, with grades above 0 as relevant. "top": only the items T of a grade above 0, and the mean over
+        r = 1 … |T| − 1 of the hinge with the first r relevant, each r with its own z; this bounds 1 − the mean of AP.
+        An r that separates equal grades is left out.
     """
 
     part: Part = "all"
 
     def on(self, lists: JudgedLists) -> KernelTerm:
-        """Return the loss of lists."""
+        """Bind the loss to lists."""
         from activeeval.core.kernels.learning import losses
 
         starts, middles, stops = _relevance_cuts(lists) if self.part == "all" else _grade_cuts(lists)
@@ -163,6 +165,7 @@ class ListwiseAP:
 
 
 def _relevance_cuts(lists: JudgedLists) -> tuple[Ints, Ints, Ints]:
+    """Compute start, end of the relevant items, and end of each list that also holds irrelevant items."""
     starts, stops = lists.offsets[:-1], lists.offsets[1:]
     middles = starts + lists.tops
     parted = middles < stops
@@ -172,6 +175,7 @@ def _relevance_cuts(lists: JudgedLists) -> tuple[Ints, Ints, Ints]:
 
 
 def _grade_cuts(lists: JudgedLists) -> tuple[Ints, Ints, Ints]:
+    """Compute start, cut and end of every top list at every place where the grade falls."""
     spans = lists.spans("top")
     places = np.arange(lists.grades.size - 1)
     span_of_place = np.searchsorted(spans.starts, places, side="right") - 1
@@ -182,12 +186,12 @@ def _grade_cuts(lists: JudgedLists) -> tuple[Ints, Ints, Ints]:
 
 @dataclass(frozen=True, slots=True)
 class TopOneCrossEntropy:
-    """−Σ_i P_y(i) log P_s(i) of ListNet, P(i) = e^{s_i} / Σ_l e^{s_l} the probability that item i is first."""
+    """Cross entropy −Σ_i P_y(i) log P_s(i) of ListNet, with P(i) = e^{s_i} / Σ_l e^{s_l}, P(item i is first)."""
 
     part: Part = "all"
 
     def on(self, lists: JudgedLists) -> KernelTerm:
-        """Return the loss of lists."""
+        """Bind the loss to lists."""
         from activeeval.core.kernels.learning import losses
 
         return KernelTerm(losses.top_one_cross_entropies, (lists.grades.astype(np.float64), *lists.spans(self.part)))
@@ -195,27 +199,27 @@ class TopOneCrossEntropy:
 
 @dataclass(frozen=True, slots=True)
 class PermutationCrossEntropy:
-    """−Σ_π P_y(π) log P_s(π) over all permutations of a list, P the model of Plackett and Luce.
+    """Cross entropy −Σ_π P_y(π) log P_s(π) over all permutations of a list, P the Plackett-Luce model.
 
-    Exact, by a program over the 2^n sets of n items; lists of more than 15 items are refused.
+    It is exact, by dynamic programming over the 2^n subsets of n items; lists of more than 15 items raise InputError.
     """
 
     part: Part = "top"
 
     def on(self, lists: JudgedLists) -> KernelTerm:
-        """Return the loss of lists.
+        """Bind the loss to lists.
 
         Raises
         ------
         InputError
-            Names a row of the first list that is too long.
+            With a row of the first list that is too long.
         """
         from activeeval.core.kernels.learning import losses
 
         spans = lists.spans(self.part)
         self._refuse_long(lists, spans.stops - spans.starts, spans.starts)
         labels = [tuple(lists.grades[a:b].tolist()) for a, b in zip(spans.starts, spans.stops, strict=True)]
-        # lists of a top-k truth have the same labels, so that one table serves them all
+        # lists with top-k labels share their labels, so one table serves all of them
         begins, tables, n = {}, [], 0
         for key in dict.fromkeys(labels):
             table = np.empty(1 << len(key))
@@ -226,29 +230,30 @@ class PermutationCrossEntropy:
         return KernelTerm(losses.permutation_cross_entropies, (*spans, np.concatenate(tables), of_list))
 
     def _refuse_long(self, lists: JudgedLists, sizes: Ints, starts: Ints) -> None:
+        """Raise InputError at the first list with more than 15 items."""
         too_long = np.flatnonzero(sizes > MOST_PERMUTED)
         if too_long.size:
-            what = "of a grade above 0" if self.part == "top" else "in all"
+            kind = "of a grade above 0" if self.part == "top" else "in all"
             raise InputError(
-                f"the query of row {lists.rows[starts[too_long[0]]]} has {sizes[too_long[0]]} items {what}, a loss over"
+                f"the query of row {lists.rows[starts[too_long[0]]]} has {sizes[too_long[0]]} items {kind}, a loss over"
                 f" their permutations takes at most {MOST_PERMUTED}"
             )
 
 
 @dataclass(frozen=True, slots=True)
 class TopKLikelihood:
-    """−Σ_{j ≤ k} [s_π(j) − log Σ_{l ≥ j} e^{s_π(l)}] of ListMLE, π the lists' own order.
+    """Negative log-likelihood −Σ_{j ≤ k} [s_π(j) − log Σ_{l ≥ j} e^{s_π(l)}] of ListMLE, π the order of each list.
 
     Parameters
     ----------
     k : int
-        Where fewer items have a grade above 0, the sum ends with them: below there is no order.
+        Number of terms; at most the number of items with a grade above 0, as the rest is unordered.
     """
 
     k: int
 
     def on(self, lists: JudgedLists) -> KernelTerm:
-        """Return the loss of lists."""
+        """Bind the loss to lists."""
         from activeeval.core.kernels.learning import losses
 
         starts, stops, weights = lists.spans("all")
@@ -260,9 +265,9 @@ class TopKLikelihood:
 
 @dataclass(frozen=True, slots=True)
 class FocusedLoss:
-    """β · L_list(T) + (1 − β) · L_pair(T × F), each divided by its value where all scores are equal.
+    """Weighted sum β · L_list(T) + (1 − β) · L_pair(T × F), each loss divided by its value at equal scores.
 
-    So both terms are 1 for a ranker that knows nothing, whatever their kind and the lengths of the lists.
+    Both terms are thus 1 for an uninformative ranker, whatever their kind and the lengths of the lists.
 
     Parameters
     ----------
@@ -283,7 +288,7 @@ class FocusedLoss:
     beta: float
 
     def on(self, lists: JudgedLists) -> WeightedSum:
-        """Return the loss of lists."""
+        """Bind the loss to lists."""
         terms = (self.list_loss.on(lists), self.pair_loss.on(lists))
         nothing = np.zeros(lists.grades.size)
         return WeightedSum(terms, (self.beta / terms[0](nothing)[0], (1.0 - self.beta) / terms[1](nothing)[0]))
@@ -291,12 +296,13 @@ class FocusedLoss:
 
 @dataclass(frozen=True, slots=True)
 class WeightedSum:
-    """Terms of the same lists, added up."""
+    """Weighted sum of terms of the same lists."""
 
     terms: tuple[Term, ...]
     weights: tuple[float, ...]
 
     def __call__(self, scores: Floats) -> tuple[float, Floats]:
+        """Compute the sum and its gradient at the scores."""
         value, gradient = 0.0, np.zeros(scores.size)
         for term, weight in zip(self.terms, self.weights, strict=True):
             term_value, slope = term(scores)

@@ -1,4 +1,4 @@
-"""Linear rankers of largest margin, on pairs and on whole lists: each adds the loss that it minimises to one body."""
+"""Linear max-margin rankers on pairs and on whole lists; subclasses of one base define the loss."""
 
 from __future__ import annotations
 
@@ -15,23 +15,27 @@ from activeeval.rankers.losses import ListwiseAP, Loss, PairHinge
 
 
 class MarginRanker(ListRanker):
-    """Base of the rankers that minimise ½‖w‖² + C · R(w) by a bundle method, R the loss of a subclass."""
+    """Base of the rankers that minimise ½‖w‖² + C · R(w) by a bundle method, with R the loss of a subclass."""
 
     def __init__(self, C: float = 10.0, standardize: bool = True, tol: float = 1e-4, max_iter: int = 1000) -> None:
+        """Store the parameters; `fit` checks them."""
         self.C = C
         self.standardize = standardize
         self.tol = tol
         self.max_iter = max_iter
 
     def _loss(self) -> Loss:
-        raise TypeError("a ranker says what it minimises")
+        """Build the loss that a subclass minimises."""
+        raise TypeError("a subclass defines the loss to minimise")
 
     def _check_parameters(self) -> None:
+        """Raise InputError at the first invalid parameter."""
         positive(self.C, "C")
         positive(self.tol, "tol")
         whole_number(self.max_iter, "max_iter", 1)
 
     def _learn(self, columns: Floats, lists: JudgedLists) -> None:
+        """Minimise the objective by the bundle method, and warn if it does not converge."""
         term = self._loss().on(lists)
         solution = least_regularised(
             within_queries(columns, lists), term, float(self.C), float(self.tol), int(self.max_iter)
@@ -48,7 +52,7 @@ class MarginRanker(ListRanker):
 
 
 class RankSVM(MarginRanker):
-    """Rank by a linear function that keeps pairs of a query apart by a margin.
+    """Rank by a linear function fitted to the hinge loss of preference pairs.
 
     The weights minimise
 
@@ -61,19 +65,19 @@ class RankSVM(MarginRanker):
     C : float
         Weight of the loss, which is 1 for w = 0.
     standardize : bool
-        Divide each feature by its standard deviation over the items of the fit; a constant feature has no say.
+        Divide each feature by its standard deviation over the items of the fit; a constant feature has no effect.
         Without it, features of a large scale are penalised less.
     tol : float
-        The objective may be that share above its least value.
+        Largest relative excess of the objective over its minimum.
     max_iter : int
-        Cutting planes at most.
+        Largest number of cutting planes.
 
     Attributes
     ----------
     coef_ : ndarray, shape (n_features,)
         w, of the standardised features.
     objective_, gap_ : float
-        The objective of w, and by how much it may be above the least one.
+        The objective of w, and an upper bound of its excess over the minimum.
     n_iter_ : int
     n_features_in_ : int
 
@@ -84,8 +88,8 @@ class RankSVM(MarginRanker):
 
     Notes
     -----
-    Herbrich et al. and Joachims sum over all pairs of all queries; here each query has the same say. `RankingSVM` is
-    the one with the sum, and with squared hinges of which none knows the difference of the grades.
+    Herbrich et al. and Joachims sum over all pairs of all queries; here each query has the same weight. `RankingSVM`
+    has the sum, with squared hinges that ignore the size of the difference of grades.
 
     References
     ----------
@@ -110,8 +114,8 @@ class SVMMAP(MarginRanker):
 
         wᵀΨ(y) − wᵀΨ(z) ≥ 1 − AP(z) − ξ        for every ranking z of the query's items,
 
-    Ψ(z) = Σ ± (x_i − x_j) / ``(|R||N|)`` over relevant items i and others j, + where i stands before j. Relevant are
-    the items of a grade above 0; queries that lack relevant or other items have no say.
+    Ψ(z) = Σ ± (x_i − x_j) / ``(|R||N|)`` over relevant items i and others j, + if i is before j. Items with a grade
+    above 0 are relevant; queries without relevant or without other items are ignored.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Parameters of rankers by a measure on validation queries."""
+"""Grid search of ranker parameters by a measure on validation queries."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ Judged = tuple[ArrayLike, ArrayLike, ArrayLike]
 
 
 class Scorer(Protocol):
-    """What scores items."""
+    """Model that scores items."""
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]: ...
 
 
 class Ranker(Scorer, Protocol):
-    """What learns from judged items and scores others."""
+    """Scorer that can be fitted to judged items."""
 
     def fit(self, X: ArrayLike, grades: ArrayLike, query_ids: ArrayLike) -> Self: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Parameters, and the measure's mean over the validation queries."""
+    """Parameters, and the mean of the measure over the validation queries."""
 
     params: Mapping[str, Any]
     value: float
@@ -45,7 +45,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The ranker of the best parameters, and how every candidate did.
+    """The ranker with the best parameters, and the values of all candidates.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgedQueries:
-    """Judged rows query by query, and the measure that tells how well they are ranked."""
+    """Judged rows sorted by query, and a measure to evaluate rankings of them."""
 
     features: NDArray[Any]
     grades: Ints
@@ -72,43 +72,44 @@ class JudgedQueries:
 
     @classmethod
     def of(cls, rows: Judged, measure: Measure) -> Self:
+        """Validate judged rows and build their pool."""
         features, grades, codes = training_items(*rows)
         if codes is None:
             raise InputError("query_ids must name the query of each validation row")
         order = np.argsort(codes, kind="stable")
         offsets = np.concatenate(([0], np.cumsum(np.bincount(codes))))
-        # numbers of one length, whose order as texts is that of the rows
+        # zero-padded row numbers, so that their order as texts is that of the rows
         numbers = np.char.zfill(np.arange(codes.size).astype(str), len(str(codes.size)))
         pool = QueryPool(np.arange(offsets.size - 1), offsets, numbers)
         return cls(features[order], grades[order], pool, measure)
 
     def value(self, ranker: Scorer) -> float:
-        """Return the measure's mean over the queries."""
+        """Compute the mean of the measure over the queries, for the ranking by a scorer."""
         ranking = Rankings.from_scores(self.pool, ranker.predict(self.features))
         return float(self.measure.score(self.pool, self.grades, ranking).mean())
 
 
 def choose(ranker: Ranker, grid: Grid, *, train: Judged, validation: Judged, measure: Measure) -> Choice:
-    """Fit a ranker with all parameters of a grid, and return the best one on the validation queries.
+    """Fit a ranker with every combination of a parameter grid, and return the best on the validation queries.
 
-    The stages of one fit serve all values of `n_iter`, so that they cost one fit.
+    For rankers fitted in steps, a single fit serves all values of `n_iter`.
 
     Parameters
     ----------
     ranker : ranker
-        Stays as it is.
+        Not modified.
     grid : dict of parameter → values, or a sequence of such dicts
     train, validation : tuple of (X, grades, query_ids)
-        Validation items of equal scores are ranked the last row first: rows in the order of document ids are ranked
-        as `Rankings.from_scores` ranks them.
+        Validation items of equal scores are ranked last row first: for rows in the order of document ids, as in
+        `Rankings.from_scores`.
     measure : measure
-        Its mean over the validation queries decides, the first candidate where two tie: queries without a relevant
-        item count as the measure scores them.
+        Its mean over the validation queries decides; in a tie, the first candidate wins. Queries without a relevant
+        item have the value that the measure defines for them.
 
     Raises
     ------
     InputError
-        On an empty grid, and as the ranker and the measure do.
+        On an empty grid, and on the errors of the ranker and the measure.
 
     Examples
     --------
@@ -133,7 +134,7 @@ def choose(ranker: Ranker, grid: Grid, *, train: Judged, validation: Judged, mea
 
 
 def _fits(ranker: Ranker, grid: Grid, train: Judged) -> Iterator[tuple[Mapping[str, object], Ranker]]:
-    """Yield parameters and the ranker fitted with them; numbers of steps come together, from one fit."""
+    """Yield parameters and the ranker fitted with them; all values of `n_iter` come from one fit."""
     for part in [grid] if isinstance(grid, Mapping) else grid:
         for name, values in part.items():
             if len(values) == 0:

@@ -24,7 +24,7 @@ SMALLEST_CURVATURE = 1e-14
 
 
 class RankingSVM(LinearRanker):
-    """Rank by a linear function learned from preferences, pairs of items of one query and different grades.
+    """Rank by a linear function fitted to the squared hinge loss of preference pairs.
 
     The weights minimise
 
@@ -37,14 +37,14 @@ class RankingSVM(LinearRanker):
     C : float
         Weight of the loss of one pair.
     max_pairs : int
-        Where there are more pairs, the sum is estimated from that many: a uniform sample without
-        replacement of all pairs of all queries, each counted ``n_pairs_`` / max_pairs times, so that C
-        means the same whatever is sampled.
+        Largest number of pairs in the sum. Beyond it, the sum is estimated from a uniform sample without
+        replacement of all pairs of all queries, each with weight ``n_pairs_`` / max_pairs, so that the meaning
+        of C does not change.
     standardize : bool
         Divide each feature by its standard deviation over the items of the fit; a constant feature
-        has no say. Without it, features of a large scale are penalised less.
+        has no effect. Without it, features of a large scale are penalised less.
     max_iter : int
-        Newton steps at most.
+        Largest number of Newton steps.
     rng : Generator, int or None
         Draws the pairs.
 
@@ -53,19 +53,19 @@ class RankingSVM(LinearRanker):
     coef_ : ndarray, shape (n_features,)
         w, of the standardised features.
     n_pairs_ : int
-        Preference pairs in the training data, drawn or not.
+        Number of preference pairs in the training data, sampled or not.
     n_iter_ : int
     n_features_in_ : int
 
     Warns
     -----
     ConvergenceWarning
-        Where `max_iter` did not suffice.
+        If `max_iter` did not suffice.
 
     Notes
     -----
-    The pairs are numbered, not listed: memory grows with the items and with `max_pairs`, not with
-    the pairs. A query of many items has more pairs than one of few, and as much more say.
+    The pairs are numbered, not listed: memory is linear in the items and in `max_pairs`, not in the
+    pairs. A query's weight is its number of pairs.
 
     References
     ----------
@@ -90,6 +90,7 @@ class RankingSVM(LinearRanker):
         max_iter: int = 200,
         rng: np.random.Generator | int | None = None,
     ) -> None:
+        """Store the parameters; `fit` checks them."""
         self.C = C
         self.max_pairs = max_pairs
         self.standardize = standardize
@@ -103,14 +104,14 @@ class RankingSVM(LinearRanker):
         ----------
         X : array of float, shape (n, n_features)
         grades : array of int, shape (n,)
-            From 0; rows that are not judged must be left out.
+            From 0; unjudged rows must be left out.
         query_ids : array, shape (n,)
-            The query of every row; a query's rows may lie apart.
+            The query of every row; its rows need not be contiguous.
 
         Raises
         ------
         InputError
-            Names the first place that is wrong; also where no query holds items of different grades.
+            At the first invalid value, or if no query holds items of different grades.
         """
         self._check_parameters()
         features, whole, codes = grouped_items(X, grades, query_ids)
@@ -124,11 +125,13 @@ class RankingSVM(LinearRanker):
         return self
 
     def _check_parameters(self) -> None:
+        """Raise InputError at the first invalid parameter."""
         positive(self.C, "C")
         whole_number(self.max_pairs, "max_pairs", 1)
         whole_number(self.max_iter, "max_iter", 1)
 
     def _differences(self, features: NDArray[Any], preferred: Ints, other: Ints) -> Floats:
+        """Compute the scaled feature differences of the pairs, shape (n_pairs, n_features)."""
         differences = np.empty((preferred.size, features.shape[1]))
         for rows in gen_batches(preferred.size, BLOCK_ROWS):
             np.subtract(features[preferred[rows]], features[other[rows]], out=differences[rows], dtype=np.float64)
@@ -136,10 +139,11 @@ class RankingSVM(LinearRanker):
         return differences
 
     def _learn_weights(self, differences: Floats) -> None:
+        """Minimise the objective and store the weights, with a warning if it does not converge."""
         weights, self.n_iter_, converged = least_squared_hinge(
             differences, 1 / (2 * self.C * self.n_pairs_), int(self.max_iter)
         )
-        # Rounding leaves a trace on features that no pair differs in.
+        # Rounding leaves small weights on features in which no pair differs.
         self.coef_ = np.where(differences.any(axis=0), weights, 0.0)
         if not converged:
             warnings.warn(
@@ -150,9 +154,9 @@ class RankingSVM(LinearRanker):
 def least_squared_hinge(D: Floats, ridge: float, max_iter: int) -> tuple[Floats, int, bool]:
     """Minimise ridge·‖w‖² + mean(max(0, 1 − Dw)²) by Newton's method.
 
-    The function is convex and piecewise quadratic: once the rows short of their margin are the right
-    ones a step is exact, and halving steps that do not pay makes it converge from anywhere
-    (Keerthi and DeCoste 2005). First-order descents stall where rows can all be kept apart.
+    The function is convex and piecewise quadratic: once the set of rows below their margin is right, a step is exact.
+    Halving of steps without sufficient decrease gives global convergence (Keerthi and DeCoste 2005). First-order
+    methods stall if all rows can be separated.
 
     Returns
     -------
@@ -164,6 +168,7 @@ def least_squared_hinge(D: Floats, ridge: float, max_iter: int) -> tuple[Floats,
     w, margins = np.zeros(D.shape[1]), np.ones(n)
 
     def loss(w: Floats, margins: Floats) -> float:
+        """Compute the objective from the weights and the margins."""
         short = np.maximum(margins, 0.0)
         return float(ridge * (w @ w) + short @ short / n)
 
@@ -184,16 +189,17 @@ def least_squared_hinge(D: Floats, ridge: float, max_iter: int) -> tuple[Floats,
 
 
 def _curvature(D: Floats, short: NDArray[np.bool_], ridge: float) -> Floats:
+    """Compute the Hessian: the rows below their margin, and the ridge."""
     n, n_features = D.shape
     total = np.zeros((n_features, n_features))
     for rows in gen_batches(n, BLOCK_ROWS):
-        held = D[rows][short[rows]]
-        total += held.T @ held
+        active = D[rows][short[rows]]
+        total += active.T @ active
     return np.asarray(2 / n * total + 2 * ridge * np.eye(n_features), dtype=np.float64)
 
 
 def _solve(curvature: Floats, gradient: Floats) -> Floats:
-    """Solve for the step at unit diagonal; nearly repeated features would otherwise be told apart by rounding."""
+    """Solve for the Newton step at unit diagonal, so that rounding does not separate nearly equal features."""
     scale = 1 / np.sqrt(np.diag(curvature))
     values, directions = np.linalg.eigh(curvature * np.outer(scale, scale))
     along = (directions.T @ (scale * gradient)) / np.maximum(values, SMALLEST_CURVATURE * values[-1])

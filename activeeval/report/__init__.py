@@ -1,1 +1,1 @@
-"""The frame of results for readers: numbers as text, tables, sentences, pictures, pages."""
+"""Presentation of results: numbers as text, tables, sentences, charts, pages."""

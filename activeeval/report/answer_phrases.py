@@ -1,4 +1,4 @@
-"""Parts of an answer's sentence: how much was judged, and what should decide what is open."""
+"""Parts of an answer's sentence: the number of judgments, and the judgments needed for a decision."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from activeeval.report.numbers import agreeing, counted, number, places_of
 
 
 def extent_of(finding: Answer) -> str:
-    """Write how much was judged, and where few queries decide; nothing where everything was known before."""
+    """Format the numbers of queries and judgments, with warnings about few queries; "" if all grades were known."""
     if not finding.n_queries:
         return ""
     judged = "" if finding.n_items is None else f", {counted(finding.n_items, 'judgment')}"
@@ -17,7 +17,7 @@ def extent_of(finding: Answer) -> str:
 
 
 def cannot_be_judged(finding: Answer) -> str:
-    """Write that the interval has room for items that cannot be judged."""
+    """Format a note that the interval covers all possible grades of items that cannot be judged, or ""."""
     n = finding.n_cannot
     if not n or not finding.is_bounded or finding.low == finding.high:
         return ""
@@ -26,23 +26,24 @@ def cannot_be_judged(finding: Answer) -> str:
 
 
 def _few(finding: Answer) -> str:
-    """Write that the estimate rests on few queries, or on one."""
+    """Format a note on a small effective number of queries, or on a dominant query."""
     effective, share = finding.effective_queries, finding.largest_share
     if effective is None and share is None:
         return ""
-    says = [] if effective is None else [f"as good as {counted(math.ceil(effective), 'query')}"]
-    says += [] if share is None else [f"one of them decides {_share(share)} of it"]
-    return f" ({', '.join(says)})"
+    parts = [] if effective is None else [f"as good as {counted(math.ceil(effective), 'query')}"]
+    parts += [] if share is None else [f"one of them decides {_share(share)} of it"]
+    return f" ({', '.join(parts)})"
 
 
 def _share(share: float) -> str:
+    """Format a share in words, such as "half", if close to one, else in percent."""
     named = {0.5: "half", 0.67: "two thirds", 0.75: "three quarters", 1.0: "all"}
     nearest = min(named, key=lambda part: abs(part - share))
     return named[nearest] if abs(nearest - share) < 0.04 else f"{share:.0%}"
 
 
 def next_step(finding: Answer) -> str:
-    """Write what should decide an open difference, as far as that is known."""
+    """Format the additional judgments that should decide an undecided difference, as far as known, or ""."""
     needed = finding.needed
     if needed is None or finding.verdict != "undecided":
         return ""
@@ -56,18 +57,22 @@ def next_step(finding: Answer) -> str:
     if needed.budget == 0:
         wait = agreeing(needed.waiting, "waits", "wait")
         return f"; judging the {counted(needed.waiting, 'item')} that {wait} should decide"
-    budget, low, high = (None if each is None else math.ceil(each) for each in (needed.budget, needed.low, needed.high))
+    budget, low, high = (
+        None if bound is None else math.ceil(bound) for bound in (needed.budget, needed.low, needed.high)
+    )
     more = f"about {counted(budget or 0, f'more {needed.unit[:-1]}', f'more {needed.unit}')}"
-    between = "" if low is None or high is None else f" ({low:,} to {high:,})"
+    interval = "" if low is None or high is None else f" ({low:,} to {high:,})"
     odds = "" if needed.chance is None else f", {_times_in_ten(needed.chance)}"
-    return f"; {'' if needed.can_grow else 'a new sample with '}{more}{between} should decide{odds}"
+    return f"; {'' if needed.can_grow else 'a new sample with '}{more}{interval} should decide{odds}"
 
 
 def _left(needed: MoreNeeded) -> str:
+    """Format the half-width after judging everything that is left."""
     half = needed.half_width_left or 0.0
     ends = number(half, places_of(half, half))
     return f"all judgments that are left give ± {ends}: these queries cannot decide it; "
 
 
 def _times_in_ten(chance: float) -> str:
+    """Format a probability as "7 times in 10"."""
     return "19 times in 20" if chance >= 0.93 else f"{min(max(round(10 * chance), 1), 9)} times in 10"

@@ -1,7 +1,7 @@
-"""Answers in words: a sentence that says which of what, how sure and what next, and a table.
+"""Answers as sentences and tables: system, measure, value, interval, verdict and next step.
 
-Estimates of samples, comparisons by judgments and campaigns are all an `activeeval.core.answers.Answer`, and are
-printed alike on a terminal, in a notebook and on a page.
+Estimates of samples, comparisons by judgments and campaigns are all an `activeeval.core.answers.Answer`, and print the
+same on a terminal, in a notebook and on a page.
 """
 
 from __future__ import annotations
@@ -19,43 +19,43 @@ ABOUT = {
     "pool": "these queries: what judging all of them would give",
     "population": "all the queries that these are a sample of",
 }
-"""What an interval is about, by its scope."""
+"""The population of an interval, by its scope."""
 OTHER_SCOPE = {"pool": "these queries", "population": "queries like these"}
-"""The column of the interval for a scope that does not decide."""
+"""Column title of the interval of the other scope, which does not decide."""
 _MOST_SENTENCES = 3
 _FINE = 1000
-"""A value that is exactly known is shown to a thousandth of itself; one that nothing bounds to itself."""
+"""An exactly known value is rounded to a thousandth of itself."""
 _VERDICTS = ("better", "worse", "equal", "equivalent", "not worse", "undecided")
 _LONGEST_NAME = 28
 _ALWAYS = ("measure", "of", "value", "interval")
 _SPARED = ("queries", "judgments")
 _NAME_LENGTHS = (_LONGEST_NAME, 21, 15, 11, 8)
-"""Names are cut to the first of these at which a table is no wider than it may be."""
+"""Maximal lengths of names, tried in order until the table fits its width."""
 _WHOLE = len("2026-11-02")
-"""Names of so many characters are left whole: dates, and ids that are as short."""
+"""Names up to this length are never shortened: dates and short ids."""
 WIDTH = 100
-"""Columns of a table for reading."""
+"""Width in characters of a table for reading."""
 
 
 def scope_in_words(scope: str, log: str = "") -> str:
-    """Return what an interval is about; ``log`` is the one that the queries were drawn from, where there is one."""
+    """Describe the population of an interval; ``log`` is the query log of the sample, "" for none."""
     return f"all the traffic of {log}" if log and scope == "population" else ABOUT[scope]
 
 
 def intervals_in_words(confidence: str, kind: str = "t", readings: int = 1) -> str:
-    """Return what intervals are, and how many readings of a sample that was topped up share what may miss.
+    """Describe the kind of intervals, and the number of interim analyses that share the error.
 
     Examples
     --------
     >>> intervals_in_words("95 %"), intervals_in_words("95 %", readings=2)
     ('95 % intervals', '95 % intervals over 2 looks')
     """
-    named = "" if kind == "t" else f"{kind} "
-    return f"{confidence} {named}intervals{f' over {readings} looks' if readings > 1 else ''}"
+    prefix = "" if kind == "t" else f"{kind} "
+    return f"{confidence} {prefix}intervals{f' over {readings} looks' if readings > 1 else ''}"
 
 
 def sentence(finding: Answer) -> str:
-    """Write an answer as a sentence.
+    """Format an answer as a sentence.
 
     Examples
     --------
@@ -64,23 +64,23 @@ def sentence(finding: Answer) -> str:
     new.run is better than old.run by 0.140 (0.050 to 0.230): DCG@10, 25 queries, 200 judgments.
     """
     where = "" if finding.segment is None else f" of {finding.segment}"
-    what, extent = f"{finding.measure}{where}", extent_of(finding)
+    subject, extent = f"{finding.measure}{where}", extent_of(finding)
     if not finding.is_bounded:
-        return f"Nothing can be said yet of {_systems(finding)}: {what} {figures(finding)}{extent}."
+        return f"Nothing can be said yet of {_systems(finding)}: {subject} {figures(finding)}{extent}."
     if not finding.versus:
-        return f"{finding.system}: {what} {figures(finding)}{extent}{_other(finding)}."
-    verdict, says = finding.verdict, _compared(finding)
+        return f"{finding.system}: {subject} {figures(finding)}{extent}{_other(finding)}."
+    verdict, verdict_text = finding.verdict, _compared(finding)
     if verdict == "equal":
-        return f"{says}: {what}{'' if finding.same_lists else extent}."
+        return f"{verdict_text}: {subject}{'' if finding.same_lists else extent}."
     if verdict == "undecided" and finding.high >= 0:
-        return f"{says}: {what} {figures(finding)}{extent}{next_step(finding)}{_other(finding)}."
+        return f"{verdict_text}: {subject} {figures(finding)}{extent}{next_step(finding)}{_other(finding)}."
     if verdict == "not worse":
-        return f"{says}: {what} {figures(finding)}{extent}{_other(finding)}."
-    return f"{says}: {what}{extent}{next_step(finding)}{_other(finding)}."
+        return f"{verdict_text}: {subject} {figures(finding)}{extent}{_other(finding)}."
+    return f"{verdict_text}: {subject}{extent}{next_step(finding)}{_other(finding)}."
 
 
 def _compared(finding: Answer) -> str:
-    """Write the verdict on a difference, with its size where its sign is known."""
+    """Format the verdict on a difference, with its size if the sign is known."""
     new, old, margin = finding.system, finding.versus, f"your margin of {finding.margin:g}"
     if finding.verdict == "equal":
         if finding.same_lists:
@@ -104,14 +104,14 @@ def _compared(finding: Answer) -> str:
 
 
 def _size(finding: Answer) -> str:
-    """Write the size of a difference whose sign is known, with its interval, smaller end first."""
+    """Format the absolute size of a difference of known sign, with its interval, smaller end first."""
     if finding.low > 0:
         return figures(replace(finding, versus=""))
     return figures(replace(finding, versus="", value=-finding.value, low=-finding.high, high=-finding.low))
 
 
 def _other(finding: Answer) -> str:
-    """Write what the other scope says, where the verdict there differs."""
+    """Format the verdict for the other scope if it differs, or its next step."""
     other = finding.other
     if other is None or not finding.versus:
         return ""
@@ -127,7 +127,7 @@ def _other(finding: Answer) -> str:
 
 
 def figures(finding: Answer, places: int | None = None) -> str:
-    """Return the value with its interval in brackets, as many digits as the interval is worth, or as asked for.
+    """Format a value with its interval in parentheses, rounded to the precision of the interval or to given places.
 
     Examples
     --------
@@ -139,23 +139,26 @@ def figures(finding: Answer, places: int | None = None) -> str:
 
 
 def table_of(findings: Sequence[Answer], places: int | None = None, width: int = WIDTH) -> list[dict[str, str]]:
-    """Return findings as rows of text; a column that is empty, or says of all the same, is left out.
+    """Build table rows of findings as text; columns that are empty or constant are left out.
 
-    What the findings are of, their values, intervals and p values always stand there.
+    Measure, system, value, interval and p-value are always shown.
 
     Parameters
     ----------
     places : int, optional
-        Decimals; by default as many as each interval is worth.
+        Decimals; by default by the precision of each interval.
     width : int
-        Columns that it has; names are cut to them.
+        Width in characters; names are shortened to fit.
     """
 
     def rows_of(longest: int) -> list[dict[str, str]]:
+        """Build the rows with names shortened to a length."""
         rows = [_row(finding, places, longest) for finding in findings]
         names = max(rows, key=len)
-        kept = [name for name in names if name in _ALWAYS or _tells(name, [row.get(name, "") for row in rows])]
-        return [{name: row.get(name, "") for name in kept} for row in rows]
+        columns = [
+            name for name in names if name in _ALWAYS or _is_informative(name, [row.get(name, "") for row in rows])
+        ]
+        return [{name: row.get(name, "") for name in columns} for row in rows]
 
     rows = fitting(rows_of, width)
     if table_width(rows) <= width:
@@ -165,23 +168,23 @@ def table_of(findings: Sequence[Answer], places: int | None = None, width: int =
 
 
 def without(row: Mapping[str, str], *names: str) -> dict[str, str]:
-    """Return a row of text less some columns."""
+    """Drop columns from a row."""
     return {name: cell for name, cell in row.items() if name not in names}
 
 
 def table_width(rows: Sequence[Mapping[str, str]]) -> int:
-    """Count the columns of text that rows take as a table."""
+    """Compute the width of a table in characters."""
     columns = [max(len(name), *(len(row[name]) for row in rows)) for name in rows[0]]
     return sum(columns) + 2 * (len(columns) - 1)
 
 
 def fitting(rows_of: Callable[[int], list[dict[str, str]]], width: int = WIDTH) -> list[dict[str, str]]:
-    """Return rows of text with names as long as a table of some width has room for.
+    """Build rows with the longest names that fit a width.
 
     Parameters
     ----------
     rows_of : callable
-        Returns the rows with names of at most so many characters.
+        Maps a maximal length of names to the rows.
     """
     rows: list[dict[str, str]] = []
     for longest in _NAME_LENGTHS:
@@ -192,11 +195,9 @@ def fitting(rows_of: Callable[[int], list[dict[str, str]]], width: int = WIDTH) 
 
 
 def headline(findings: Sequence[Answer]) -> list[str]:
-    """Return the sentences that an output begins with: of the differences, worse ones first, else of the values.
+    """Format the first sentences of an output, at most three: differences, worse ones first, else values.
 
-    They are three at most.
-
-    Of segments one that counts them, for each measure.
+    For segments, one summary sentence per measure.
     """
     whole = [finding for finding in findings if finding.segment is None]
     differences = [finding for finding in whole if finding.versus]
@@ -210,6 +211,7 @@ def headline(findings: Sequence[Answer]) -> list[str]:
 
 
 def _of_segments(findings: Sequence[Answer]) -> str:
+    """Summarise the answers of segments in a sentence: the range of values, or counts of verdicts."""
     first, n = findings[0], len(findings)
     is_short = any(map(cannot_be_judged, findings))
     room = "; some items cannot be judged: the intervals have room for every grade of theirs" if is_short else ""
@@ -226,7 +228,7 @@ def _of_segments(findings: Sequence[Answer]) -> str:
 
 
 def missing_lists_sentence(n_missing: int, n_queries: int, name: str) -> str:
-    """Write that a run lacks the lists of some queries, which is said before anything else.
+    """Format the warning that a run has no list for some queries, the first sentence of an output.
 
     Examples
     --------
@@ -238,14 +240,14 @@ def missing_lists_sentence(n_missing: int, n_queries: int, name: str) -> str:
 
 
 def contest_sentence(measure: str, best: Sequence[str], n_systems: int, n_told: int, n_pairs: int) -> str:
-    """Return what a sample says of who is the best of several systems.
+    """Format which of several systems may be the best, and the number of separated pairs.
 
     Parameters
     ----------
     best : sequence of str
         The systems that may be the best.
     n_told, n_pairs : int
-        How many pairs are told apart, of how many.
+        Number of pairs with a decided difference, and of all pairs.
 
     Examples
     --------
@@ -261,7 +263,7 @@ def contest_sentence(measure: str, best: Sequence[str], n_systems: int, n_told: 
 
 
 def definitions(measures: Iterable[tuple[str, str]]) -> list[str]:
-    """Return a sentence for each measure that is shown otherwise than it is written in full.
+    """Format a definition of each measure whose displayed name is an abbreviation.
 
     Examples
     --------
@@ -272,19 +274,19 @@ def definitions(measures: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def some_names(names: Sequence[str], most: int = 3, longest: int = _LONGEST_NAME) -> str:
-    """Return names with commas between, the last of many as their number.
+    """Join the first names with commas, followed by the number of further ones.
 
     Examples
     --------
     >>> some_names(["a", "b", "c", "d", "e"])
     'a, b, c and 2 more'
     """
-    shown = ", ".join(short_name(name, longest) for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+    text = ", ".join(short_name(name, longest) for name in names[:most])
+    return text if len(names) <= most else f"{text} and {len(names) - most} more"
 
 
 def short_name(name: str, longest: int = _LONGEST_NAME) -> str:
-    """Return a name for a table, its middle left out where it is long.
+    """Shorten a name by replacing its middle with an ellipsis.
 
     Examples
     --------
@@ -297,15 +299,18 @@ def short_name(name: str, longest: int = _LONGEST_NAME) -> str:
     return name if len(name) <= max(longest, _WHOLE) else f"{name[: longest - half - 1]}…{name[-half:]}"
 
 
-def _tells(name: str, cells: Sequence[str]) -> bool:
+def _is_informative(name: str, cells: Sequence[str]) -> bool:
+    """Check whether a column is informative: not empty, and not constant unless it is p or a single row."""
     return any(cells) and (name == "p" or len(cells) == 1 or len(set(cells)) > 1)
 
 
 def _systems(finding: Answer) -> str:
+    """Name the system, or both systems of a difference."""
     return f"{finding.system} and {finding.versus}" if finding.versus else finding.system
 
 
 def _row(finding: Answer, places: int | None, longest: int) -> dict[str, str]:
+    """Build the table row of a finding."""
     value, between = _parts(finding, places)
     versus = f" − {short_name(finding.versus, longest)}" if finding.versus else ""
     end = finding.half_width_at_end
@@ -324,22 +329,22 @@ def _row(finding: Answer, places: int | None, longest: int) -> dict[str, str]:
 
 
 def _parts(finding: Answer, exact: int | None) -> tuple[str, str]:
-    """Write the value, with its sign where it is a difference, and its interval."""
+    """Format the value, signed for a difference, and its interval."""
     places = exact if exact is not None else _places(finding)
     value = number(finding.value, places, signed=bool(finding.versus))
     return value, _between(finding, places)
 
 
 def _places(finding: Answer) -> int:
-    """Choose as many decimals as the interval is worth."""
+    """Choose the number of decimals from the width of the interval."""
     half = (finding.high - finding.low) / 2
-    is_told = math.isfinite(half) and half > 0
+    has_width = math.isfinite(half) and half > 0
     alone = abs(finding.value) / (_FINE / 10 if half == 0 else 1)
-    return places_of(finding.value, half if is_told else alone)
+    return places_of(finding.value, half if has_width else alone)
 
 
 def _between(finding: Answer, places: int) -> str:
-    """Write the ends of an interval, or why there are none."""
+    """Format the ends of an interval, or the reason for their absence."""
     if not math.isfinite(finding.high - finding.low):
         return "not bounded"
     if finding.low < finding.high:

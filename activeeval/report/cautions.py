@@ -1,4 +1,4 @@
-"""Cautions of several estimates in few lines: the same is said once, of all that it is true of."""
+"""Cautions of several estimates in few lines: equal cautions are merged."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from activeeval.core.results import LEVELS, Caution, Note
 from activeeval.report.message_lookup import MessageText, in_backticks, text_of, worded
 
 MACHINE_IS_TRUTH = "machine is truth"
-"""The code of what every output says of a machine's judgments that are taken for people's."""
+"""Code of the note that a grader's judgments are used in place of people's."""
 MISSING_LISTS = "missing queries"
-"""The code of what is said first: a run has no list for some of the queries."""
+"""Code of the note, shown first, that a run has no list for some queries."""
 NO_RELEVANT = "no relevant document"
-"""The code of how many queries have no relevant document."""
+"""Code of the note on queries without a relevant document."""
 UNJUDGED_ITEMS = "unjudged items"
-"""The code of how many items without a judgment count as grade 0."""
+"""Code of the note on unjudged items counted as grade 0."""
 _MOST_NAMED = 3
 _NUMBER = re.compile(r"\d[\d.]*")
 
@@ -27,16 +27,16 @@ def caution_lines(
     *,
     least: str = "warning",
 ) -> list[str]:
-    """Return what to be wary of, the gravest first; without names where it is true of all.
+    """Format the cautions of named estimates, the most severe first; names are omitted if all share a caution.
 
     Parameters
     ----------
     named : sequence of (str, sequence of Caution)
-        What each estimate is called, with its cautions.
+        Name and cautions of each estimate.
     written : callable
-        How a parameter of the library is named.
+        Formats the name of a library parameter.
     least : {"note", "warning", "severe warning"}
-        The level from which on a caution is told: a note asks nothing of the reader.
+        Lowest level to include; notes require no action.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def caution_lines(
 
 
 def marked(rows: Sequence[Mapping[str, Any]], notes: Iterable[Note | Caution]) -> list[dict[str, Any]]:
-    """Return rows that say ``machine_is_truth`` where a note or caution says that machines' grades are taken for truth.
+    """Add ``machine_is_truth`` to rows if a note or caution declares that graders' judgments are used as truth.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def marked(rows: Sequence[Mapping[str, Any]], notes: Iterable[Note | Caution]) -
 
 
 def missing_lists(notes: Iterable[Note | Caution]) -> list[str]:
-    """Return the sentences on runs without lists for some queries, which stand before all others.
+    """Format the sentences on runs without lists for some queries, which precede all others.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def missing_lists(notes: Iterable[Note | Caution]) -> list[str]:
 
 
 def missing_fields(notes: Iterable[Note | Caution], system: str, versus: str = "") -> dict[str, int]:
-    """Return for how many queries a run has no list, and the one that it is compared with, as fields of a row.
+    """Count the queries without a list of a run, and of its baseline, as fields of a row.
 
     Examples
     --------
@@ -86,46 +86,46 @@ def missing_fields(notes: Iterable[Note | Caution], system: str, versus: str = "
 
 
 def counting_lines(notes: Iterable[Note | Caution], written: Callable[[str], str] = in_backticks) -> list[str]:
-    """Return the sentences on items without a judgment and queries without a relevant document: how they count.
+    """Format the sentences on the treatment of unjudged items and of queries without a relevant document.
 
     Examples
     --------
     >>> counting_lines([Note("no relevant document", {"n": 1, "of": 2, "rule": "zero"})])
     ['1 of 2 queries has no relevant document: it counts as 0 (`no_relevant` skip leaves it out).']
     """
-    held = [note for note in notes if _code(note) in (UNJUDGED_ITEMS, NO_RELEVANT)]
-    return list(dict.fromkeys(f"{text_of(note, written)}." for note in held))
+    relevant_notes = [note for note in notes if _code(note) in (UNJUDGED_ITEMS, NO_RELEVANT)]
+    return list(dict.fromkeys(f"{text_of(note, written)}." for note in relevant_notes))
 
 
 def no_relevant_fields(notes: Iterable[Note | Caution]) -> dict[str, str | int]:
-    """Return how many queries have no relevant document, and how they count, as fields; none where each has one."""
-    held = [note.numbers for note in notes if _code(note) == NO_RELEVANT]
-    return {"no_relevant": str(held[0]["rule"]), "without_relevant": int(str(held[0]["n"]))} if held else {}
+    """Count queries without a relevant document, and give their treatment, as fields; empty without any."""
+    numbers = [note.numbers for note in notes if _code(note) == NO_RELEVANT]
+    return {"no_relevant": str(numbers[0]["rule"]), "without_relevant": int(str(numbers[0]["n"]))} if numbers else {}
 
 
 def _code(note: Note | Caution) -> str:
-    """Return the code of a note, also of one that an estimate carries."""
+    """Return the code of a note, also if an estimate carries it as an input note."""
     return str(note.numbers["note"]) if note.code == "input" else note.code
 
 
 def worded_lines(named: Sequence[tuple[str, Sequence[MessageText]]], *, least: str = "warning") -> list[str]:
-    """Return the same of cautions that have their words already; first whether a machine is taken for truth."""
+    """Format cautions that have their texts, most severe first; a caution on graders as truth precedes all."""
     alike: dict[tuple[bool, int, str], list[tuple[str, str]]] = {}
     for name, cautions in named:
         for caution in cautions:
-            grave = LEVELS.index(caution.level)
-            if grave >= LEVELS.index(least):
+            severity = LEVELS.index(caution.level)
+            if severity >= LEVELS.index(least):
                 text = f"{caution.level}: {caution.text}"
                 is_truth = caution.code == MACHINE_IS_TRUTH
                 # names of its files may differ in a number alone
-                key = (not is_truth, -grave, text if is_truth else _NUMBER.sub("#", text))
+                key = (not is_truth, -severity, text if is_truth else _NUMBER.sub("#", text))
                 alike.setdefault(key, []).append((name, text))
     ordered = sorted(alike.items(), key=lambda item: item[0][:2])
     return [_line(lines, len(named)) for _, lines in ordered]
 
 
 def _line(alike: Sequence[tuple[str, str]], n_named: int) -> str:
-    """Return what is said of some of the estimates; numbers are those of the first."""
+    """Format a merged caution with the names of its estimates; numbers are those of the first."""
     names, text = [name for name, _ in alike], alike[0][1]
     if len(names) == n_named or not all(names):
         return text

@@ -1,4 +1,4 @@
-"""An answer as a comment in markdown, for a pull request: what is so, in a table, and what was meant."""
+"""An answer as a markdown comment of a pull request: verdict, table and explanations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from activeeval.core.errors import visible
 from activeeval.report.rendering import render
 
 WIDTH = 1000
-"""Columns of a table that wraps by itself: no name is cut."""
+"""Width for tables in markdown, which wrap: names are not shortened."""
 _SPECIAL = re.compile(r"([\\`*_\[\]#~]|<(?=[\w/!?]))")
 
 
@@ -20,20 +20,20 @@ def comment(
     notes: Sequence[str] = (),
     warnings: Sequence[str] = (),
 ) -> str:
-    """Return a comment in markdown.
+    """Format a comment in markdown.
 
     Parameters
     ----------
     title : str
         The verdict.
     sentences : sequence of str
-        What it comes from, and what would decide it.
+        The findings behind the verdict, and the next step.
     rows : sequence of mapping
-        Of a table; none where there is nothing to show.
+        Table rows; empty for no table.
     notes : sequence of str
-        What the words and numbers mean.
+        Explanations of words and numbers.
     warnings : sequence of str
-        What to be wary of.
+        Warnings.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def comment(
 
 
 def escaped(text: str) -> str:
-    """Return a text that markdown shows as it is.
+    """Escape the special characters of markdown in a text.
 
     Examples
     --------

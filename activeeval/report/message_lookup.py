@@ -1,9 +1,9 @@
-"""The words of every caution and note, by their codes: the library counts and names, the sentences are made here alone.
+"""Texts of cautions and notes by their codes: the library produces codes and numbers, this module the sentences.
 
 A template may hold numbers, as ``{share:.0%}``; counts with their nouns, as ``{n:judged query}`` (1 judged query, 2
 judged queries), ``{n:all query}`` (the one query, all 2 queries) or ``{n:,.0f query}``; words that agree with a count,
-as ``{n:has|have}``; and parameters of the library, as ``{option[max_grade]}``, for which a face has words of its own: a
-command line its options, Python a name in backticks.
+as ``{n:has|have}``; and parameters of the library, as ``{option[max_grade]}``, which the command line writes as options
+and Python as names in backticks.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from activeeval.core.results import Caution, Note, Told
 from activeeval.report.numbers import agreeing, all_of, counted
 
 Plain = float | int | str | None | list["Plain"]
-"""What JSON knows of a note's numbers."""
+"""Types of a note's numbers in JSON."""
 MessageWords = str | Callable[[Mapping[str, Any]], str]
-"""A template, or what chooses or makes one of the numbers."""
+"""A template, or a function from the numbers to a template."""
 MODULES = (
     "activeeval.report.messages",
     "activeeval.gains.messages",
@@ -29,19 +29,19 @@ MODULES = (
     "activeeval.traffic.messages",
     "activeeval.sampling.segment_messages",
 )
-"""Modules whose ``WORDS`` are templates by codes; each is imported when those before it lack a code."""
+"""Modules with ``WORDS``, templates by code; each is imported only if the ones before lack a code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageText:
-    """A caution or a note with its sentence, as scripts read it.
+    """A caution or note with its sentence, for scripts.
 
     Attributes
     ----------
     level : {"note", "warning", "severe warning"}
     code, text : str
     numbers : dict
-        JSON's own types; what is not finite is None.
+        JSON types; non-finite numbers are None.
     """
 
     level: str
@@ -51,17 +51,17 @@ class MessageText:
 
 
 def in_backticks(parameter: str) -> str:
-    """Return how a text names a parameter of the library where nobody says otherwise."""
+    """Format a parameter name in backticks, the default style."""
     return f"`{parameter}`"
 
 
 def text_of(note: Note | Caution, written: Callable[[str], str] = in_backticks) -> str:
-    """Return the sentence of a note, or of a caution without its level; a code without words as it is.
+    """Format the sentence of a note, or of a caution without its level; without a template, its code and numbers.
 
     Parameters
     ----------
     written : callable
-        How a parameter of the library is named.
+        Formats the name of a library parameter.
 
     Examples
     --------
@@ -81,13 +81,13 @@ def text_of(note: Note | Caution, written: Callable[[str], str] = in_backticks) 
 
 
 def words_of(code: str) -> MessageWords | None:
-    """Return the template of a code, or None where it has none."""
+    """Look up the template of a code, or return None."""
     tables = (import_module(name).WORDS for name in MODULES)
     return next((table[code] for table in tables if code in table), None)
 
 
 def line_of(caution: Caution, written: Callable[[str], str] = in_backticks) -> str:
-    """Return a caution as a line that begins with its level.
+    """Format a caution as a line that starts with its level.
 
     Examples
     --------
@@ -98,31 +98,33 @@ def line_of(caution: Caution, written: Callable[[str], str] = in_backticks) -> s
 
 
 def worded(note: Note | Caution, written: Callable[[str], str] = in_backticks) -> MessageText:
-    """Return a caution, or a note as one of the lowest level, with its sentence."""
+    """Convert a caution, or a note at the lowest level, to a MessageText."""
     level = note.level if isinstance(note, Caution) else "note"
     numbers = {name: _plain(value) for name, value in note.numbers.items()}
     return MessageText(level=level, code=note.code, text=text_of(note, written), numbers=numbers)
 
 
 def _plain(value: Told) -> Plain:
+    """Convert a number or tuple to JSON types."""
     if isinstance(value, tuple):
         return list(map(_plain, value))
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _shown(value: Told) -> Any:
-    """Return a value as templates show it."""
+    """Wrap a value for formatting by templates."""
     if isinstance(value, tuple):
         return _CommaList(map(_shown, value))
     return _Number(value) if isinstance(value, int | float) else value
 
 
 class _CommaList(tuple[Any, ...]):
-    """Several values, which a template shows with commas between."""
+    """Tuple that a template formats with commas."""
 
     __slots__ = ()
 
     def __format__(self, spec: str) -> str:
+        """Format each value, separated by commas."""
         return ", ".join(format(value, spec) for value in self)
 
 
@@ -131,17 +133,20 @@ _WITH_NOUN = re.compile(r"(?:(?P<form>[,.\d]*[a-z]) )?(?P<noun>[a-z][a-z-]+(?: [
 
 @dataclass(frozen=True, slots=True)
 class _Number:
-    """A number that a template shows alone, with its noun, or as a word that agrees with it."""
+    """Number that a template formats alone, with a noun, or as a word that agrees with it."""
 
     value: float
 
     def __str__(self) -> str:
+        """Format the plain number."""
         return str(self.value)
 
     def __repr__(self) -> str:
+        """Format the plain number."""
         return repr(self.value)
 
     def __format__(self, spec: str) -> str:
+        """Format by a spec: "has|have", "all noun", "noun", a number format with a noun, or a number format."""
         if "|" in spec:
             return agreeing(self.value, *spec.split("|"))
         parts = _WITH_NOUN.fullmatch(spec)
@@ -157,11 +162,13 @@ class _Number:
 
 
 class _ParameterNames(dict[str, str]):
-    """Parameters by their names, each as a face writes it."""
+    """Mapping from parameter names to their written form."""
 
     def __init__(self, written: Callable[[str], str]) -> None:
+        """Store the function that formats names."""
         super().__init__()
         self._written = written
 
     def __missing__(self, parameter: str) -> str:
+        """Format a parameter name."""
         return self._written(parameter)

@@ -1,4 +1,4 @@
-"""The sentences of cautions and notes that several capabilities share, by their codes."""
+"""Message texts of cautions and notes shared by several capabilities, by code."""
 
 from __future__ import annotations
 
@@ -11,23 +11,25 @@ from activeeval.report.numbers import agreeing, counted
 if TYPE_CHECKING:
     from activeeval.report.message_lookup import MessageWords
 
-_LOOKED_AT = "by the interval that may be looked at after every block it is ± {widest:.3g}"
+_LOOKED_AT = "the interval that is valid at the end of every block is ± {widest:.3g}"
 _MEAN_GAIN = "lower median (estimates take the mean gain)"
 _TWO_UNITS = "budget {budget:g} is below what two units may take together, {needed:g}: the error can be very large"
 _MOST_NAMED = 4
 _MUCH = 1.5
-"""How many times as wide as for the pool an interval for all queries is, where both are said."""
+"""Ratio of the interval for all queries to that for the pool above which a plan mentions both."""
 
 
 def _size(numbers: Mapping[str, Any]) -> str:
+    """Template of a missing effective sample size."""
     why = {
-        "chunks": "items of a pool in chunks do not tell",
-        "too few": "the judged queries tell too little of how queries differ",
+        "chunks": "it is not known for items of a pool in chunks",
+        "too few": "there are too few judged queries to see how queries differ",
     }
     return f"no effective sample size: {why[numbers['why']]}"
 
 
 def _untrained(numbers: Mapping[str, Any]) -> str:
+    """Template of the fallback to the uniform grade model."""
     few = "{n_known:known grade} {n_known:is|are} too few to learn from (two grades are needed, each in ten queries), "
     few += "and "
     ways = "{option[train]} or {option[judged]} train one"
@@ -35,25 +37,29 @@ def _untrained(numbers: Mapping[str, Any]) -> str:
 
 
 def _blocks(numbers: Mapping[str, Any]) -> str:
+    """Template of the sizes of blocks."""
     *others, last = numbers["n_items"]
     sizes = f"{', '.join(map(str, others))} and {counted(last, 'item')}"
     return f"{{n:block}} of {sizes}: the sample may be read once one is complete"
 
 
 def _batch(numbers: Mapping[str, Any]) -> str:
-    said = "batch {number}: what comes next follows from its labels, up to {budget:,.4g} in all"
+    """Template of the budget of a batch."""
+    text = "batch {number}: the next batch depends on its labels, up to {budget:,.4g} in all"
     if numbers["number"] > 1:
-        return said
-    fewer = "off makes one" if numbers["adaptive_depth"] == "1" else "1 makes fewer, off one"
-    return f"{said}; {{option[adaptive_depth]}} {fewer}"
+        return text
+    fewer = "off draws all at once" if numbers["adaptive_depth"] == "1" else "1 makes fewer batches, off one"
+    return f"{text}; {{option[adaptive_depth]}} {fewer}"
 
 
 def _mixture(numbers: Mapping[str, Any]) -> str:
+    """Template of the weights of a mixture of grade models."""
     shares = (f"{{models[{k}]}} {weight:.2f}" for k, weight in enumerate(numbers["weights"]))
     return f"a mixture of grade models, by training queries: {', '.join(shares)}"
 
 
 def _to_judge(numbers: Mapping[str, Any]) -> str:
+    """Template of the size and cost of a sample."""
     met = " (met on average)" if numbers["expected"] else ""
     paid = f"cost {{spent:.6g}} of {{budget:.6g}}{met}; 1 is the judging of one mean item"
     if numbers["unit"] == "judgments":
@@ -67,67 +73,73 @@ def _to_judge(numbers: Mapping[str, Any]) -> str:
 
 
 def _small_segments(numbers: Mapping[str, Any]) -> str:
+    """Template of segments with too few judged queries."""
     whose = " for {questions}" if numbers["questions"] else ""
     return f"fewer than {{fewest:judged query}}, not read{whose}: {{segments}}"
 
 
 def _beyond(numbers: Mapping[str, Any]) -> str:
-    read = agreeing(numbers["n"], "it is not read now, and is", "they are not read now, and are")
-    return (
-        f"{{n:judged item}} {{n:is|are}} beyond what could be judged to its end: {read} not asked again after a top-up"
-    )
+    """Template of judged items beyond the complete part of a sample."""
+    read = agreeing(numbers["n"], "it is not used now, and is", "they are not used now, and are")
+    return f"{{n:judged item}} {{n:lies|lie}} beyond the completely judged part: {read} not judged again after a top-up"
 
 
 def _rounds(numbers: Mapping[str, Any]) -> str:
+    """Template of the planned weights of rounds."""
     return f"{{measure}} ({{question}}): {counted(len(numbers['weights']), 'round')}, planned weights {{weights:.3f}}"
 
 
 def _policies(numbers: Mapping[str, Any]) -> str:
+    """Template of the numbering of policies."""
     named = (f"{k + 1} {{policies[{k}]}}" for k in range(len(numbers["policies"])))
     return f"the fourth column is the policy: {', '.join(named)}"
 
 
 def _pilots(numbers: Mapping[str, Any]) -> str:
-    text = "the pilot's values vary {ratio:.2g} times as much around what the grade model predicts as it expects "
+    """Template of the ratio of observed to expected variance in a pilot."""
+    text = "the pilot's variance around the grade model's predictions is {ratio:.2g} times the expected one "
     text += "(95 %: {low:.2g} to {high:.2g}): half-widths are multiplied by {factor:.2g}"
     if numbers["may_be_chance"]:
         return text
-    what = "too sure of itself" if numbers["ratio"] > 1 else "less sure of itself than it could be"
-    return f"{text}; the grade model is miscalibrated, {what}"
+    problem = "too sure of itself" if numbers["ratio"] > 1 else "less sure of itself than it could be"
+    return f"{text}; the grade model is miscalibrated, {problem}"
 
 
 def _paid(numbers: Mapping[str, Any]) -> str:
+    """Template of a budget with its hours."""
     everything = ", all there are" if numbers["everything"] else ""
     hours = "" if numbers["hours"] is None else " ({hours:.3g hour})"
     return f"{{budget:{numbers['unit'][:-1]}}}{everything}{hours}"
 
 
 def _each(numbers: Mapping[str, Any], of: str = "half_widths", *, with_range: bool = False) -> str:
-    """Return the half-width of each of some questions; of many the first ones."""
+    """Template of the half-widths of several questions, the first ones of many."""
     n = len(numbers["names"])
-    shown = [
+    parts = [
         f"{{names[{k}]}} ± {{{of}[{k}]:.3g}}" + (_range(numbers, k) if with_range else "")
         for k in range(min(n, _MOST_NAMED))
     ]
-    return "; ".join(shown) + (f"; and {n - _MOST_NAMED} more" if n > _MOST_NAMED else "")
+    return "; ".join(parts) + (f"; and {n - _MOST_NAMED} more" if n > _MOST_NAMED else "")
 
 
 def _range(numbers: Mapping[str, Any], k: int = 0) -> str:
-    """Return the range of a half-width; nothing where no label tells it yet."""
+    """Template of the range of a half-width; "" before the first label."""
     return "" if numbers["lows"][k] is None else f" ({{lows[{k}]:.3g}} to {{highs[{k}]:.3g}})"
 
 
 def _width_unknown(numbers: Mapping[str, Any]) -> str:
+    """Template of a half-width whose accuracy is unknown before the first label."""
     first = "batch" if numbers["n"] is None else f"block, of {{n:{numbers['unit'][:-1]}}}"
-    return f"no label tells yet how far that may be off: how wide it really gets is known after the first {first}"
+    return f"without labels the error of this forecast is not known: see the half-width after the first {first}"
 
 
 def _advice(numbers: Mapping[str, Any]) -> str:
+    """Template of the recommended budget or the half-width of a budget, against random queries."""
     n, paid = len(numbers["names"]), _paid(numbers)
     if numbers["goal"] is not None:
-        what = "{names[0]}: {goal}" if n == 1 else f"{{goal}} for each of {n} questions"
+        goal = "{names[0]}: {goal}" if n == 1 else f"{{goal}} for each of {n} questions"
         between = "" if numbers["least"] is None else " ({least:,.0f} to {most:,.0f})"
-        first = f"{what} takes about {paid}{between} by {{method}}"
+        first = f"{goal} takes about {paid}{between} by {{method}}"
     elif n == 1:
         first = f"{{names[0]}}: {paid} by {{method}} give ± {{half_widths[0]:.3g}}{_range(numbers)}"
     else:
@@ -144,6 +156,7 @@ def _advice(numbers: Mapping[str, Any]) -> str:
 
 
 def _planned(numbers: Mapping[str, Any]) -> str:
+    """Template of the expected number of queries and half-widths."""
     scopes = zip(numbers["of_all"], numbers["half_widths"], strict=True)
     text = f"to expect of about {{n_queries:,.0f query}}: {_each(numbers, with_range=True)}"
     if any(wide > _MUCH * half for wide, half in scopes):
@@ -153,27 +166,28 @@ def _planned(numbers: Mapping[str, Any]) -> str:
 
 
 def _limits(numbers: Mapping[str, Any]) -> str:
-    text = "for {budget:,} the best choice of items by this grade model comes to ± {limit:.3g}"
+    """Template of the smallest possible half-width by the grade model."""
+    text = "for {budget:,} the best choice of items by this grade model gives ± {limit:.3g}"
     if numbers["between"] is not None:
-        text += "; {between:.0%} of the variance is which queries are judged, the rest which items"
+        text += "; {between:.0%} of the variance comes from the choice of queries, the rest from that of items"
     if numbers["free"] is not None:
-        text += "; were turning to a query free, to ± {free:.3g}"
-    return text + "; the model knows {explained:.0%} of how queries differ beforehand"
+        text += "; without overhead per query, ± {free:.3g}"
+    return text + "; the model predicts {explained:.0%} of the variance between queries"
 
 
 WORDS: dict[str, MessageWords] = {
     # of estimates
-    "unbounded": "the judged queries show no spread: they bound nothing, judge more",
-    "no spread": "the {n_open:judged query} {n_open:shows|show} no spread: the interval rests on what was expected "
-    "before anything was judged, judge more",
+    "unbounded": "the judged queries show no spread: there is no interval, judge more",
+    "no spread": "the {n_open:judged query} {n_open:shows|show} no spread: the interval comes from the variance that "
+    "was expected before judging, judge more",
     "more spread": "the grade model is far too sure of itself (standard error {std_error:.3g}, planned "
-    "{planned:.3g}): let these grades teach the model of the next sample, which costs less then",
-    "one query": "{share:.0%} of what chance leaves out is of query {query_id!r} alone: the interval can be far too "
-    "short",
-    "model turned": "people's grades fall where {model} says more (slope {slope:.2g} ± {std_error:.2g}, 1 where it "
-    "means what it says): is it turned round? The estimate holds; draw the rest anew, with these in `judged`",
+    "{planned:.3g}): train the model of the next sample on these grades, which then costs less",
+    "one query": "query {query_id!r} alone has {share:.0%} of the expected variance: the interval can be far too short",
+    "model turned": "people's grades fall as those of {model} rise (slope {slope:.2g} ± {std_error:.2g}, 1 if its "
+    "grades are right): is its scale turned round? The estimate is valid; draw the rest anew, with these in `judged`",
     "model says little": "people's grades hardly rise with those of {model} (slope {slope:.2g} ± {std_error:.2g}, 1 "
-    "where it means what it says): that costs judgments, not truth; a new sample with these in `judged` learns it",
+    "if its grades are right): the estimate is valid and needs more judgments; a new sample with these in `judged` "
+    "learns it",
     "early": "an early reading, of {share:.0%} of the planned budget",
     "cannot": "{n_items:item} could not be judged, taken {treated}: between {low:.6g} and {high:.6g} at the grades "
     "that lower or raise it most",
@@ -185,15 +199,15 @@ WORDS: dict[str, MessageWords] = {
     ),
     "two units of the first block": f"read at the end of the first block, {_TWO_UNITS}",
     # of costs
-    "goal budget": "{goal} takes a budget of {budget}, as far as the grade model is right about how uncertain it is",
+    "goal budget": "{goal} takes a budget of {budget}, if the grade model is right about its error",
     "costs by clocks": "costs by the judges' clocks: {model}; {option[cost]} uniform leaves them out",
     # of files
     "long lines": "{source}: {n:line} {n:has|have} more than six columns, the rest is ignored",
-    "rising scores": "{source}: the scores rise with the ranks, and the highest counts as the best: is it turned "
-    "round?",
-    "equal scores": "{source}: all {n:score} are equal, the order of ties alone makes its lists",
-    "vast scores": "{source}: {n:score} beyond 2^53 {n:equals|equal} another of their query, maybe once rounded "
-    "alone: whole numbers of that size are not told apart",
+    "rising scores": "{source}: the scores rise with the ranks, and the highest counts as the best: are the scores "
+    "turned round?",
+    "equal scores": "{source}: all {n:score} are equal: its lists are in the order of ties",
+    "vast scores": "{source}: {n:score} beyond 2^53 {n:equals|equal} another of their query, maybe only once rounded: "
+    "whole numbers of that size are not told apart",
     "tiny scores": "{source}: {n:score} {n:equals|equal} another of their query as a number, not as text: numbers "
     "below 2e-308 are not told apart, so they are ties",
     "lost segments": "{source}: the pool holds no query of segment {segments}",
@@ -243,8 +257,8 @@ WORDS: dict[str, MessageWords] = {
     # of a sample
     "nothing to judge": "nothing is to be judged: all that can change an answer is known",
     "to judge": _to_judge,
-    "planned without looks": "planned as if depths followed no labels: what they save comes on top",
-    "ids trusted": "nobody has looked whether a query stands in two partitions ({option[engine]} …,trust-ids)",
+    "planned without looks": "planned without adaptive depth, which saves more",
+    "ids trusted": "not checked: whether a query is in two partitions ({option[engine]} …,trust-ids)",
     "blocks": _blocks,
     "batch": _batch,
     "strict without looks": "{option[strict_order]} reads below the lowest item that waits: depths follow no labels",
@@ -268,24 +282,24 @@ WORDS: dict[str, MessageWords] = {
     "width unknown": _width_unknown,
     "limits": _limits,
     "population floor": lambda numbers: (
-        f"a gate asks about all queries: {_each(numbers)} with these {{n_queries:query}}, whatever is judged of them"
+        f"about all queries, as a gate: {_each(numbers)} with these {{n_queries:query}}, even if everything is judged"
     ),
-    "population unknown": "of all queries that these are a sample of nothing is known: that takes two queries at least",
+    "population unknown": "there is no interval about all queries that these are a sample of: it takes two queries",
     # of answers
     "small segments": _small_segments,
     "rounds": _rounds,
     "corrected grades": "{n:grade} {n:was|were} corrected since a later round was drawn, and {n:counts|count} as now",
-    "first round alone": "read from the first round alone: {n:more item} {n:waits for a judgment|wait for judgments}",
+    "first round alone": "estimated from the first round alone: {n:more item} {n:waits|wait} for grades",
     "judged beyond": _beyond,
     # of a campaign
     "half-width reached": f"± {{wanted:g}} is reached: judging may stop; {_LOOKED_AT}",
     "half-width not reached": f"± {{wanted:g}} is not reached yet; {_LOOKED_AT}",
     # of a campaign written out
     "judgments written": "{n:judgment}",
-    "ranks as grades": "grades stand for ranks, the first of {k} for the largest: they are no relevance",
+    "ranks as grades": "grades are ranks, {k} the first: they are not relevance",
     "judgments of complete blocks": "{n:judgment} of blocks 1 to {last}, {n_known:grade} known before",
-    "asked beyond left out": "{n:judgment} {n:was|were} asked for ahead and {n:lies|lie} above what is read: "
-    "{n:it is|they are} left out",
+    "asked beyond left out": "{n:judgment}, made ahead, {n:lies|lie} beyond the part that is used: {n:it is|they are} "
+    "left out",
     "later blocks left out": "{n:judgment} of blocks that are not complete {n:is|are} left out",
     "judgments of a sample": "these are judgments of a sample; scored plainly they mislead: `{instead}` weights them",
     "policies by number": _policies,
@@ -299,13 +313,13 @@ WORDS: dict[str, MessageWords] = {
     "ratings written": "{n:rating}",
     "request written": "{n:query}; set INDEX and the query for your index",
     "nearest metric": "the metric is the nearest that the engines have to {measure}, of the judged documents as they "
-    "are, without weights: for relative looks, no estimate",
+    "are, without weights: to compare runs, not to estimate",
     "grade of judges": lambda numbers: (
         f"an item's grade is the {_MEAN_GAIN if numbers['policy'] == 'mean-gain' else '{policy}'} of its {{n:judge}}"
     ),
     # why a comparison stays undecided
     "open by cannot": "the items that could not be judged leave it open",
-    "nothing bounded": "these judgments bound nothing: more queries have to be judged",
-    "outlook unknown": "what was judged does not tell how much more would decide it",
+    "nothing bounded": "these judgments give no interval: judge more queries",
+    "outlook unknown": "these judgments do not tell how many more would decide it",
     "margin needed": "with a difference this near to 0 only a {option[margin]} can decide it",
 }

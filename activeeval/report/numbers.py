@@ -1,11 +1,11 @@
-"""Numbers and counts as text: the one place that rounds for a reader and chooses between singular and plural."""
+"""Formatting of numbers and counts: the only module that rounds for readers and chooses singular or plural."""
 
 from __future__ import annotations
 
 import math
 
 _MOST_EXTRA = 2
-"""Digits at most that a value far below its half-width gets beyond those of the half-width: +0.0003 (−0.05 to 0.05)."""
+"""Largest number of extra digits of a value far below its half-width: +0.0003 (−0.05 to 0.05)."""
 _MOST_PLACES = 6
 FOUR_IN_FIVE = "Four in five: the half-widths of four samples in five should lie there."
 
@@ -28,7 +28,7 @@ def counted(n: float, noun: str, plural: str = "") -> str:
 
 
 def all_of(n: int, noun: str) -> str:
-    """Format a count with its noun where all are meant.
+    """Format a count of all members with its noun.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def agreeing(n: float, singular: str, plural: str) -> str:
 
 
 def places_of(value: float, half_width: float) -> int:
-    """Return the decimals that keep two significant digits of the smaller of a value and its half-width.
+    """Choose the decimals that keep two significant digits of the smaller of a value and its half-width.
 
     A value inside (−1, 1) is not rounded to ± 1, and to 0 only where it is far below its half-width.
 
@@ -73,12 +73,12 @@ def places_of(value: float, half_width: float) -> int:
 
 
 def number(value: float | None, places: int, *, signed: bool = False) -> str:
-    """Format a number with some decimals and a true minus sign; what rounds to 0 has no sign.
+    """Format a number with fixed decimals and a true minus sign; zero has no sign.
 
     Parameters
     ----------
     value : float or None
-        None is n/a.
+        None gives n/a.
     places : int
         Decimals.
 
@@ -95,7 +95,7 @@ def number(value: float | None, places: int, *, signed: bool = False) -> str:
 
 
 def short_p(p_value: float) -> str:
-    """Format a p value in as few figures as it takes.
+    """Format a p-value with two or three decimals and no leading zero.
 
     Examples
     --------
@@ -109,14 +109,14 @@ def short_p(p_value: float) -> str:
 
 
 def _plural(noun: str) -> str:
-    """Return the plural of an English noun whose plural follows from its last letters."""
+    """Build the regular plural of an English noun."""
     if noun.endswith("y") and noun[-2:-1] not in "aeiou":
         return f"{noun[:-1]}ies"
     return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh")) else f"{noun}s"
 
 
 def spanned(low: float | None, high: float | None) -> str:
-    """Format the cell of what four samples in five should come to; None: no label tells it yet.
+    """Format the range of four samples in five; None, before the first label, gives "unknown".
 
     Examples
     --------
@@ -127,5 +127,5 @@ def spanned(low: float | None, high: float | None) -> str:
 
 
 def _power(size: float) -> int:
-    """Return the power of ten of the first of two significant digits, after rounding to two."""
+    """Compute the exponent of the last of two significant digits plus one, after rounding to two digits."""
     return int(f"{size:.1e}".partition("e")[2])

@@ -1,6 +1,6 @@
-"""Pages: paragraphs, tables and charts in sections that fold, as one HTML file or as markdown. All text is escaped.
+"""Pages of paragraphs, tables and charts in folding sections, as one HTML file or as markdown. All text is escaped.
 
-HTML is made by the templates beside this file alone, one for each kind of block.
+HTML comes only from the templates in this package, one for each kind of block.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _OPTION = re.compile(r"(?<!\S)(--\S+)")
-"""What a line of a command must not end within."""
+"""An option of a command, within which a line must not break."""
 _MARKDOWN = re.compile(r"([\\`*_\[\]|#~])")
 
 
 MOST_ROWS = 10
-"""Of a table before the reader asks for all."""
+"""Number of table rows shown before the reader expands the table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The heading of a part of a section."""
+    """Heading within a section."""
 
     kind: ClassVar[str] = "heading"
     text: str
@@ -35,7 +35,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """Some sentences; a warning and a headline stand out."""
+    """Paragraph, optionally styled as a warning or headline."""
 
     kind: ClassVar[str] = "paragraph"
     text: str
@@ -45,7 +45,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """What to do next: a word before, a command where there is one, and what it does."""
+    """Recommended next step: an introduction, an optional command, and its purpose."""
 
     kind: ClassVar[str] = "following"
     before: str
@@ -55,7 +55,7 @@ class NextStep:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Short texts, each on a line of its own."""
+    """List of short texts."""
 
     kind: ClassVar[str] = "lines"
     texts: Sequence[str]
@@ -63,7 +63,7 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Cells as text, below a caption; with a header, a column whose cells all look like numbers is set to the right."""
+    """Table of text cells with a caption; with a header, columns of numbers are right-aligned."""
 
     kind: ClassVar[str] = "table"
     header: Sequence[str]
@@ -72,23 +72,23 @@ class Table:
 
     @property
     def is_headed(self) -> bool:
-        """Whether any column has a name."""
+        """True if any column has a name."""
         return any(self.header)
 
     @property
     def first(self) -> Sequence[Sequence[str]]:
-        """The rows that are shown at once; of columns without names, which are facts and not a list, all."""
+        """Rows shown at once; all rows of a table without a header, as it lists facts."""
         return self.rows[:MOST_ROWS] if self.is_headed else self.rows
 
     @property
     def are_numbers(self) -> list[bool]:
-        """Which columns are set to the right."""
+        """True for each right-aligned column."""
         return [self.is_headed and all(_is_number(row[k]) for row in self.rows) for k in range(len(self.header))]
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A picture as SVG, which is trusted, with what it shows in words; markdown leaves it out."""
+    """SVG chart from a trusted source, with a description; omitted in markdown."""
 
     svg: str
     title: str
@@ -96,7 +96,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Charts:
-    """Pictures side by side."""
+    """Charts side by side."""
 
     kind: ClassVar[str] = "charts"
     charts: Sequence[Chart]
@@ -104,7 +104,7 @@ class Charts:
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
-    """Blocks beside a picture."""
+    """Blocks next to charts."""
 
     kind: ClassVar[str] = "columns"
     blocks: Sequence[Block]
@@ -113,7 +113,7 @@ class SideBySide:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Blocks that are folded below their heading and what they say in a few words; markdown does not fold."""
+    """Folding section with a heading and a short summary; markdown does not fold."""
 
     kind: ClassVar[str] = "section"
     text: str
@@ -122,7 +122,7 @@ class Section:
 
     @property
     def anchor(self) -> str:
-        """What links to it end with."""
+        """HTML id of the section for links."""
         return re.sub(r"[^a-z0-9]+", "-", self.text.lower()).strip("-")
 
 
@@ -130,7 +130,7 @@ Block = Heading | Paragraph | NextStep | Lines | Table | Charts | SideBySide | S
 
 
 def html_page(title: str, blocks: Sequence[Block]) -> str:
-    """Return a page that needs nothing but itself.
+    """Render a self-contained HTML page.
 
     Examples
     --------
@@ -142,8 +142,8 @@ def html_page(title: str, blocks: Sequence[Block]) -> str:
 
 @cache
 def _templates() -> Environment:
-    """Return the templates of pages: what they show is escaped, unless a template says that it is safe."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined  # here, as only a report needs it
+    """Load the page templates, with automatic escaping."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # imported late, as only reports need it
 
     environment = Environment(
         loader=PackageLoader("activeeval.report"),
@@ -158,7 +158,7 @@ def _templates() -> Environment:
 
 
 def markdown_page(title: str, blocks: Sequence[Block]) -> str:
-    """Return a page as markdown, without its pictures.
+    """Render a page as markdown, without charts.
 
     Examples
     --------
@@ -173,11 +173,12 @@ def markdown_page(title: str, blocks: Sequence[Block]) -> str:
 
 
 def _on_one_line(text: str) -> str:
-    """Return a text on one line, what nobody would see spelt out."""
+    """Join a text to one line and make invisible characters visible."""
     return visible(" ".join(text.split()))
 
 
 def _is_number(cell: str) -> bool:
+    """Check whether a cell is a number, possibly with sign, unit or interval."""
     return (
         cell in ("", "n/a")
         or cell.startswith("p ")
@@ -186,6 +187,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _markdown(block: Block) -> str:
+    """Render a block as markdown."""
     if isinstance(block, Section | SideBySide):
         before = [f"## {_plain(block.text)}", _plain(block.gist)] if isinstance(block, Section) else []
         return "\n\n".join(filter(None, [*before, *map(_markdown, block.blocks)]))
@@ -208,5 +210,5 @@ def _markdown(block: Block) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text as markdown shows it as it is, on one line."""
+    """Escape a text for markdown, on one line."""
     return _MARKDOWN.sub(r"\\\1", _on_one_line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))

@@ -1,4 +1,4 @@
-"""Results as pictures. Matplotlib is imported where something is drawn."""
+"""Charts of results. Matplotlib is imported on first use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from activeeval.core.simulation import Summary
     from activeeval.formats.writing import AtomicFiles
 COLOURS = ("#4d4d4d", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-_LOOKS = {
+_LINE_STYLES = {
     "passive": ("#4d4d4d", "o"),
     "active": ("#332288", "s"),
     "active_uniC": ("#88ccee", "^"),
@@ -31,24 +31,24 @@ _LOOKS = {
     "items_plain": ("#cc6677", ">"),
     "items": ("#882255", "h"),
 }
-"""Colour and marker of each method in every picture: Tol's muted scheme, which colour-blind readers tell apart."""
+"""Colour and marker of each method in all charts: Tol's muted scheme, which is safe for colour-blind readers."""
 _MOST_LINES = 6
 _WIDTH, _IN_A_ROW = 4.6, 3
 _MANY = 100
 _SHADES = 96
-"""Colours of a PNG: six lines and their smoothed edges; 256 look the same and take a fifth more."""
+"""Number of colours of a PNG: enough for six antialiased lines; 256 look the same and need a fifth more space."""
 PICTURES = (".png", ".svg", ".pdf")
 
 
 def styled(look: Any) -> Any:
-    """Return a context in which pictures are drawn with settings of their own."""
+    """Return a context manager that applies matplotlib settings."""
     from matplotlib import rc_context
 
     return rc_context(look)
 
 
 def plain_figure(width: float, height: float, n_rows: int = 1, **settings: Any) -> tuple[Any, Any]:
-    """Make a figure of a size in inches, with panels one above the other that share their x axis, shape (n_rows,)."""
+    """Create a figure, size in inches, with vertically stacked panels that share their x axis, shape (n_rows,)."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained", **settings)
@@ -56,6 +56,7 @@ def plain_figure(width: float, height: float, n_rows: int = 1, **settings: Any) 
 
 
 def new_figure(path: str | Path, n_panels: int, width: float = _WIDTH) -> tuple[Any, Any]:
+    """Create a figure of n panels in up to three columns; raise InputError on an unsupported file suffix."""
     if Path(path).suffix.lower() not in PICTURES:
         raise InputError(f"{path}: expected a picture's name that ends in {', '.join(PICTURES)}")
     from matplotlib.figure import Figure
@@ -70,7 +71,7 @@ def new_figure(path: str | Path, n_panels: int, width: float = _WIDTH) -> tuple[
 
 
 def _plain_ticks(axis: Any) -> None:
-    """Label a logarithmic axis with plain numbers, several a decade unless there are many decades."""
+    """Label a logarithmic axis with plain numbers, with several ticks per decade unless it spans many decades."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     low, high = axis.get_view_interval()
@@ -81,7 +82,7 @@ def _plain_ticks(axis: Any) -> None:
 
 
 def save_figure(figure: Any, path: str | Path, files: AtomicFiles | None = None) -> None:
-    """Write a picture whole or not at all; a PNG with a palette, a third as large as with every shade of an edge."""
+    """Write a figure atomically; a PNG is reduced to a palette, which makes it a third as large."""
     from activeeval.formats.writing import write_atomically
 
     form = Path(path).suffix[1:].lower()
@@ -91,20 +92,20 @@ def save_figure(figure: Any, path: str | Path, files: AtomicFiles | None = None)
             return
         from PIL import Image
 
-        with BytesIO() as drawn:
-            figure.savefig(drawn, format=form, dpi=150)
-            Image.open(drawn).convert("RGB").quantize(_SHADES).save(handle, form, optimize=True)
+        with BytesIO() as buffer:
+            figure.savefig(buffer, format=form, dpi=150)
+            Image.open(buffer).convert("RGB").quantize(_SHADES).save(handle, form, optimize=True)
 
 
 def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path, *, unit: str = "mean items") -> None:
-    """Draw root mean squared error over budget, a panel for each entry, a line for each method, six at most.
+    """Plot root mean squared error against budget, a panel for each entry, a line for each of at most six methods.
 
-    Bars are ± 2 Monte-Carlo standard errors. A method looks the same in all pictures; the legend is below. Of more than
-    six methods passive and the five most precise at the largest budget are drawn. ``unit`` is that of the budgets, see
-    `QueryPool.cost_unit`.
+    Bars are ± 2 Monte-Carlo standard errors. A method has the same style in all charts; the legend is below. With more
+    than six methods, passive and the five most precise at the largest budget are plotted. ``unit`` is the unit of the
+    budgets, see `QueryPool.cost_unit`.
     """
     figure, axes = new_figure(path, len(panels))
-    shown: dict[str, Any] = {}
+    handles: dict[str, Any] = {}
     for axis, (title, summaries) in zip(axes, panels.items(), strict=True):
         for method in _most_precise([(s.method, s.budget, s.rmse.value) for s in summaries]):
             of_method = [s for s in summaries if s.method == method]
@@ -112,21 +113,21 @@ def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path, *, un
             line = axis.errorbar(
                 [s.budget for s in of_method], [s.rmse.value for s in of_method], bars, **line_style(method)
             )
-            shown.setdefault(method, line)
+            handles.setdefault(method, line)
         over_budget(axis, title, sorted({s.budget for s in summaries}))
         axis.set(xlabel=f"budget, {unit}", ylabel="root mean squared error")
-    _legend(figure, shown)
+    _legend(figure, handles)
     save_figure(figure, path)
 
 
 def plot_plans(plans: Sequence[QuestionPlan], confidence: float, path: str | Path) -> None:
-    """Draw the half-width to expect for the pool over budget, a panel for each question, a line for each method.
+    """Plot the expected half-width for the pool against budget, a panel for each question, a line for each method.
 
-    Dotted is the smallest that any choice of items reaches; a star is a budget that should reach a goal. Colours
-    and what is left out are as in `plot_errors`.
+    The dotted line is the smallest half-width that any choice of items reaches; a star is a budget that should reach a
+    goal. Colours and the selection of methods are as in `plot_errors`.
     """
     figure, axes = new_figure(path, len(plans))
-    shown: dict[str, Any] = {}
+    handles: dict[str, Any] = {}
     for axis, plan in zip(axes, plans, strict=True):
         planned = [(row.prospect, row.prospect.half_width("pool", confidence), row) for row in plan.rows]
         planned = [(prospect, half, row) for prospect, half, row in planned if 0 < half < math.inf]
@@ -135,7 +136,7 @@ def plot_plans(plans: Sequence[QuestionPlan], confidence: float, path: str | Pat
             line = axis.plot(
                 [budget for budget, *_ in of_method], [half for _, half, _ in of_method], **line_style(method)
             )[0]
-            shown.setdefault(method, line)
+            handles.setdefault(method, line)
             stars = [(budget, half) for budget, half, row in of_method if row.goal]
             axis.plot(*zip(*stars, strict=True), "*", color=line.get_color(), ms=12) if stars else None
         limits = sorted(
@@ -143,7 +144,7 @@ def plot_plans(plans: Sequence[QuestionPlan], confidence: float, path: str | Pat
         )
         if limits:
             dotted = axis.plot(*zip(*limits, strict=True), ":", color="#000000", lw=1.2)[0]
-            shown.setdefault("limit", dotted)
+            handles.setdefault("limit", dotted)
         for goal in plan.goals:
             if goal.half_width is not None and goal.scope == "pool":
                 axis.axhline(goal.half_width, color="#bbbbbb", lw=0.8)
@@ -153,14 +154,14 @@ def plot_plans(plans: Sequence[QuestionPlan], confidence: float, path: str | Pat
             sorted({prospect.budget for prospect, _, row in planned if not row.goal}),
         )
         axis.set(xlabel=f"budget, {plan.target.pool.cost_unit}", ylabel=f"half-width of the {confidence:.0%} interval")
-    if "limit" in shown:
-        shown["limit"] = shown.pop("limit")  # the last of all panels
-    _legend(figure, shown)
+    if "limit" in handles:
+        handles["limit"] = handles.pop("limit")  # the last of all panels
+    _legend(figure, handles)
     save_figure(figure, path)
 
 
 def over_budget(axis: Any, title: str, budgets: Sequence[float]) -> None:
-    """Set an axis of budgets and one of errors, both logarithmic."""
+    """Format an axis with logarithmic budgets and errors."""
     axis.set(xscale="log", yscale="log", title=title)
     if budgets:
         axis.set_xticks(budgets, [amount(b) for b in budgets])
@@ -169,29 +170,29 @@ def over_budget(axis: Any, title: str, budgets: Sequence[float]) -> None:
     axis.grid(alpha=0.3)
 
 
-def _legend(figure: Any, shown: Mapping[str, Any]) -> None:
+def _legend(figure: Any, handles: Mapping[str, Any]) -> None:
     """Draw one legend below all panels."""
-    n_columns = min(len(shown), round(_IN_A_ROW * figure.get_figwidth() / _WIDTH)) or 1
-    figure.set_figheight(figure.get_figheight() + 0.2 * -(-len(shown) // n_columns))
+    n_columns = min(len(handles), round(_IN_A_ROW * figure.get_figwidth() / _WIDTH)) or 1
+    figure.set_figheight(figure.get_figheight() + 0.2 * -(-len(handles) // n_columns))
     look = {"frameon": False, "fontsize": 8, "handlelength": 3.5}
-    figure.legend(shown.values(), shown, loc="outside lower center", ncols=n_columns, **look)
+    figure.legend(handles.values(), handles, loc="outside lower center", ncols=n_columns, **look)
 
 
 def _most_precise(errors: Sequence[tuple[str, float, float]]) -> list[str]:
-    """Return the methods that are drawn of those with an error at a budget: passive and the most precise ones."""
+    """Select the methods to plot from (method, budget, error) points: passive and the most precise ones."""
     last = {method: (budget, error) for method, budget, error in sorted(errors, key=lambda point: point[1])}
     ranked = sorted(last, key=lambda method: (method != "passive", -last[method][0], last[method][1]))
     return [method for method in dict.fromkeys(method for method, *_ in errors) if method in ranked[:_MOST_LINES]]
 
 
 def line_style(method: str) -> dict[str, str | float]:
-    """Return how the line of a method is drawn, the same in all pictures; passive is dashed."""
-    colour, marker = _LOOKS.get(method, ("#000000", "."))
+    """Return the matplotlib style of a method's line, the same in all charts; passive is dashed."""
+    colour, marker = _LINE_STYLES.get(method, ("#000000", "."))
     return {"color": colour, "marker": marker, "linestyle": "--" if method == "passive" else "-", "ms": 4, "lw": 1.2}
 
 
 def plot_design(design: Design, path: str | Path) -> None:
-    """Draw the importance q/p of every query over its cost and its expected performance."""
+    """Plot the importance q/p of every query against its cost and its expected measure value."""
     columns = design_columns(design)
     if not np.all(np.isfinite(columns["mean"])):
         raise InputError(f"method {design.name!r} uses no model, so there is no expected performance to draw")

@@ -1,4 +1,4 @@
-"""How results are shown in Python: printed, in a notebook, as a frame and as a picture, all of the same few parts."""
+"""Base classes of results that print as sentences and a table, in Python and notebooks, and convert to frames."""
 
 from __future__ import annotations
 
@@ -17,77 +17,80 @@ _MOST_ROWS = 10
 
 
 class PrintableResult:
-    """A result that prints as sentences and a small table."""
+    """Result that prints as sentences and a small table."""
 
     __slots__ = ()
 
     @property
     @abstractmethod
     def sentences(self) -> list[str]:
-        """What it begins with."""
+        """Sentences above the table."""
 
     @property
     def table(self) -> Sequence[Mapping[str, Cell]]:
-        """Rows for reading; none where the sentences say all."""
+        """Table rows for reading; empty for no table."""
         return []
 
     @property
     def footnotes(self) -> list[str]:
-        """What the words in the table mean."""
+        """Explanations of words in the table."""
         return []
 
     @abstractmethod
     def rows(self) -> list[dict[str, Cell]]:
-        """Return all there is to know, as ``-o jsonl`` of the command line has it."""
+        """Return all fields, as ``-o jsonl`` of the command line prints them."""
 
     @property
     def frame_kind(self) -> str:
-        """The library whose frames came in, "" where none did."""
+        """Library of the input data frames, "" for other inputs."""
         return ""
 
     def to_frame(self, kind: str = "") -> Any:
-        """Return the rows as a data frame.
+        """Convert the rows to a data frame.
 
         Parameters
         ----------
         kind : {"", "pandas", "polars", "pyarrow"}
-            By default that of the frames that came in; else pandas where it is installed, else polars.
+            By default the library of the input frames; else pandas if installed, else polars.
         """
         return frame_of(self.rows(), kind or self.frame_kind)
 
     def __str__(self) -> str:
+        """Format sentences, table and footnotes as text."""
         return shown_text(self.sentences, self.table, self.footnotes)
 
     def __repr__(self) -> str:
+        """Format as text."""
         return str(self)
 
     def _repr_html_(self) -> str:
+        """Format as HTML for notebooks."""
         return shown_html(self.sentences, self.table, self.footnotes)
 
 
 class NamedInterval:
-    """A value with an interval, whose ends have names of their own."""
+    """Result with an interval whose ends are also attributes `low` and `high`."""
 
     __slots__ = ()
 
     @property
     @abstractmethod
     def interval(self) -> Interval:
-        """The interval: it unpacks into its two ends."""
+        """The interval, which unpacks into its two ends."""
 
     @property
     def low(self) -> float:
-        """The lower end of the interval."""
+        """Lower end of the interval."""
         return self.interval.low
 
     @property
     def high(self) -> float:
-        """The upper end of the interval."""
+        """Upper end of the interval."""
         return self.interval.high
 
 
 def shown_text(sentences: Sequence[str], table: Sequence[Mapping[str, Cell]], footnotes: Sequence[str]) -> str:
-    """Return sentences, a table and footnotes as text, an empty line between them.
+    """Format sentences, a table and footnotes as text, separated by empty lines.
 
     Examples
     --------
@@ -106,7 +109,7 @@ def shown_text(sentences: Sequence[str], table: Sequence[Mapping[str, Cell]], fo
 
 
 def shown_html(sentences: Sequence[str], table: Sequence[Mapping[str, Cell]], footnotes: Sequence[str]) -> str:
-    """Return the same as HTML for a notebook; all text is escaped.
+    """Format sentences, a table and footnotes as HTML for a notebook; all text is escaped.
 
     Examples
     --------
@@ -127,4 +130,5 @@ def shown_html(sentences: Sequence[str], table: Sequence[Mapping[str, Cell]], fo
 
 
 def _escaped(text: str) -> str:
+    """Escape a text for HTML."""
     return escape(visible(text))

@@ -1,4 +1,4 @@
-"""Rows as text: aligned, for machines, for markdown and LaTeX."""
+"""Table rows as text: aligned, JSON lines, TSV, markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from activeeval.core.errors import InputError, visible
 
 Row = Mapping[str, Any]
 Cell = float | int | str | bool | None
-"""What a table shows in a place."""
+"""Value of a table cell."""
 FORMATS = ("text", "jsonl", "tsv", "md", "latex")
 _TSV = str.maketrans("\t\n\r", "   ")
 _LATEX = str.maketrans({c: f"\\{c}" for c in "_%&#${}"} | {"\\": "\\textbackslash{}", "^": "\\^{}", "~": "\\~{}"})
@@ -19,13 +19,13 @@ _LATEX |= str.maketrans({"<": "\\textless{}", ">": "\\textgreater{}"})
 
 
 def render(rows: Sequence[Row], form: str, places: int = 4) -> str:
-    """Return rows as text in a format; a field that a row lacks is empty.
+    """Format rows as text; missing fields are empty.
 
     Parameters
     ----------
     form : {"text", "jsonl", "tsv", "md", "latex"}
     places : int
-        Decimal places of numbers that are not whole; what is for machines, JSON lines and TSV, has all digits.
+        Decimal places of floats; JSON lines and TSV keep all digits.
     """
     if form == "jsonl":
         return "\n".join(json.dumps({k: _finite(v) for k, v in row.items()}, ensure_ascii=False) for row in rows)
@@ -45,15 +45,15 @@ def render(rows: Sequence[Row], form: str, places: int = 4) -> str:
 
 
 def note_text(note: str, form: str) -> str:
-    """Return a line to print below a table, with what LaTeX reads escaped there and what markdown does."""
-    seen = visible(note)
+    """Format a line below a table, escaped for LaTeX or markdown."""
+    text = visible(note)
     if form == "latex":
-        return f"\\par {seen.translate(_LATEX)}"
-    return seen.replace("*", "\\*", 1) if form == "md" else seen
+        return f"\\par {text.translate(_LATEX)}"
+    return text.replace("*", "\\*", 1) if form == "md" else text
 
 
 def format_cell(value: Any, places: int | None = 4) -> str:
-    """Return one value as text, with all digits where no places are given; nothing for None."""
+    """Format one value, with all digits if ``places`` is None; None gives ""."""
     if value is None:
         return ""
     if isinstance(value, float):
@@ -65,14 +65,17 @@ def format_cell(value: Any, places: int | None = 4) -> str:
 
 
 def _finite(value: Any) -> Any:
+    """Replace a non-finite float by None."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _text(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
+    """Align columns: numbers to the right, text to the left."""
     widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)] if header else []
     is_number = [all(_looks_numeric(line[i]) for line in cells) for i in range(len(header))]
 
     def line(texts: Sequence[str]) -> str:
+        """Format one line of aligned cells."""
         parts = (
             text.rjust(width) if right else text.ljust(width)
             for text, width, right in zip(texts, widths, is_number, strict=True)
@@ -83,11 +86,15 @@ def _text(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
 
 
 def _looks_numeric(text: str) -> bool:
+    """Check whether a cell looks like a number."""
     return text == "" or text.lstrip("-−+> ")[:1].isdigit() or text in ("inf", "-inf", "nan")
 
 
 def _latex(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
+    """Format a LaTeX tabular."""
+
     def line(texts: Sequence[str]) -> str:
+        """Format one line of LaTeX cells."""
         escaped = (text.translate(_LATEX) for text in texts)
         return "  " + " & ".join(escaped) + " \\\\"
 

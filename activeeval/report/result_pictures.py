@@ -1,4 +1,4 @@
-"""Small pictures of results: values with their intervals, what could be read as judging went on, and plans."""
+"""Small charts of results: values with intervals, interim readings, and plans."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BLUE, _GREY, _ORANGE = "#0072b2", "#4d4d4d", "#d55e00"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EarlyReading:
-    """What could be read once so many items were judged."""
+    """Estimate and interval after a number of judged items."""
 
     n_items: int
     value: float
@@ -24,7 +24,7 @@ class EarlyReading:
 
 
 def axes_of(ax: Any = None, n_rows: int = 1) -> Any:
-    """Return axes to draw on: those of a caller, or new ones that a notebook shows."""
+    """Return the caller's axes, or create new ones."""
     if ax is not None:
         return ax
     from matplotlib import pyplot as plt
@@ -33,9 +33,9 @@ def axes_of(ax: Any = None, n_rows: int = 1) -> Any:
 
 
 def draw_findings(findings: Sequence[Answer], confidence: float, ax: Any = None) -> Any:
-    """Draw each value with its interval on a line of its own, and return the axes.
+    """Plot each value with its interval on a line of its own; return the axes.
 
-    An interval that bounds nothing is not drawn: its value is an open circle. Of differences 0 is marked.
+    An unbounded interval is not drawn, and its value is an open circle. For differences, 0 is marked.
     """
     axes = axes_of(ax, len(findings))
     measures = list(dict.fromkeys(finding.measure for finding in findings))
@@ -53,7 +53,7 @@ def draw_findings(findings: Sequence[Answer], confidence: float, ax: Any = None)
 
 
 def draw_readings(moments: Sequence[EarlyReading], finding: Answer, confidence: float, ax: Any = None) -> Any:
-    """Draw what could be read at the end of each block, over the judgments until then, and return the axes."""
+    """Plot the estimate at the end of each block against the number of judgments; return the axes."""
     axes = axes_of(ax, 4)
     bounded = [moment for moment in moments if math.isfinite(moment.high - moment.low)]
     for moment in bounded:
@@ -75,23 +75,25 @@ def draw_half_widths(
     goal: float | None,
     ax: Any = None,
 ) -> Any:
-    """Draw half-widths to expect over budgets with the range of four in five samples, and return the axes.
+    """Plot expected half-widths against budgets, with the range of four in five samples; return the axes.
 
     Parameters
     ----------
     points : sequence of (budget, half-width, low, high)
-        The last two None where no label tells the range.
+        The last two are None if the range is unknown.
     label : str
-        What they are of.
+        Title of the chart.
     goal : float or None
-        The half-width that is asked for.
+        The requested half-width.
     """
     axes = axes_of(ax, 4)
-    held = sorted((budget, half) for budget, half, *_ in points if math.isfinite(budget) and math.isfinite(half))
+    finite_points = sorted(
+        (budget, half) for budget, half, *_ in points if math.isfinite(budget) and math.isfinite(half)
+    )
     ranges = [(budget, low, high) for budget, _, low, high in points if low is not None and high is not None]
-    if ranges := sorted(each for each in ranges if all(map(math.isfinite, each))):
+    if ranges := sorted(bounds for bounds in ranges if all(map(math.isfinite, bounds))):
         axes.fill_between(*zip(*ranges, strict=True), color=_BLUE, alpha=0.2, lw=0, label="four of five samples")
-    axes.plot(*zip(*held, strict=True), "o-", color=_BLUE, ms=4, lw=1.2, label="half-width")
+    axes.plot(*zip(*finite_points, strict=True), "o-", color=_BLUE, ms=4, lw=1.2, label="half-width")
     if goal is not None:
         axes.axhline(goal, color=_ORANGE, ls="--", lw=1, label=f"± {goal:g}")
     axes.set(xlabel=f"budget, {unit}", ylabel="half-width to expect", title=label)
@@ -102,6 +104,7 @@ def draw_half_widths(
 
 
 def _named(finding: Answer, with_measure: bool) -> str:
+    """Label a finding by its systems, segment and measure."""
     versus = f" − {short_name(finding.versus)}" if finding.versus else ""
     segment = "" if finding.segment is None else f", {short_name(finding.segment)}"
     measure = f"{short_name(finding.measure)}, " if with_measure else ""

@@ -1,4 +1,4 @@
-"""Results as rows: designs, plans, learned gains and discounts."""
+"""Results as table rows: designs and plans."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def whole(number: float) -> str:
-    """Return how many whole ones a number takes, rounded up.
+    """Format a number rounded up to a whole number.
 
     Examples
     --------
@@ -32,17 +32,17 @@ def whole(number: float) -> str:
 
 
 def amount(budget: float) -> str:
-    """Return a budget as a reader wants it: whole numbers from 100 on."""
+    """Format a budget: whole from 100 on, else with four digits."""
     return f"{budget:,.0f}" if budget >= 100 else f"{budget:.4g}"
 
 
 def design_columns(design: Design) -> dict[str, NDArray[Any]]:
-    """Return what a design says of each query, column by column.
+    """Collect the columns of a design by query.
 
-    ``sampling_prob`` is q, or the probability π of being in the sample at the budget; ``cost`` that of judging all of
-    the query, ``expected_cost`` what is spent on it on average, by a draw or by the budget, both in mean items.
+    ``sampling_prob`` is q, or the inclusion probability π at the budget; ``cost`` is the cost of judging the whole
+    query, ``expected_cost`` its mean cost per draw or at the budget, both in mean items.
     """
-    from activeeval.core.design import WHOLE  # what only prints scores need not know of designs
+    from activeeval.core.design import WHOLE  # imported late, as score tables do not need designs
 
     order, n = design.order, design.order.n_queries
     pi, _ = design.inclusion_probs
@@ -63,7 +63,7 @@ def design_columns(design: Design) -> dict[str, NDArray[Any]]:
 
 
 def _expected_costs(design: Design) -> NDArray[np.float64]:
-    """Return what is spent on each query on average; turning to it is paid for where any of its items comes."""
+    """Compute the expected cost of each query; its overhead is paid if any of its items is judged."""
     order, owners, n = design.order, design.order.place_queries, design.order.n_queries
     pi, a = design.inclusion_probs
     inside = np.divide(a, pi[owners], out=np.zeros_like(a), where=a > 0)
@@ -73,12 +73,11 @@ def _expected_costs(design: Design) -> NDArray[np.float64]:
 
 
 def plan_rows(plan: QuestionPlan, *, confidence: float, price: Price | None) -> list[dict[str, Cell]]:
-    """Return a row for each method and budget of a plan; half-widths are of intervals of a confidence.
+    """Build a row for each method and budget of a plan, with half-widths at a confidence level.
 
-    ``power`` is that of the difference that is to be detected, None where there is none; ``goal`` what the budget
-    should reach. In four cases of five what comes out should lie between ``_low`` and ``_high``: half-widths of
-    samples, the power of the design, and, for a goal, the budget that reaches it; None before the first label.
-    ``hours`` and ``money`` are there where a price tells them.
+    ``power`` is the power to detect the given difference, None without one; ``goal`` is the goal that the budget should
+    reach. ``_low`` and ``_high`` bound a value in four of five cases: half-widths of samples, the power of the design,
+    and, for a goal, the budget that reaches it; None before the first label. ``hours`` and ``money`` require a price.
     """
     rows = []
     for planned in plan.rows:
@@ -108,7 +107,7 @@ def plan_rows(plan: QuestionPlan, *, confidence: float, price: Price | None) -> 
 
 
 def _costs(price: Price | None, budget: float) -> dict[str, Cell]:
-    """Return what a budget comes to in hours and money, as far as that is known."""
+    """Compute hours and money of a budget, as far as the price determines them."""
     if price is None:
         return {}
     hours, money = price.hours(budget), price.money(budget)
@@ -117,25 +116,33 @@ def _costs(price: Price | None, budget: float) -> dict[str, Cell]:
 
 
 def _ranged(name: str, bounds: Sequence[float | None]) -> dict[str, float | None]:
+    """Build the fields NAME_low and NAME_high."""
     low, high = bounds
     return {f"{name}_low": low, f"{name}_high": high}
 
 
 _MOST_ROWS = 12
 _SPARED = ("limit", "items", "hours", "queries", "random queries")
-"""Columns that go, one after the other, where a table is too wide."""
+"""Columns to drop one by one while a table is too wide."""
 
 
 def plain_plan_rows(plan: SamplePlan, *, confidence: float, price: Price | None) -> list[dict[str, str]]:
-    """Return rows of a plan for reading: of each question, of several contrasts the hardest; passive is a column.
+    """Build rows of a plan for reading: by question, the hardest of several contrasts; passive is a column.
 
-    What should reach a goal has a mark. Where there are many, those of the budgets to take alone.
+    Budgets that should reach a goal are marked. With many rows, only recommended budgets are shown.
     """
     plans = plan.hardest
-    shown = [(each, row) for each in plans for row in each.rows if row.prospect.method != "passive"]
-    if len(shown) > _MOST_ROWS and len(plans) > 1:
-        shown = [(each, row) for each in plans for row in each.chosen]
-    rows = [_plain_row(each, row, confidence, price, of_several=len(plans) > 1) for each, row in shown]
+    selected = [
+        (question_plan, row)
+        for question_plan in plans
+        for row in question_plan.rows
+        if row.prospect.method != "passive"
+    ]
+    if len(selected) > _MOST_ROWS and len(plans) > 1:
+        selected = [(question_plan, row) for question_plan in plans for row in question_plan.chosen]
+    rows = [
+        _plain_row(question_plan, row, confidence, price, of_several=len(plans) > 1) for question_plan, row in selected
+    ]
     if len({row["method"] for row in rows}) == 1:
         rows = [without(row, "method") for row in rows]
     for name in ("measure", "question"):
@@ -147,7 +154,7 @@ def plain_plan_rows(plan: SamplePlan, *, confidence: float, price: Price | None)
     return rows
 
 
-_MEANT = {
+_EXPLANATIONS = {
     "budget": "* should reach the goal.",
     "four in five": FOUR_IN_FIVE,
     "half-width": "None: so few judgments give no interval.",
@@ -156,32 +163,33 @@ _MEANT = {
 
 
 def plan_footnote(rows: Sequence[Mapping[str, str]]) -> str:
-    """Return what the mark and the columns of `plain_plan_rows` mean, of those that are there."""
+    """Explain the mark and the columns of `plain_plan_rows` that are present."""
     marked = any("*" in row["budget"] for row in rows)
     has_range = any(row["four in five"] != "unknown" for row in rows)
     is_known = all(row["half-width"] != "none" and row["all queries"] != "none" for row in rows if "all queries" in row)
     left_out = {*([] if marked else ["budget"]), *([] if has_range else ["four in five"])}
     left_out |= {"half-width"} if is_known else set()
-    shown = [name for name in rows[0] if name not in left_out]
-    return " ".join(_MEANT[name] for name in shown if name in _MEANT)
+    columns = [name for name in rows[0] if name not in left_out]
+    return " ".join(_EXPLANATIONS[name] for name in columns if name in _EXPLANATIONS)
 
 
 def _half_width(half: float) -> str:
-    """Write a half-width, or that so few judgments bound nothing."""
+    """Format a half-width, or "none" if it is unbounded."""
     return f"{half:.3g}" if math.isfinite(half) else "none"
 
 
 def _plain_row(
     plan: QuestionPlan, planned: PlannedRow, confidence: float, price: Price | None, *, of_several: bool
 ) -> dict[str, str]:
+    """Build the row of one method and budget."""
     prospect, power = planned.prospect, plan.power(planned.prospect)
     passive = plan.forecasts["passive"].at(prospect.budget)
-    shown = {"measure": plan.target.name, "question": " − ".join(plan.names)} if of_several else {}
-    shown |= {"method": prospect.method, "budget": whole(prospect.budget) + (" *" if planned.goal else "")}
+    cells = {"measure": plan.target.name, "question": " − ".join(plan.names)} if of_several else {}
+    cells |= {"method": prospect.method, "budget": whole(prospect.budget) + (" *" if planned.goal else "")}
     costs = _costs(price, prospect.budget)
-    shown |= {"hours": f"{costs['hours']:.1f}"} if "hours" in costs else {}
-    shown |= {str(costs["currency"]): f"{costs['money']:,.0f}"} if "money" in costs else {}
-    shown |= {
+    cells |= {"hours": f"{costs['hours']:.1f}"} if "hours" in costs else {}
+    cells |= {str(costs["currency"]): f"{costs['money']:,.0f}"} if "money" in costs else {}
+    cells |= {
         "half-width": _half_width(prospect.half_width("pool", confidence)),
         "four in five": spanned(*prospect.known_half_widths("pool", confidence)),
         "all queries": _half_width(prospect.half_width("population", confidence)),
@@ -189,8 +197,8 @@ def _plain_row(
     }
     if power is not None:
         likely, low, high = power
-        shown |= {"power": f"{likely:.2f}" if low is None else f"{likely:.2f} ({low:.2f} to {high:.2f})"}
-    return shown | {
+        cells |= {"power": f"{likely:.2f}" if low is None else f"{likely:.2f} ({low:.2f} to {high:.2f})"}
+    return cells | {
         "queries": whole(prospect.queries),
         "items": whole(prospect.items),
         **({} if math.isnan(planned.least_variance) else {"limit": f"{planned.limit(confidence):.3g}"}),

@@ -1,13 +1,13 @@
-"""Designs for pools too large to hold: a pool comes in partitions, of which a sample's own queries stay.
+"""Designs for pools that exceed memory: the pool is read in partitions, and only the sampled queries are kept.
 
-`sources` name the partitions, `partitions` those that are parquet files, `engines` say who goes over them. `surveys`
-predict each once, leave its `tables` in a `scratch` place and take sums over the whole pool; `gathering` finds by the
-tables what lies below the level that a budget reaches, `fetching` reads the rows of its queries; `designs` make of all
-of it a design, and a campaign, like any other. `outlook` says beforehand what it should come to.
+`sources` list the partitions, `partitions` read those in parquet files, `engines` run tasks over them. `surveys` read
+each partition once, write its unit table (`tables`) to a `scratch` folder, and sum over the whole pool.
+`select_queries` finds the units below the threshold level of a budget from the tables, `fetch_rows` reads the rows of
+their queries, and `designs` builds a design and a campaign from all of it. `outlook` predicts the precision.
 """
 
 from activeeval.core.lazily import attached, homes_of
 
-# a worker sets up its environment before anything is there that reads it
+# lazy imports: a worker must set up its environment before numpy or numba read it
 __getattr__, __dir__ = attached(__name__, homes_of(__file__))
 __all__ = __dir__()

@@ -1,4 +1,4 @@
-"""The chunks that a pool comes in: cut down to some queries, put together again."""
+"""Chunks of a pool: selection of queries, concatenation, conversion to arrays."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from activeeval.core.types import Floats, Ints
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chunk:
-    """Some queries of a pool, their rankings and their grade probabilities.
+    """Some queries of a pool, with their rankings and grade probabilities.
 
     Attributes
     ----------
     ranking : Rankings
-        Brings the queries and items of the chunk as its pool. Query ids are to be unique over all chunks.
+        Its pool holds the queries and items of the chunk. Query ids must be unique over all chunks.
     grade_probs : array of float, shape (n_items, n_grades) or (n_nodes, n_items, n_grades), or None
-        None where the method uses no grade model.
+        None if the method uses no grade model.
     versus : Rankings or None
-        The ranking to compare with.
+        The baseline ranking.
     node_weights : array of float, shape (n_nodes,), or None
         Weights of the nodes of a query factor.
     judged : array of int, shape (n_items,), or None
-        Grades that are known already, −1 where none is.
+        Known grades, −1 for unknown.
     traffic : float or None
-        How much of the whole pool's p(x) falls to the chunk, in a unit that all chunks share (say, how
-        often its queries were asked); its pool's ``query_probs`` divide it. By default its number of queries.
+        Share of the whole pool's p(x), in a unit common to all chunks, such as the number of searches; its pool's
+        ``query_probs`` divide it among its queries. By default its number of queries.
     others : tuple of Rankings
-        Of further systems.
+        Rankings of further systems.
     extra_probs : tuple of array of float, each of shape (n_items, n_grades)
-        What further grade models say, for estimates to be fitted to.
+        Probabilities of further grade models, as control variates of the estimates.
 
     Examples
     --------
@@ -65,14 +65,14 @@ class Chunk:
 
     @property
     def weights(self) -> Floats:
-        """Traffic p(x) of each query in the unit that all chunks share, shape (n_queries,)."""
+        """Traffic p(x) of each query in the unit common to all chunks, shape (n_queries,)."""
         traffic = float(self.pool.n_queries if self.traffic is None else self.traffic)
         if not (np.isfinite(traffic) and traffic > 0):
             raise InputError(f"traffic must be a positive number, got {self.traffic!r}")
         return self.pool.query_probs * traffic
 
     def restricted_to(self, queries: Ints) -> Chunk:
-        """Return the chunk of some of its queries, at least one; their p(x) stays as it is."""
+        """Select at least one query of the chunk; p(x) of the queries does not change."""
         pool, items = self.pool.subset(queries)
         return Chunk(
             self.ranking.restricted_to(pool, items),
@@ -87,7 +87,7 @@ class Chunk:
 
 
 def joined(parts: Sequence[Chunk]) -> Chunk:
-    """Return several chunks, of whose kind there is no doubt, as one."""
+    """Concatenate chunks of the same kind."""
     if len(parts) == 1:
         return parts[0]
     pools, weights = [part.pool for part in parts], np.concatenate([part.weights for part in parts])
@@ -116,7 +116,7 @@ def joined(parts: Sequence[Chunk]) -> Chunk:
 
 
 def chunk_arrays(chunk: Chunk) -> dict[str, NDArray[Any]]:
-    """Return a chunk as named arrays, all that a sample needs of it."""
+    """Convert a chunk to named arrays, without what a sample does not need."""
     pool, nothing = chunk.pool, np.empty(0)
     arrays: dict[str, NDArray[Any]] = {
         "query_offsets": pool.query_offsets,
@@ -138,20 +138,22 @@ def chunk_arrays(chunk: Chunk) -> dict[str, NDArray[Any]]:
 
 
 def chunk_of(arrays: Mapping[str, NDArray[Any]]) -> Chunk:
-    """Return the chunk that `chunk_arrays` made arrays of."""
+    """Rebuild a chunk from the arrays of `chunk_arrays`."""
     queries, items = (Texts(arrays[name], arrays[f"{name}.offsets"]) for name in ("query_ids", "item_ids"))
     of_items, of_queries, probs = (arrays[name] for name in ("item_costs", "query_costs", "query_probs"))
     pool = QueryPool(queries, arrays["query_offsets"], items, of_items, of_queries, probs)
 
     def lists(name: str) -> Rankings | None:
+        """Rebuild a ranking from its arrays, or return None."""
         return Rankings(pool, arrays[f"{name}.offsets"], arrays[name]) if name in arrays else None
 
     def array_of(name: str) -> NDArray[Any] | None:
+        """Return an array, or None if it is empty."""
         return arrays[name] if arrays[name].size else None
 
     ranking = lists("ranking")
     assert ranking is not None
-    others = [lists(f"other{k}") for k in range(sum(name.startswith("other") for name in arrays))]
+    other_rankings = [lists(f"other{k}") for k in range(sum(name.startswith("other") for name in arrays))]
     return Chunk(
         ranking,
         arrays.get("grade_probs"),
@@ -159,39 +161,41 @@ def chunk_of(arrays: Mapping[str, NDArray[Any]]) -> Chunk:
         node_weights=array_of("node_weights"),
         judged=array_of("judged"),
         traffic=float(arrays["traffic"][0]) if arrays["traffic"].size else None,
-        others=tuple(each for each in others if each is not None),
+        others=tuple(ranked for ranked in other_rankings if ranked is not None),
         extra_probs=tuple(arrays[name] for name in sorted(arrays) if name.startswith("extra")),
     )
 
 
 def by_query(chunk: Chunk) -> Chunk:
-    """Return a chunk in the order of its query ids, whatever chunks it was put together of."""
+    """Sort the queries of a chunk by id, so that the result does not depend on the partitions."""
     ids = chunk.pool.query_texts.tolist()
     return chunk.restricted_to(np.array(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.int64))
 
 
 def _rows(probs: ArrayLike, items: Ints) -> Any:
-    """Return probabilities of some items, as exact as models are."""
+    """Select the probabilities of items, in single precision as models predict them."""
     return np.asarray(probs, dtype=np.float32)[..., items, :]
 
 
 def _joined_rankings(pool: QueryPool, parts: list[Rankings]) -> Rankings:
+    """Concatenate rankings over the joined pool."""
     starts = np.cumsum([0, *(part.pool.n_items for part in parts)])
     items = [part.items + start for part, start in zip(parts, starts.tolist(), strict=False)]
     return Rankings(pool, _end_to_end([part.offsets for part in parts]), np.concatenate(items))
 
 
 def _joined_grades(parts: Sequence[Chunk]) -> Any:
-    """Return the known grades of several chunks, some of which may know none."""
+    """Concatenate known grades; None if no chunk has any."""
     if all(part.judged is None for part in parts):
         return None
     return np.concatenate([np.full(p.pool.n_items, -1) if p.judged is None else p.judged for p in parts])
 
 
 def _concatenated(arrays: list[ArrayLike | None], axis: int) -> Any:
+    """Concatenate arrays, or return None if the first is None."""
     return None if arrays[0] is None else np.concatenate(arrays, axis=axis)  # type: ignore[arg-type]
 
 
 def _end_to_end(offsets: list[Ints]) -> Ints:
-    """Return the offsets of segments that follow each other."""
+    """Concatenate offsets of consecutive segments."""
     return np.concatenate(([0], np.cumsum(np.concatenate([np.diff(segment) for segment in offsets]))))

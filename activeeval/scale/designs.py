@@ -1,11 +1,11 @@
-"""The design of a pool that comes in partitions.
+"""Sampling design of a pool read in partitions.
 
-Whether a query is judged depends on itself but for a few sums over the pool: the cost of its mean item, Σ p, and
-the mean and largest rate (`activeeval.core.design.RateSums`); of draws with replacement Σ p m and the normaliser of
-q ∝ p sqrt((v + (m − R_θ)²) / λ), Sawade et al., eqs. (16)–(18). The first time the partitions go by each is predicted
-once, leaves a table of its units, and gives these sums; of draws with replacement q and λ of every query too. The
-second time the tables say which units lie below the level that a budget reaches. The rows of their queries make a
-design, and a campaign, like any other.
+Whether a query is judged depends on the query itself, apart from a few sums over the pool: the cost of its mean item,
+Σ p, and the mean and largest rate (`activeeval.core.design.RateSums`); for draws with replacement Σ p m and the
+normaliser of q ∝ p sqrt((v + (m − R_θ)²) / λ), Sawade et al., eqs. (16)–(18). The first pass predicts each partition
+once, writes its unit table and accumulates these sums, for draws with replacement also q and λ of every query. The
+second pass uses the tables to find the units below the threshold level of a budget. The rows of their queries form an
+ordinary design and campaign.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from activeeval.scale.tables import UnitTable
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Drawable:
-    """What draws with replacement need of the whole pool: q (n_queries,), the draws, and sums over all queries."""
+    """Pool-wide inputs of draws with replacement: q (n_queries,), the draws, and sums over all queries."""
 
     sampling_probs: Floats
     draws: ReplacementDraws
@@ -60,7 +60,7 @@ class Drawable:
 
     @classmethod
     def of(cls, recipe: Recipe, survey: Survey) -> Drawable:
-        """Return what follows from what is left of the chunks."""
+        """Compute the sampling probabilities and draws from the survey's columns."""
         weights, *columns = survey.columns
         p, unit = weights / survey.sums.weight, survey.sums.unit
         q = recipe.method.draw_probs(p, columns, survey.cheapest, unit, recipe.share)
@@ -81,23 +81,23 @@ class Drawable:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ChunkedDesign:
-    """A sampling design for a pool that came in partitions.
+    """Sampling design of a pool read in partitions.
 
     Attributes
     ----------
     recipe : Recipe
     survey : Survey
-        What is known of the partitions.
+        Sums and marks of the partitions.
     drawable : Drawable or None
-        Where queries are drawn with replacement.
+        Set if queries are drawn with replacement.
     scratch : Scratch
-        Where the tables of the partitions are.
+        Holds the unit tables of the partitions.
     engine : Engine
-        Goes over partitions.
+        Runs tasks over partitions.
     progress : callable
-        Told what has gone by.
+        Called with progress messages.
     keeper : object
-        Takes the tables away once nobody holds it.
+        Deletes the tables when it is garbage-collected.
 
     Examples
     --------
@@ -120,7 +120,7 @@ class ChunkedDesign:
 
     @property
     def name(self) -> str:
-        """The method that made it."""
+        """Name of the sampling method."""
         return self.recipe.method.name
 
     @property
@@ -130,12 +130,12 @@ class ChunkedDesign:
 
     @property
     def cost(self) -> float:
-        """What judging everything that its targets need costs, in mean items of the whole pool."""
+        """Cost of judging all items that the targets need, in mean items of the whole pool."""
         return self.survey.sums.cost / self.survey.sums.unit
 
     @property
     def whole_cost(self) -> float:
-        """What judging every item costs that can change an answer and is not known, in mean items of the pool."""
+        """Cost of judging every unjudged item that can change an estimate, in mean items of the whole pool."""
         return self.survey.whole / self.survey.sums.unit
 
     def campaign(
@@ -150,31 +150,30 @@ class ChunkedDesign:
         by_batches: bool = False,
         surely: bool = False,
     ) -> Campaign:
-        """Return the campaign whose sample is that of the whole pool with this seed, unit by unit.
+        """Start a campaign with the same sample, unit by unit, as the whole pool in memory with this seed.
 
-        Its pool holds the queries that the sample needs; estimates are for the whole pool, of the targets that the
-        chunks were asked for.
+        Its pool holds the queries of the sample; estimates are for the whole pool and the targets of the design.
 
         Parameters
         ----------
         budget : float
             In mean items of the whole pool; see `Design.with_budget`, as for ``blocks`` and ``expected``.
         chunks : iterable of Chunk, function that returns one, or Source
-            What the design was made of, once more; where depths follow labels, to be gone through twice.
+            The chunks of the design again; with adaptive depth they must be iterable twice.
         rng : Generator, SeedSequence, int or None
             As for `Campaign`.
         up_to : float, optional
-            The largest budget that a top-up may lead to; by default there will be none.
+            Largest budget after top-ups; by default no top-ups.
         by_batches, surely : bool
-            Where depths follow labels: as for `Campaign`.
+            With adaptive depth: as for `Campaign`.
 
         Raises
         ------
         BudgetError
-            Where the budget does not pay for the dearest that may have to be judged at once.
+            If the budget is below the cost of the most expensive unit.
         InputError
-            Where queries or traffic are not those that the design was made of. All else is taken as it comes now: the
-            sample is then one of these chunks, for which the design may be less apt.
+            If queries or traffic differ from those of the design. Other contents may differ: the sample is then valid
+            for the new chunks, but the design may be less efficient for them.
         """
         source = _source_of(chunks)
         key = key_of(rng, self.survey.digest)
@@ -187,23 +186,25 @@ class ChunkedDesign:
         return Campaign(design, key=int(key), by_batches=by_batches, surely=surely)
 
     def _levelled(self, source: Source, key: np.uint64, budget: float) -> Design:
-        gathering, n = SelectedUnits(budget=budget), len(self.survey.names)
+        """Build the design of a sample by thresholds from the unit tables."""
+        selected, n = SelectedUnits(budget=budget), len(self.survey.names)
         if self.recipe.follows_labels and isinstance(source, SuppliedChunks) and source.comes_once:
-            raise InputError("depths follow labels: give chunks that can be gone through twice, a list or a function")
+            raise InputError("with adaptive depth chunks are read twice: give a list or a function")
         shared: dict[str, Any] = {"source": source, "recipe": self.recipe, "scratch": self.scratch}
         shared |= {"sums": self.survey.sums, "key": key, "budget": budget}
-        # only where depths follow labels the second pass needs more of a partition than its table
+        # only with adaptive depth the second pass reads the partitions, not just their tables
         parts = enumerate(source.keys()) if self.recipe.follows_labels else ((k, None) for k in range(n))
         for wave in waves(parts, self.engine.n_workers):
-            task = UnitsTask(**shared, limit=gathering.horizon)
+            task = UnitsTask(**shared, limit=selected.horizon)
             for (k, _), content in zip(wave, self.engine.map(task, wave), strict=True):
-                gathering.take(k, PartitionUnits.unpacked(content))
+                selected.take(k, PartitionUnits.unpacked(content))
                 self.progress(f"levels of {k + 1} of {n} partitions")
-        chosen = by_query(fetched(source, self.engine, self.scratch, self.survey, gathering.chosen()))
-        return self._design(chosen, key, gathering.horizon, Levels(), gathering.sums(self.survey.pool_sums))
+        queries = by_query(fetched(source, self.engine, self.scratch, self.survey, selected.chosen()))
+        return self._design(queries, key, selected.horizon, Levels(), selected.sums(self.survey.pool_sums))
 
-    def _drawn(self, source: Source, key: np.uint64, budget: float, whole: Drawable, *, expected: bool) -> Design:
-        draws, offsets = whole.draws, self.survey.offsets
+    def _drawn(self, source: Source, key: np.uint64, budget: float, drawable: Drawable, *, expected: bool) -> Design:
+        """Build the design of a sample with replacement from the queries drawn."""
+        draws, offsets = drawable.draws, self.survey.offsets
         drawn, _, last = draws.run(key, budget, expected=expected)
         needed = np.union1d(drawn, [int(np.argmax(draws.costs)), *([] if last is None else [last])])
         bounds = np.searchsorted(needed, offsets)
@@ -213,13 +214,13 @@ class ChunkedDesign:
             if bounds[k + 1] > bounds[k]
         }
         chunk = fetched(source, self.engine, self.scratch, self.survey, chosen)
-        scheme = Replacement(whole.sampling_probs[needed], draws.part(needed))
-        return self._design(chunk, key, np.inf, scheme, (whole.pool_sums,))
+        scheme = Replacement(drawable.sampling_probs[needed], draws.part(needed))
+        return self._design(chunk, key, np.inf, scheme, (drawable.pool_sums,))
 
     def _design(
         self, chosen: Chunk, key: np.uint64, horizon: float, scheme: Scheme, pool_sums: tuple[PoolSums, ...]
     ) -> Design:
-        """Return the design of what was gathered, which knows what it needs of the rest."""
+        """Build the design of the fetched queries, with the sums of the rest of the pool."""
         recipe, sums = self.recipe, self.survey.sums
         design_input = recipe.design_input(chosen)
         order = recipe.order(design_input, chosen.weights / sums.weight, sums)
@@ -228,6 +229,7 @@ class ChunkedDesign:
 
 
 def _source_of(chunks: Any) -> Source:
+    """Wrap chunks in a source."""
     return chunks if hasattr(chunks, "is_streamed") else SuppliedChunks(chunks)
 
 
@@ -241,30 +243,30 @@ def chunked_design(
     adaptive_depth: str = "off",
     **options: Unpack[PartitionOptions],
 ) -> ChunkedDesign:
-    """Return the design of a pool that comes in partitions, going through them once.
+    """Build the sampling design of a pool read in partitions, in one pass over them.
 
     Parameters
     ----------
     chunks : iterable of Chunk, function that returns one, or Source
-        Together the pool; they are gone through in turn and none is kept. Query ids are to be unique over all.
+        Together the pool; they are read one by one and none is kept. Query ids must be unique over all.
     measure : SampledMeasure, or function of a chunk
-        Of the chunk's ranking, or of its two in comparison. A function returns the target, or targets, of a chunk:
-        several questions for one sample.
+        Measure of the chunk's ranking, or of the difference of its two. A function returns one or several targets of a
+        chunk, estimated from one sample.
     method : str, optional
-        By default the most precise one that a bad grade model cannot spoil, `default_method` of the measure.
+        By default `default_method` of the measure: the most precise method that is robust to a bad grade model.
     weights : sequence of float, optional
-        ω of each target. By default all lose alike.
+        ω of each target. By default all targets have the same relative loss against their own best design.
     defensive_share
         As in `Method.design`.
     adaptive_depth : {"each", "3", "1", "off"}
-        When the labels of a query decide how deep it is judged; see `Method.looking`.
+        When the depth of a query is re-planned from its labels; see `Method.looking`.
     **options
         `PartitionOptions`: factor, max_grade, bias, n_jobs, engine, scratch, trust_ids and progress.
 
     Raises
     ------
     InputError
-        Where a partition cannot be sampled, does not fit the first, or repeats a query; names the partition.
+        If a partition cannot be sampled, does not match the first, or repeats a query; with the partition.
 
     Examples
     --------
@@ -303,7 +305,7 @@ def chunked_design(
     task = SurveyTask(source=source, recipe=recipe, scratch=scratch, is_trusted=trust_ids)
     names: list[str] = []
     surveys = workers.map(task, _named_keys(source, names))
-    survey = Survey.of(_told(surveys, names, progress))
+    survey = Survey.of(_reported(surveys, names, progress))
     if not trust_ids:
         check_unique(workers, scratch, survey.names, survey.n_queries, source.query_name)
     if survey.planned.size > 1 and not recipe.weights:
@@ -323,7 +325,7 @@ def chunked_design(
 def _method(
     measure: SampledMeasure | Questions, method: str | None, weights: Sequence[float] | None, adaptive_depth: str
 ) -> Method:
-    """Return the method of a design once its choices are seen to be of a pool in partitions."""
+    """Look up the method and check that its options are supported for a pool in partitions."""
     if method is None and not isinstance(measure, SampledMeasure):
         raise InputError("name the method: questions that are a function have no default")
     if isinstance(weights, str):
@@ -333,12 +335,14 @@ def _method(
 
 
 def _named_keys(source: Source, names: list[str]) -> Any:
+    """Yield numbered keys of the partitions, and append their names to a list."""
     for k, key in enumerate(source.keys()):
         names.append(source.name(k, key))
         yield k, key
 
 
-def _told(surveys: Any, names: list[str], progress: Progress) -> Any:
+def _reported(surveys: Any, names: list[str], progress: Progress) -> Any:
+    """Yield named partition surveys, and report progress."""
     for k, content in enumerate(surveys):
         progress(f"surveyed {k + 1} partitions")
         yield names[k], PartitionSurvey.unpacked(content)
@@ -346,20 +350,20 @@ def _told(surveys: Any, names: list[str], progress: Progress) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RatesTask:
-    """Returns how the rates of a partition compare once the weights of targets are known."""
+    """Task: compute sums of a partition's rates for given target weights."""
 
     recipe: Recipe
     scratch: Scratch
 
     def __call__(self, number: int) -> bytes:
-        """Return top, bottom and largest of `RateSums`."""
+        """Compute top, bottom and largest of `RateSums`, as bytes."""
         table = UnitTable.unpacked(self.scratch.read(f"units-{number}"))
         sums = table.rate_sums(self.recipe) if table.numbers.size else (0.0, 0.0, 0.0)
         return packed({"sums": np.array(sums)})
 
 
 def _equal_loss(recipe: Recipe, survey: Survey, engine: Engine, scratch: Scratch) -> tuple[Recipe, Survey]:
-    """Return the recipe by whose weights all targets lose alike, and the survey with the sums of these."""
+    """Set the target weights to equal relative losses, and update the survey's rate sums for them."""
     weights = tuple(equal_loss_weights(survey.planned / survey.sums.weight))
     recipe = replace(recipe, weights=weights)
     of_parts = engine.map(RatesTask(recipe=recipe, scratch=scratch), range(len(survey.names)))

@@ -1,8 +1,8 @@
-"""Whether every query id is there once, in a pool whose ids no machine holds.
+"""Detection of duplicate query ids in a pool whose ids exceed memory.
 
-Each partition leaves its ids as 128 bits, ascending, with where each bucket of them begins. Whoever looks takes the ids
-of one share of all buckets from every partition, and looks for two that are the same: the same id twice is always
-seen, and of 10⁹ ids two others pass for it once in 7 · 10²⁰ pools.
+Each partition writes its ids as sorted 128-bit digests, with the start of each bucket of them. A worker reads the ids
+of one share of the buckets from every partition and searches for duplicates. A duplicate is always found; two different
+ids out of 10⁹ collide once in 7 · 10²⁰ pools.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from activeeval.scale.packed_arrays import packed, unpacked
 from activeeval.scale.scratch import Scratch
 
 _MOST_AT_ONCE = 2_000_000
-"""Ids that one worker holds: 24 bytes each, and as much again while they are put in order."""
+"""Number of ids in a worker's memory: 24 bytes each, twice that during the sort."""
 _BUCKETS = 4096
-"""By the first bits: of 8 · 10⁹ ids a share is then one of them."""
+"""Number of buckets, by the first bits: with 8 · 10⁹ ids a share is a single bucket."""
 _ID = np.dtype([("first", np.uint64), ("second", np.uint64), ("place", np.int64)])
 _HEAD = 8 * (_BUCKETS + 1)
 
 
 def digests(ids: Texts) -> bytes:
-    """Return where each bucket of ids begins, then the 128 bits of each id, ascending, with where it stands."""
+    """Convert ids to bytes: the start of each bucket, then the sorted 128-bit digests, each with its position."""
     plain = ids.plain()
     data, offsets = plain.data.tobytes(), plain.offsets.tolist()
     words = b"".join(hashlib.blake2b(data[a:b], digest_size=16).digest() for a, b in pairwise(offsets))
@@ -47,14 +47,14 @@ def digests(ids: Texts) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _DuplicateSearch:
-    """Looks for two ids that are the same, in one share of all."""
+    """Task: find the earliest duplicate among one share of the buckets."""
 
     scratch: Scratch
     n_partitions: int
     n_shares: int
 
     def __call__(self, share: int) -> bytes:
-        """Return the partitions and places of the earliest two that are the same; nothing where there are none."""
+        """Find the partitions and positions of the earliest duplicate, as bytes; empty if there is none."""
         parts = [self._share_of(k, share) for k in range(self.n_partitions)]
         rows = np.concatenate(parts)
         numbers = np.repeat(np.arange(self.n_partitions), [part.size for part in parts])
@@ -67,30 +67,31 @@ class _DuplicateSearch:
         return packed({"twice": pairs[np.lexsort(pairs.T[::-1])][:1]})
 
     def _share_of(self, partition: int, share: int) -> NDArray[Any]:
+        """Read the digests of a partition in one share of the buckets."""
         name, size = f"queries-{partition}", _BUCKETS // self.n_shares
-        head = np.frombuffer(self.scratch.read(name, 8 * share * size, 8 * (share + 1) * size + 8), dtype=np.int64)
-        begin, end = (_HEAD + _ID.itemsize * int(row) for row in head[[0, -1]])
+        begins = np.frombuffer(self.scratch.read(name, 8 * share * size, 8 * (share + 1) * size + 8), dtype=np.int64)
+        begin, end = (_HEAD + _ID.itemsize * int(row) for row in begins[[0, -1]])
         return np.frombuffer(self.scratch.read(name, begin, end), dtype=_ID)
 
 
 def check_unique(
-    engine: Engine, scratch: Scratch, names: tuple[str, ...], n_queries: int, called: Callable[[int, int], str]
+    engine: Engine, scratch: Scratch, names: tuple[str, ...], n_queries: int, query_name: Callable[[int, int], str]
 ) -> None:
-    """Raise InputError where two queries have one id; says where they stand.
+    """Raise InputError if two queries have the same id, with their partitions.
 
     Parameters
     ----------
     names : tuple of str
-        Of the partitions.
+        Names of the partitions.
     called : function
-        Of the number of a partition and that of a query in it: what messages call the query.
+        (partition number, query number) -> name of the query for messages.
     """
     n_shares = min(_BUCKETS, 2 ** math.ceil(math.log2(max(n_queries / _MOST_AT_ONCE, 1.0))))
-    looks = engine.map(_DuplicateSearch(scratch, len(names), n_shares), range(n_shares))
-    twice = sorted(_rows(looks))
+    contents = engine.map(_DuplicateSearch(scratch, len(names), n_shares), range(n_shares))
+    twice = sorted(_rows(contents))
     if twice:
         part, place, other_part, other_place = twice[0]
-        query, other = called(part, place), called(other_part, other_place)
+        query, other = query_name(part, place), query_name(other_part, other_place)
         if query == other and part != other_part and query.startswith(("'", '"')):
             raise InputError(f"query {query} stands in two partitions, {names[other_part]} and {names[part]}")
         raise InputError(
@@ -99,7 +100,8 @@ def check_unique(
         )
 
 
-def _rows(looks: Iterator[bytes]) -> Iterator[tuple[int, ...]]:
-    for content in looks:
+def _rows(contents: Iterator[bytes]) -> Iterator[tuple[int, ...]]:
+    """Yield the duplicates found in all shares."""
+    for content in contents:
         for row in unpacked(content)["twice"].tolist():
             yield tuple(row)

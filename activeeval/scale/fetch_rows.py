@@ -1,4 +1,4 @@
-"""The last time to the partitions: the rows of the queries that a sample needs."""
+"""Last pass over the partitions: read the rows of the sampled queries."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from activeeval.scale.tables import UnitTable
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FetchTask:
-    """Reads some queries of a partition, and sees whether they are those that were surveyed."""
+    """Task: read some queries of a partition, and check that they match the survey."""
 
     source: Source
     scratch: Scratch
 
     def __call__(self, part: tuple[int, Any, Ints]) -> bytes:
-        """Return the chunk of some queries of a partition, and its mark where it is read as a whole."""
+        """Read the selected queries as packed arrays; a partition that is streamed also returns its mark."""
         number, key, queries = part
         try:
             if self.source.is_streamed:
@@ -41,13 +41,15 @@ class FetchTask:
         return packed(chunk_arrays(chunk))
 
     def _of_whole(self, key: Any, queries: Ints) -> bytes:
+        """Read a streamed partition, compute its mark, and select queries."""
         chunk = self.source.read(key)
         word, weight = mark_of(pool_hashes(chunk.pool)[0], chunk.weights)
-        there = queries[queries < chunk.pool.n_queries]  # of another chunk the mark tells
-        arrays = chunk_arrays(chunk.restricted_to(there)) if there.size else {}
+        present = queries[queries < chunk.pool.n_queries]  # a changed chunk is detected by its mark
+        arrays = chunk_arrays(chunk.restricted_to(present)) if present.size else {}
         return packed(arrays | {"word": np.array([word], dtype=np.uint64), "weight": np.array([weight])})
 
     def _check(self, chunk: Chunk, number: int, key: Any, queries: Ints) -> None:
+        """Raise InputError if the queries' ids or traffic differ from the unit table."""
         table = UnitTable.unpacked(self.scratch.read(f"units-{number}"))
         rows = np.searchsorted(table.numbers, queries)
         known = np.flatnonzero(np.isin(queries, table.numbers))
@@ -58,17 +60,17 @@ class FetchTask:
 
 
 def fetched(source: Source, engine: Engine, scratch: Scratch, survey: Survey, chosen: Mapping[int, Ints]) -> Chunk:
-    """Return the queries that a sample needs as one chunk, partition by partition.
+    """Read the sampled queries as one chunk, partition by partition.
 
     Parameters
     ----------
     chosen : mapping of int to ndarray of int64
-        Numbers of queries, ascending, by the number of their partition.
+        Partition number -> ascending query numbers.
 
     Raises
     ------
     InputError
-        Where partitions are not those that were surveyed.
+        If a partition differs from the survey.
     """
     parts = list(_contents(source, engine, scratch, survey, chosen))
     return joined([chunk_of(arrays) for arrays in parts])
@@ -77,6 +79,7 @@ def fetched(source: Source, engine: Engine, scratch: Scratch, survey: Survey, ch
 def _contents(
     source: Source, engine: Engine, scratch: Scratch, survey: Survey, chosen: Mapping[int, Ints]
 ) -> Iterator[Mapping[str, Any]]:
+    """Yield the arrays of the selected queries of each partition; check the marks of streamed ones."""
     nothing = np.empty(0, np.int64)
     parts = ((k, key, chosen.get(k, nothing)) for k, key in enumerate(source.keys()))
     needed = parts if source.is_streamed else (part for part in parts if part[2].size)

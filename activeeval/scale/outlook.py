@@ -1,4 +1,4 @@
-"""What a design of a pool in partitions should come to by its budget: sums over all partitions at some levels."""
+"""Expected cost, counts and variance of a design in partitions, by level: sums over all partitions."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ from activeeval.scale.scratch import Scratch
 from activeeval.scale.tables import UnitTable
 
 _WIDE = np.exp2(np.arange(-60.0, 121.0))
-"""Levels at which the cost alone is looked at first: rates are p sqrt(V / λ), and p as small as pools are large."""
+"""Levels of the first pass, which computes costs only: rates are p sqrt(V / λ), and p is small in large pools."""
 _N_LEVELS = 64
-"""Between the least that works and everything: costs of 1 to 10⁶ are then told to a thousandth by interpolation."""
+"""Number of levels between the smallest usable budget and all items: costs of 1 to 10⁶ are then interpolated to a
+thousandth."""
 
 
 def expected_sums(design: ChunkedDesign) -> tuple[dict[str, Any], list[Floats]]:
-    """Sum up what to expect of a design that goes by levels, going over its tables twice.
+    """Sum the expected cost, counts and variances of a design by levels, in two passes over its tables.
 
     Returns
     -------
     fields : dict
-        Those of `activeeval.core.planning.ForecastBySums` that all targets share.
+        Fields of `activeeval.core.planning.ForecastBySums` common to all targets.
     variances : list of ndarray, shape (n_levels,)
-        Of the estimate of each target for the pool.
+        Variance of the estimate of each target for the pool.
     """
     wide, least = _sums(design, _WIDE, only_costs=True)
     near = np.clip(np.searchsorted(wide[0], [0.5 * least, 0.999999 * design.cost]), 1, _WIDE.size - 1)
@@ -43,7 +44,7 @@ def expected_sums(design: ChunkedDesign) -> tuple[dict[str, Any], list[Floats]]:
 
 
 def _sums(design: ChunkedDesign, levels: Floats, *, only_costs: bool) -> tuple[Floats, float]:
-    """Return sums over all partitions, shape (n, n_levels), and the dearest unit that can occur."""
+    """Sum over all partitions, shape (n, n_levels), and find the cost of the most expensive unit."""
     engine: Engine = design.engine
     task = OutlookTask(
         recipe=design.recipe, scratch=design.scratch, sums=design.survey.sums, levels=levels, only_costs=only_costs
@@ -59,7 +60,7 @@ def _sums(design: ChunkedDesign, levels: Floats, *, only_costs: bool) -> tuple[F
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OutlookTask:
-    """Sums up what a partition should come to at some levels, by its table."""
+    """Task: compute the expected sums of a partition at some levels from its table."""
 
     recipe: Recipe
     scratch: Scratch
@@ -68,7 +69,7 @@ class OutlookTask:
     only_costs: bool
 
     def __call__(self, number: int) -> bytes:
-        """Return the sums of a partition."""
+        """Compute the sums of a partition, as bytes."""
         table = UnitTable.unpacked(self.scratch.read(f"units-{number}"))
         if not table.numbers.size:
             n = 1 if self.only_costs else 4 + len(table.variances)
@@ -83,8 +84,9 @@ class OutlookTask:
 
 
 def _plans(table: UnitTable, order: Order) -> list[RatePlan]:
+    """Build the variance model of each target."""
     places, p = OrderPlaces.of_order(order), order.query_probs
-    terms = [variance_terms(places, each, p, is_nested=order.is_nested) for each in table.variances]
+    terms = [variance_terms(places, variances, p, is_nested=order.is_nested) for variances in table.variances]
     return [
         RatePlan(
             order=order,
@@ -100,9 +102,9 @@ def _plans(table: UnitTable, order: Order) -> list[RatePlan]:
 
 
 def _at(order: Order, plans: list[RatePlan], level: float) -> list[float]:
-    """Return cost, queries, items, queries by chance, and the variance of each target, at a level."""
+    """Compute cost, queries, items, queries by chance, and the variance of each target, at a level."""
     pi, judged = order.inclusion_probs(level)
-    turned_to = plans[0].turned_to(pi, judged)
-    by_chance = turned_to[~plans[0].is_certain(judged)].sum()
+    opened = plans[0].turned_to(pi, judged)
+    by_chance = opened[~plans[0].is_certain(judged)].sum()
     variances = [plan.variance(pi, judged) for plan in plans]
-    return [order.expected_cost(level), float(turned_to.sum()), float(judged.sum()), float(by_chance), *variances]
+    return [order.expected_cost(level), float(opened.sum()), float(judged.sum()), float(by_chance), *variances]

@@ -1,4 +1,4 @@
-"""Named arrays as bytes: what comes back from workers, and what they leave for each other."""
+"""Named arrays as bytes, the format of results of workers and of scratch files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 def packed(arrays: Arrays) -> bytes:
-    """Return named arrays as bytes.
+    """Convert named arrays to bytes (npz).
 
     Examples
     --------
@@ -27,26 +27,26 @@ def packed(arrays: Arrays) -> bytes:
 
 
 def unpacked(content: bytes) -> dict[str, NDArray[Any]]:
-    """Return the arrays that `packed` made bytes of."""
-    with np.load(io.BytesIO(content), allow_pickle=False) as held:
-        return {name: held[name] for name in held.files}
+    """Convert the bytes of `packed` to named arrays."""
+    with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+        return {name: archive[name] for name in archive.files}
 
 
-def as_array(words: Any) -> NDArray[np.uint8]:
-    """Return what JSON can say as an array of bytes."""
-    return np.frombuffer(json.dumps(words).encode(), dtype=np.uint8)
+def as_array(value: Any) -> NDArray[np.uint8]:
+    """Encode a JSON value as an array of bytes."""
+    return np.frombuffer(json.dumps(value).encode(), dtype=np.uint8)
 
 
 def of_array(array: NDArray[np.uint8]) -> Any:
-    """Return what `as_array` made an array of."""
+    """Decode the JSON value of `as_array`."""
     return json.loads(array.tobytes())
 
 
 def short(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array as its one value where all are the same."""
+    """Shorten an array of equal values to one value."""
     return array[:1] if array.size > 1 and (array == array[0]).all() else array
 
 
 def long(array: NDArray[Any], n: int) -> NDArray[Any]:
-    """Return the array of n values that `short` made shorter."""
+    """Expand an array shortened by `short` to n values."""
     return np.repeat(array, n) if array.size == 1 and n != 1 else array

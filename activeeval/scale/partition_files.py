@@ -1,4 +1,4 @@
-"""Partitions as parquet files, in a folder or behind an address: found, described, read, written."""
+"""Parquet files of partitions, in a folder or an object store: list, describe, read, write."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from typing import Any
 from activeeval.core.errors import FormatError, InputError
 
 KEY = b"activeeval"
-"""Of what a pool's files say of themselves, in JSON, in their schema."""
+"""Key of the pool's metadata, JSON, in a file's schema."""
 _SCHEME = re.compile(r"^[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 
 
 def listed(pattern: str) -> list[str]:
-    """Return the files of a pattern, by name.
+    """List the files that match a pattern, sorted by name.
 
     Parameters
     ----------
     pattern : str
         A path, or an address as ``s3://bucket/pool/*.parquet``, whose last part may hold ``*``. Options of the file
-        system stand behind a question mark, as ``?endpoint_override=127.0.0.1:9000&scheme=http``.
+        system follow a question mark, as ``?endpoint_override=127.0.0.1:9000&scheme=http``.
 
     Raises
     ------
     InputError
-        Where there is no such file, or the place cannot be reached.
+        If no file matches, or the location cannot be reached.
     """
     from pyarrow import fs
 
     system, path, options = _opened(pattern)
     folder, _, name = path.rpartition("/")
-    with _told(pattern):
-        held = system.get_file_info(fs.FileSelector(folder or ".", allow_not_found=True))
-    names = sorted(info.base_name for info in held if info.is_file and fnmatch.fnmatchcase(info.base_name, name))
+    with _read_errors(pattern):
+        entries = system.get_file_info(fs.FileSelector(folder or ".", allow_not_found=True))
+    names = sorted(info.base_name for info in entries if info.is_file and fnmatch.fnmatchcase(info.base_name, name))
     if not names:
         raise InputError(f"{pattern}: there is no such file", field="pool_parquet")
     base = _SCHEME.match(pattern)
@@ -48,53 +48,53 @@ def listed(pattern: str) -> list[str]:
 
 @contextmanager
 def opened(path: str) -> Iterator[Any]:
-    """Open a parquet file, wherever it lies.
+    """Open a local or remote parquet file.
 
     Raises
     ------
     FormatError
-        Where it is none, cut short, or gone.
+        If it is missing, truncated or not a parquet file.
     """
     from pyarrow import parquet
 
     system, place, _ = _opened(path)
-    with _told(path), system.open_input_file(place) as handle, parquet.ParquetFile(handle) as file:
+    with _read_errors(path), system.open_input_file(place) as handle, parquet.ParquetFile(handle) as file:
         yield file
 
 
 def state_of(path: str) -> bytes:
-    """Return the size of a file and when it was written last: what a file that takes its place has not."""
+    """Return size and modification time of a file, to detect a replacement."""
     system, place, _ = _opened(path)
-    with _told(path):
+    with _read_errors(path):
         info = system.get_file_info(place)
     return f"{info.size} {info.mtime_ns}".encode()
 
 
 def said_of(path: str, file: Any) -> dict[str, Any]:
-    """Return what a file of `write` says of itself; nothing where another has written it."""
-    said = (file.schema_arrow.metadata or {}).get(KEY)
-    if said is None:
+    """Read the pool metadata of a file by `write`; empty for files of other origin."""
+    metadata = (file.schema_arrow.metadata or {}).get(KEY)
+    if metadata is None:
         return {}
     try:
-        return dict(json.loads(said))
+        return dict(json.loads(metadata))
     except (ValueError, TypeError):
-        raise FormatError(path, None, "what it says of itself cannot be read") from None
+        raise FormatError(path, None, "its metadata cannot be read") from None
 
 
 def with_empty(values: Any, is_empty: Any) -> Any:
-    """Return a column some of whose cells are empty."""
+    """Build a column with empty cells."""
     import pyarrow as pa
 
     return pa.array(values, mask=is_empty)
 
 
-def write(path: str, groups: Iterator[Mapping[str, Any]], said: Mapping[str, Any]) -> None:
-    """Write a parquet file: a row group for each set of columns, with what it says of itself.
+def write(path: str, groups: Iterator[Mapping[str, Any]], metadata: Mapping[str, Any]) -> None:
+    """Write a parquet file: a row group for each set of columns, with the pool's metadata.
 
     Raises
     ------
     InputError
-        Where the place cannot be written to.
+        If the location is not writable.
     """
     import pyarrow as pa
     from pyarrow import parquet
@@ -104,7 +104,7 @@ def write(path: str, groups: Iterator[Mapping[str, Any]], said: Mapping[str, Any
         writer = None
         for columns in groups:
             table = pa.table(dict(columns))
-            table = table.replace_schema_metadata({KEY: json.dumps(dict(said)).encode()})
+            table = table.replace_schema_metadata({KEY: json.dumps(dict(metadata)).encode()})
             writer = writer or parquet.ParquetWriter(place, table.schema, filesystem=system, compression="zstd")
             writer.write_table(table)
         if writer is not None:
@@ -114,7 +114,7 @@ def write(path: str, groups: Iterator[Mapping[str, Any]], said: Mapping[str, Any
 
 
 def within(address: str, name: str) -> str:
-    """Return the address of what a folder behind an address holds.
+    """Append a name to the path of an address, before its options.
 
     Examples
     --------
@@ -126,24 +126,24 @@ def within(address: str, name: str) -> str:
 
 
 def output(address: str, name: str) -> Any:
-    """Open a file of a folder behind an address for writing."""
+    """Open a file of a remote folder for writing."""
     system, path, _ = _opened(within(address, name))
     return system.open_output_stream(path)
 
 
 def input_of(address: str, name: str) -> Any:
-    """Open a file of a folder behind an address."""
+    """Open a file of a remote folder for reading."""
     system, path, _ = _opened(within(address, name))
     return system.open_input_file(path)
 
 
 def holds_any(address: str) -> bool:
-    """Return whether there is anything in a folder behind an address.
+    """Check whether a remote folder contains anything.
 
     Raises
     ------
     InputError
-        Where the place cannot be reached.
+        If the location cannot be reached.
     """
     from pyarrow import fs
 
@@ -155,14 +155,14 @@ def holds_any(address: str) -> bool:
 
 
 def remove(address: str) -> None:
-    """Remove a folder behind an address with all that it holds; what cannot be removed stays."""
+    """Delete a remote folder and its contents; errors are ignored."""
     with suppress(OSError):
         system, path, _ = _opened(address)
         system.delete_dir(path)
 
 
 def _opened(address: str) -> tuple[Any, str, str]:
-    """Return the file system of an address, the path there, and the options that stand behind it."""
+    """Return the file system of a path or address, the path on it, and the address's options."""
     try:
         from pyarrow import fs
     except ImportError:
@@ -171,7 +171,7 @@ def _opened(address: str) -> tuple[Any, str, str]:
     if not _SCHEME.match(address):
         return fs.LocalFileSystem(), os.path.expanduser(address), ""
     plain, mark, options = address.partition("?")
-    # a pattern is no address to a file system: its last part is put behind what is
+    # the file system parses the folder only, as a pattern is not a valid address; the last part is appended
     folder, _, name = plain.rpartition("/")
     system, path = _system_of(f"{folder}{mark}{options}")
     return system, f"{path}/{name}", f"{mark}{options}"
@@ -179,12 +179,12 @@ def _opened(address: str) -> tuple[Any, str, str]:
 
 @lru_cache(maxsize=16)
 def _system_of(folder: str) -> tuple[Any, str]:
-    """Return the file system of a folder behind an address, and the path there; its connections are kept."""
+    """Return the file system of a folder's address, and the path on it; cached with its connections."""
     from pyarrow import fs
 
     try:
         return fs.FileSystem.from_uri(folder)  # type: ignore[no-any-return]
-    except NotImplementedError:  # built without it
+    except NotImplementedError:  # pyarrow was built without this file system
         return _by_fsspec(folder)
     except (OSError, ValueError) as problem:
         if "Unrecognized filesystem type" in str(problem):
@@ -193,7 +193,7 @@ def _system_of(folder: str) -> tuple[Any, str]:
 
 
 def _by_fsspec(folder: str) -> tuple[Any, str]:
-    """Return the file system of an address that pyarrow does not know, by fsspec."""
+    """Return an fsspec file system for an address that pyarrow does not support."""
     from pyarrow import fs
 
     try:
@@ -207,8 +207,8 @@ def _by_fsspec(folder: str) -> tuple[Any, str]:
 
 
 @contextmanager
-def _told(path: str) -> Iterator[None]:
-    """Tell what is wrong with a file in one line."""
+def _read_errors(path: str) -> Iterator[None]:
+    """Raise read errors of a file as FormatError in one line."""
     import pyarrow as pa
 
     try:
@@ -218,13 +218,13 @@ def _told(path: str) -> Iterator[None]:
 
 
 def _reason(problem: BaseException) -> str:
-    """Return the first line of what went wrong."""
+    """Return the first line of an error message."""
     text = getattr(problem, "strerror", None) or str(problem).strip() or type(problem).__name__
     return str(text).splitlines()[0]
 
 
 def names_of(columns: Sequence[str], prefix: str) -> list[str]:
-    """Return what stands behind a prefix in names of columns.
+    """Return the names of columns with a prefix, without it.
 
     Examples
     --------

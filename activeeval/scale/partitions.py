@@ -1,13 +1,13 @@
-"""A pool in parquet files: which columns they have, and how a partition becomes a chunk.
+"""A pool in parquet files: the columns, and conversion of a partition to a chunk.
 
-| column | what |
+| column | content |
 |---|---|
-| query_id, doc_id | text; a query's rows stand in one partition, in any order |
-| rank:NAME or score:NAME | of each run; empty where it does not list the document |
+| query_id, doc_id | text; all rows of a query are in one partition, in any order |
+| rank:NAME or score:NAME | of each run; empty if the run does not list the document |
 | p0, p1, … | grade probabilities; of further models m1:p0, … |
-| f0, f1, … | in their place features, of which a grade model that travels with the task predicts them |
-| grade | known already; empty or below 0 where it is not |
-| cost, query_cost, traffic | of judging the document, of turning to the query, how often the query is asked; 1, 0, 1 |
+| f0, f1, … | instead: features, from which a grade model sent with the task predicts the probabilities |
+| grade | known grade; empty or below 0 if unknown |
+| cost, query_cost, traffic | cost of judging the document, overhead of opening the query, number of searches; 1, 0, 1 |
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from activeeval.scale.partition_files import listed, names_of, opened, said_of, 
 
 RANK, SCORE = "rank:", "score:"
 _AT_ONCE = 2**20
-"""Rows of a file that one task takes where row groups hold whole queries."""
+"""Largest number of rows of a task, if row groups hold whole queries."""
 
 
 class PartKey(NamedTuple):
-    """A file and the row groups of it that are one partition; all where these are not told apart."""
+    """A partition: a file and its row groups, all of them if empty."""
 
     path: str
     groups: tuple[int, ...]
@@ -40,17 +40,17 @@ class PartKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PartitionedPool:
-    """A pool in parquet files.
+    """Pool in parquet files.
 
     Attributes
     ----------
     files : tuple of str
     runs : tuple of str
-        Which of its runs are ranked, the first, the one to compare with, and further ones.
+        Selected runs: the evaluated one, the baseline, and further ones.
     said : dict
-        What `activeeval pool write` has written beside: the scale, the model and its query factor, where lists end.
+        Metadata by `activeeval pool write`: the scale, the model and its query factor, the depth of lists.
     n_grades : int or None
-        Of the scale; None as the probabilities have it.
+        Number of grades; None: number of columns of the probabilities.
     model : object or None
         A fitted grade model of `activeeval.core.grade_models`, which predicts from the features.
 
@@ -71,14 +71,14 @@ class PartitionedPool:
 
     @classmethod
     def of(cls, pattern: str, runs: Sequence[str] = ()) -> PartitionedPool:
-        """Return the pool of a pattern of files; of their runs some, by default all.
+        """Open the pool of a file pattern, with some of its runs or, by default, all.
 
         Raises
         ------
         InputError
-            Where there is no such file, or it holds no such run.
+            If no file matches, or a run is unknown.
         FormatError
-            Where a file is none of a pool.
+            If a file is not a partition of a pool.
         """
         files = listed(pattern)
         with opened(files[0]) as file:
@@ -86,52 +86,52 @@ class PartitionedPool:
         lacking = [name for name in ("query_id", "doc_id") if name not in columns]
         if lacking:
             raise FormatError(files[0], None, f"lacks the column {lacking[0]}, expected a partition of a pool")
-        there = list(dict.fromkeys(names_of(columns, RANK) + names_of(columns, SCORE)))
-        if not there:
+        run_names = list(dict.fromkeys(names_of(columns, RANK) + names_of(columns, SCORE)))
+        if not run_names:
             raise FormatError(files[0], None, f"has no run: expected a column {RANK}NAME or {SCORE}NAME")
         for name in runs:
-            if name not in there:
+            if name not in run_names:
                 stem = name.rpartition(".")[0]
-                meant = f"did you mean {stem}? " if stem in there else did_you_mean(name, there)
-                text = f"{pattern}: holds no run {shown(name)}; {meant}there are {', '.join(there)}"
+                meant = f"did you mean {stem}? " if stem in run_names else did_you_mean(name, run_names)
+                text = f"{pattern}: holds no run {shown(name)}; {meant}there are {', '.join(run_names)}"
                 raise InputError(text, field="runs")
-        return cls(files=tuple(files), runs=tuple(runs) or tuple(there), said=said, columns=columns)
+        return cls(files=tuple(files), runs=tuple(runs) or tuple(run_names), said=said, columns=columns)
 
     def for_scale(self, n_grades: int) -> PartitionedPool:
-        """Return the pool with probabilities of so many grades: those that a model has not seen get none."""
+        """Set the number of grades; grades that a model has not seen have probability 0."""
         return replace(self, n_grades=n_grades)
 
     def predicted_by(self, model: Any) -> PartitionedPool:
-        """Return the pool whose grades a fitted model predicts from its features, wherever a partition is read."""
+        """Set a fitted model that predicts grade probabilities from the features when a partition is read."""
         if not self._features:
             raise InputError(f"{self.files[0]}: has no features: expected columns f0, f1, …")
         return replace(self, model=model)
 
     def keys(self) -> list[PartKey]:
-        """Return its partitions: files, or parts of those whose row groups are told to hold whole queries."""
+        """List the partitions: files, or groups of row groups if these are declared to hold whole queries."""
         if not self.said.get("whole_groups"):
             return [PartKey(path, ()) for path in self.files]
         return [key for path in self.files for key in _parts(path)]
 
     def name(self, number: int, key: PartKey) -> str:
-        """Return what messages call a partition."""
+        """Name a partition for messages."""
         return f"{key.path}, row groups {key.groups[0]} to {key.groups[-1]}" if key.groups else key.path
 
     def state(self, key: PartKey) -> bytes:
-        """Return what another file in the place of a partition's has not."""
+        """Return the state of a partition's file, to detect a replacement."""
         return state_of(key.path)
 
     def query_name(self, partition: int, query: int) -> str:
-        """Return the id of a query, quoted."""
+        """Return the quoted id of a query."""
         return shown(str(self.read(self.keys()[partition]).pool.query_texts[query]))
 
     def read(self, key: PartKey) -> Chunk:
-        """Return a partition.
+        """Read a partition.
 
         Raises
         ------
         InputError
-            Where it is cut short, of another schema, empty, or holds what cannot be.
+            If it is truncated, of another schema, empty, or holds invalid values.
         """
         with opened(key.path) as file:
             self._check(key.path, file)
@@ -139,7 +139,7 @@ class PartitionedPool:
         return self._chunk(key.path, table)
 
     def read_some(self, key: PartKey, queries: Ints) -> Chunk:
-        """Return some queries of a partition, ascending by their numbers in `read`; only their row groups are read."""
+        """Read some queries of a partition by ascending numbers in `read`; only their row groups are read."""
         import pyarrow as pa
         from pyarrow import compute
 
@@ -160,7 +160,7 @@ class PartitionedPool:
 
     @property
     def _needed(self) -> list[str]:
-        """The columns that are read."""
+        """Names of the columns to read."""
         wanted = {"query_id", "doc_id", "grade", "cost", "query_cost", "traffic"}
         wanted |= {f"{kind}{name}" for kind in (RANK, SCORE) for name in self.runs}
         wanted |= {*(self._of_models if self.model is None else self._features)}
@@ -168,14 +168,16 @@ class PartitionedPool:
 
     @property
     def _of_models(self) -> list[str]:
+        """Names of the probability columns of all models."""
         return [name for name in self.columns if _is_numbered(name.rpartition(":")[2], "p")]
 
     @property
     def _features(self) -> list[str]:
+        """Names of the feature columns, in numerical order."""
         return sorted((name for name in self.columns if _is_numbered(name, "f")), key=lambda name: int(name[1:]))
 
     def _check(self, path: str, file: Any) -> None:
-        """Raise where a file is not of the kind that the first is."""
+        """Raise InputError if a file has another schema or metadata than the first, or no rows."""
         names, said = tuple(file.schema_arrow.names), said_of(path, file)
         lacking = [name for name in self.columns if name not in names]
         if lacking:
@@ -187,6 +189,7 @@ class PartitionedPool:
             raise InputError("is empty")
 
     def _chunk(self, path: str, table: Any) -> Chunk:
+        """Convert a table of rows to a chunk: queries sorted by id, items by hash."""
         ids, of_rows = _codes(table)
         order = np.argsort(of_rows, kind="stable")
         counts = np.bincount(of_rows, minlength=ids.size)
@@ -217,6 +220,7 @@ class PartitionedPool:
         )
 
     def _ranking(self, pool: QueryPool, columns: _Columns, name: str) -> Rankings:
+        """Build the ranking of a run from its ranks or scores; raise InputError on equal ranks."""
         if f"{RANK}{name}" in columns:
             ranks = columns.numbers(f"{RANK}{name}", np.nan, empty=np.nan)
             ranking = Rankings.from_scores(pool, -ranks)
@@ -229,7 +233,7 @@ class PartitionedPool:
         return Rankings.from_scores(pool, columns.numbers(f"{SCORE}{name}", np.nan, empty=np.nan))
 
     def _probs(self, columns: _Columns) -> list[NDArray[np.float32]]:
-        """Return the probabilities of each model, in as many columns as the scale has grades."""
+        """Compute the probabilities of each model, padded to the grades of the scale."""
         if self.model is not None:
             features = np.column_stack([columns.numbers(name, 0.0) for name in self._features])
             return [self._widened(np.asarray(self.model.predict_proba(features)))]
@@ -237,12 +241,13 @@ class PartitionedPool:
         return [self._of_model(columns, f"{prefix}:" if prefix else "") for prefix in sorted(prefixes)]
 
     def _of_model(self, columns: _Columns, prefix: str) -> NDArray[np.float32]:
+        """Read the probability columns of one model."""
         names = [name for name in self._of_models if name.rpartition(":")[0] == prefix.rstrip(":")]
         probs = np.column_stack([columns.numbers(f"{prefix}p{k}", 0.0) for k in range(len(names))])
         return self._widened(probs)
 
     def _widened(self, probs: Floats) -> NDArray[np.float32]:
-        """Return probabilities in as many columns as the scale has grades."""
+        """Pad probabilities to the grades of the scale; uniform ones stay uniform."""
         n_grades = max(self.n_grades or 0, probs.shape[1])
         if n_grades > probs.shape[1] and self.said.get("is_uniform"):
             return np.full((len(probs), n_grades), 1.0 / n_grades, dtype=np.float32)
@@ -250,21 +255,23 @@ class PartitionedPool:
 
 
 class _Columns:
-    """The columns of a partition in the order of its pool."""
+    """Columns of a partition, sorted like its pool."""
 
     def __init__(self, table: Any, order: Ints, offsets: Ints) -> None:
+        """Store the table, the order of its rows and the offsets of queries."""
         self._table, self._order, self._offsets = table, order, offsets
 
     def __contains__(self, name: str) -> bool:
+        """Check whether a column exists."""
         return name in self._table.column_names
 
     def numbers(self, name: str, default: float, *, empty: float | None = None) -> Floats:
-        """Return a column of numbers, shape (n_items,); ``empty`` is what an empty cell stands for.
+        """Read a numeric column, shape (n_items,); ``default`` if it is missing, ``empty`` for empty cells.
 
         Raises
         ------
         InputError
-            Where a cell is empty that must not be, or is no number.
+            If a cell is not a number, or empty without ``empty``.
         """
         if name not in self:
             return np.full(self._order.size, default)
@@ -281,17 +288,17 @@ class _Columns:
         return np.asarray(values[self._order])
 
     def of_queries(self, name: str, default: float, ids: Texts) -> Floats:
-        """Return a column whose rows say the same of each query, shape (n_queries,)."""
+        """Read a column that is constant within queries, shape (n_queries,)."""
         values = self.numbers(name, default)
         firsts = values[self._offsets[:-1]]
         differs = values != np.repeat(firsts, np.diff(self._offsets))
         if differs.any():
             query = ids[int(np.searchsorted(self._offsets, np.flatnonzero(differs)[0], side="right")) - 1]
-            raise InputError(f"column {name} says two things of query {shown(str(query))}")
+            raise InputError(f"column {name} has two values for query {shown(str(query))}")
         return firsts
 
     def whole(self, name: str) -> Ints | None:
-        """Return a column of grades, −1 where a cell is empty; None where there is none."""
+        """Read a column of grades, −1 for empty cells; None if it is missing."""
         if name not in self:
             return None
         values = self.numbers(name, -1.0, empty=-1.0)
@@ -302,11 +309,12 @@ class _Columns:
 
 
 def _is_numbered(name: str, letter: str) -> bool:
+    """Check whether a name is a letter followed by a number."""
     return name[:1] == letter and name[1:].isdigit()
 
 
 def _parts(path: str) -> list[PartKey]:
-    """Return the parts of a file that tasks take: row groups that follow each other, up to `_AT_ONCE` rows."""
+    """Split a file into runs of consecutive row groups of at most `_AT_ONCE` rows."""
     with opened(path) as file:
         sizes = [file.metadata.row_group(k).num_rows for k in range(file.num_row_groups)]
     if sum(sizes) <= _AT_ONCE:
@@ -320,7 +328,7 @@ def _parts(path: str) -> list[PartKey]:
 
 
 def _codes(table: Any) -> tuple[Texts, Ints]:
-    """Return the query ids in their order, and the number of each row's query among them."""
+    """Return the sorted query ids, and the number of each row's query."""
     import pyarrow as pa
 
     column = table.column("query_id")
@@ -335,7 +343,7 @@ def _codes(table: Any) -> tuple[Texts, Ints]:
 
 
 def _texts(table: Any, name: str) -> Texts:
-    """Return a column of texts, its bytes as they lie."""
+    """Read a text column as Texts without copying its characters."""
     import pyarrow as pa
 
     column = table.column(name)
@@ -344,11 +352,11 @@ def _texts(table: Any, name: str) -> Texts:
     whole = pa.concat_arrays(column.cast(pa.large_string()).chunks)
     _, offsets, data = whole.buffers()
     ends = np.frombuffer(offsets, dtype=np.int64)[whole.offset : whole.offset + len(whole) + 1]
-    held = np.frombuffer(data, dtype=np.uint8)[ends[0] : ends[-1]] if data is not None else np.empty(0, np.uint8)
-    return Texts(held, ends - ends[0])
+    data_used = np.frombuffer(data, dtype=np.uint8)[ends[0] : ends[-1]] if data is not None else np.empty(0, np.uint8)
+    return Texts(data_used, ends - ends[0])
 
 
 def _by_hash(ids: Texts, offsets: Ints, docs: Texts) -> Ints:
-    """Return the items of each query in the order of their hashes: that of rows is chance."""
+    """Sort the items of each query by hash, so that the result does not depend on the order of rows."""
     pool = QueryPool(ids, offsets, docs)
     return np.lexsort((pool_hashes(pool)[1], pool.item_queries))

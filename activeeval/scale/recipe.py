@@ -1,4 +1,4 @@
-"""The choices that a design of a pool in partitions is made by: those of `Method.design`, but for the pool."""
+"""Options of a design of a pool in partitions: those of `Method.design`, without the pool."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ Questions = Callable[[Chunk], Target | Sequence[Target]]
 
 
 class PartitionOptions(TypedDict, total=False):
-    """What `chunked_design` may be told of a grade model, and of how partitions are gone over.
+    """Options of `chunked_design`: of the grade model and of the passes over partitions.
 
     Attributes
     ----------
     factor, max_grade, bias
         As in `Method.design`.
     n_jobs : int
-        Threads of this process that go over partitions; −1 takes all processors. Default: 1.
+        Number of threads in this process; −1 uses all processors. Default: 1.
     engine : Engine, optional
-        Who goes over partitions, in place of these.
+        Runs the tasks, in place of threads.
     scratch : Scratch, optional
-        Where tables of the partitions are left, which all workers reach: 24 bytes a place and more. By default a
-        folder of this machine that goes with the design.
+        Location of the unit tables, accessible to all workers: 24 bytes or more for each candidate item. By default a
+        local folder that is deleted with the design.
     trust_ids : bool
-        Do not look whether query ids are unique.
+        True: skip the check for duplicate query ids.
     progress : callable
-        Told which partitions have gone by.
+        Called with progress messages.
     """
 
     factor: Factor | None
@@ -52,31 +52,31 @@ class PartitionOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class ChunkMeasure:
-    """Asks a chunk for a measure of its ranking, or of its two in comparison."""
+    """Target of a chunk: a measure of its ranking, or of the difference of its two."""
 
     measure: SampledMeasure
 
     def __call__(self, chunk: Chunk) -> Target:
-        """Return the target."""
+        """Build the target of a chunk."""
         return Target(self.measure, chunk.ranking, chunk.versus)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Recipe:
-    """How designs are made of chunks.
+    """Options that turn chunks into designs.
 
     Attributes
     ----------
     method : Method
     questions : function of a chunk
-        Its target, or targets.
+        Returns its target, or targets.
     factor : Factor or None
     max_grade : int or None
     bias : float
     share : float
         The defensive share.
     weights : tuple of float
-        ω of each target; none where there is one target.
+        ω of each target; empty for a single target.
     """
 
     method: Method
@@ -89,16 +89,16 @@ class Recipe:
 
     @property
     def follows_labels(self) -> bool:
-        """Whether depths follow labels, so that which units come is known of a query's beliefs alone."""
+        """True with adaptive depth: a query's units then depend on its labels."""
         return self.method.looks != "off"
 
     def design_input(self, chunk: Chunk) -> DesignInput:
-        """Return what the method makes of a chunk."""
-        asked = self.questions(chunk)
-        if any(target.within is not None for target in (asked if isinstance(asked, Sequence) else [asked])):
+        """Build the method's input from a chunk; raise InputError if a target is restricted by `within`."""
+        targets = self.questions(chunk)
+        if any(target.within is not None for target in (targets if isinstance(targets, Sequence) else [targets])):
             raise InputError("a pool in chunks is asked about all of its queries, not about some: no `within`")
         return self.method.design_input(
-            asked,
+            targets,
             chunk.grade_probs,
             node_weights=chunk.node_weights,
             factor=self.factor,
@@ -109,11 +109,11 @@ class Recipe:
         )
 
     def order(self, design_input: DesignInput, query_probs: Floats, sums: RateSums) -> Order:
-        """Return the order of a part of the pool; ``query_probs`` are p(x) over the whole, as ``sums`` are."""
+        """Build the sampling order of a part of the pool; ``query_probs`` and ``sums`` refer to the whole pool."""
         return self.method.order(
             design_input, self.method.rates(design_input, self.weights), query_probs, sums, self.share
         )
 
     def part(self, design_input: DesignInput, order: Order, scheme: Scheme) -> Design:
-        """Return the design of a part of the pool."""
+        """Build the design of a part of the pool."""
         return self.method.looked(self.method.design_of(design_input, order, scheme, self.max_grade), self.weights)

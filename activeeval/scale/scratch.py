@@ -1,4 +1,4 @@
-"""Where the first pass leaves tables for the second."""
+"""Scratch storage for the tables between passes over a pool."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from activeeval.scale import partition_files
 
 
 class Scratch(Protocol):
-    """A place for files that all workers reach; it can be pickled."""
+    """File storage that all workers can access; picklable."""
 
     def write(self, name: str, content: bytes) -> None:
-        """Put a file there, whole or not at all."""
+        """Write a file atomically."""
 
     def read(self, name: str, begin: int = 0, end: int | None = None) -> bytes:
-        """Return a file's bytes, or those from one place to another."""
+        """Read a file, or its bytes from begin to end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A folder of this machine, or one that all workers have mounted.
+    """Local folder, or one mounted on all workers.
 
     Attributes
     ----------
@@ -39,35 +39,35 @@ class Folder:
     path: str
 
     def write(self, name: str, content: bytes) -> None:
-        """Put a file there, whole or not at all: whoever else writes it writes the same."""
+        """Write a file atomically; concurrent writers write the same content."""
         try:
-            handle, made = tempfile.mkstemp(dir=self.path)
+            handle, temporary = tempfile.mkstemp(dir=self.path)
             try:
                 with os.fdopen(handle, "wb") as file:
                     file.write(content)
-                os.replace(made, Path(self.path, name))
+                os.replace(temporary, Path(self.path, name))
             except BaseException:
-                os.unlink(made)
+                os.unlink(temporary)
                 raise
         except OSError as problem:
             reason = problem.strerror or type(problem).__name__
             raise InputError(f"{self.path}: a worker cannot write there: {reason}", field="scratch") from None
 
     def read(self, name: str, begin: int = 0, end: int | None = None) -> bytes:
-        """Return a file's bytes, or those from one place to another."""
+        """Read a file, or its bytes from begin to end."""
         try:
             with open(Path(self.path, name), "rb") as file:
                 file.seek(begin)
                 return file.read() if end is None else file.read(end - begin)
         except OSError as problem:
             reason = problem.strerror or type(problem).__name__
-            text = f"{self.path}: what another worker has left there cannot be read: {reason}"
+            text = f"{self.path}: the file of another worker cannot be read: {reason}"
             raise InputError(text, field="scratch") from None
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteFolder:
-    """A folder behind an address, as ``s3://bucket/scratch``.
+    """Remote folder, as ``s3://bucket/scratch``.
 
     Attributes
     ----------
@@ -77,20 +77,20 @@ class RemoteFolder:
     address: str
 
     def write(self, name: str, content: bytes) -> None:
-        """Put a file there: object stores put all of one or nothing."""
-        with _told_of(self.address), partition_files.output(self.address, name) as file:
+        """Write a file; object stores write atomically."""
+        with _io_errors(self.address), partition_files.output(self.address, name) as file:
             file.write(content)
 
     def read(self, name: str, begin: int = 0, end: int | None = None) -> bytes:
-        """Return a file's bytes, or those from one place to another."""
-        with _told_of(self.address), partition_files.input_of(self.address, name) as file:
+        """Read a file, or its bytes from begin to end."""
+        with _io_errors(self.address), partition_files.input_of(self.address, name) as file:
             file.seek(begin)
             return bytes(file.read() if end is None else file.read(end - begin))
 
 
 @contextmanager
 def scratch_of(place: str | None) -> Iterator[Scratch | None]:
-    """Give a new place for tables within a folder or an address, and take it away again; None where none is named."""
+    """Create a temporary folder at a path or address, and delete it at the end; None without a place."""
     if place is None:
         yield None
     elif "://" in place:
@@ -108,7 +108,8 @@ def scratch_of(place: str | None) -> Iterator[Scratch | None]:
 
 
 @contextmanager
-def _told_of(address: str) -> Iterator[None]:
+def _io_errors(address: str) -> Iterator[None]:
+    """Raise I/O errors of a remote folder as InputError."""
     try:
         yield
     except OSError as problem:
@@ -117,15 +118,16 @@ def _told_of(address: str) -> Iterator[None]:
 
 
 class TemporaryFolder:
-    """A new folder, which goes with all that is in it once nobody holds this.
+    """New folder that is deleted when this object is garbage-collected.
 
     Parameters
     ----------
     within : str, optional
-        The folder that it is made in; by default where the system keeps such.
+        Parent folder; by default the system's folder for temporary files.
     """
 
     def __init__(self, within: str | None = None) -> None:
+        """Create the folder, or raise InputError."""
         try:
             self.folder = Folder(tempfile.mkdtemp(prefix="activeeval-", dir=within))
         except OSError as problem:

@@ -1,9 +1,9 @@
-"""The second time through the partitions, by their unit tables: which queries one sample needs, and nothing else.
+"""Second pass: select the queries of a sample from the unit tables of the partitions.
 
-The threshold T of a budget only falls as further units come in, so of all partitions so far no query whose units all
-lie above it can enter the sample of the whole pool. What is held is then what lies below T at the end: as much as the
-budget pays for, however large the pool. Partitions go by in waves, each as many as have gone by: what these leave
-below T cuts what the next wave sends, and where nothing is known yet each partition cuts itself at the budget.
+The threshold T of a budget only falls as more units are added. So a query whose units all lie above the T of the
+partitions read so far cannot enter the sample of the whole pool. The memory holds only units below T, limited by the
+budget, however large the pool. Partitions are processed in waves, each as large as all before: the T after a wave
+limits what the next wave returns; in the first wave each partition is limited by the budget alone.
 """
 
 from __future__ import annotations
@@ -27,25 +27,26 @@ from activeeval.scale.sources import Source, check_state, named
 from activeeval.scale.tables import Curves, UnitTable
 
 _ROOM = 1e-9
-"""A level that is computed anew, among other queries, may differ in its last digits."""
+"""Relative tolerance for a level recomputed among other queries, which may differ in its last digits."""
 _N_DEAREST = 2
-"""What a design says of a budget that is too small needs the two dearest queries, see `Levels.caution`."""
+"""Number of most expensive queries kept; the warning about a small budget needs two, see `Levels.caution`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PartitionUnits:
-    """What a partition has for a sample.
+    """Units of a partition that may enter the sample.
 
     Attributes
     ----------
     numbers : ndarray of int64, shape (n_units,)
-        The query of each unit, in its partition.
+        Query number of each unit, within its partition.
     levels, costs : ndarray, shape (n_units,)
         Ascending by level.
     dearest : ndarray, shape (n, 3)
-        Of the dearest queries: what their dearest unit costs, their number, and the first half of a hash of their id.
-    curves : tuple of (Planned, Planned or None)
-        What is planned of each target.
+        The most expensive queries: cost of their most expensive unit, their number, and the first half of a hash of
+        their id.
+    curves : tuple of (PlannedVariance, PlannedVariance or None)
+        Planned variance of each target, by the model and for equally likely grades.
     """
 
     numbers: Ints
@@ -55,7 +56,7 @@ class PartitionUnits:
     curves: Curves
 
     def packed(self) -> bytes:
-        """Return the bytes that `unpacked` makes it of again."""
+        """Convert to bytes."""
         arrays: dict[str, Any] = {name: getattr(self, name) for name in ("levels", "costs", "dearest")}
         arrays["numbers"] = self.numbers.astype(np.int32)
         for t, (planned, blind) in enumerate(self.curves):
@@ -65,33 +66,33 @@ class PartitionUnits:
 
     @classmethod
     def unpacked(cls, content: bytes) -> PartitionUnits:
-        """Return what `packed` made bytes of."""
+        """Rebuild from the bytes of `packed`."""
         arrays = unpacked(content)
         n_targets = sum(name.startswith("planned") for name in arrays)
-        held = [(PlannedVariance.of_array(arrays[f"planned{t}"]), arrays.get(f"blind{t}")) for t in range(n_targets)]
+        curves = [(PlannedVariance.of_array(arrays[f"planned{t}"]), arrays.get(f"blind{t}")) for t in range(n_targets)]
         return cls(
             numbers=arrays["numbers"].astype(np.int64),
             levels=arrays["levels"],
             costs=arrays["costs"],
             dearest=arrays["dearest"],
             curves=tuple(
-                (planned, None if blind is None else PlannedVariance.of_array(blind)) for planned, blind in held
+                (planned, None if blind is None else PlannedVariance.of_array(blind)) for planned, blind in curves
             ),
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UnitsTask:
-    """Finds what a partition has below a level.
+    """Task: find the units of a partition below a level.
 
     Attributes
     ----------
     sums : RateSums
         Of the whole pool.
     key : uint64
-        Of the sample.
+        Random key of the sample.
     budget : float
-        In mean items: no more than it pays for is sent.
+        In mean items; units beyond the budget are left out.
     limit : float
         The level.
     """
@@ -105,7 +106,7 @@ class UnitsTask:
     limit: float
 
     def __call__(self, part: tuple[int, Any]) -> bytes:
-        """Return the units of a partition."""
+        """Find the units of a partition, as bytes."""
         number, key = part
         if self.recipe.follows_labels:
             return self._by_labels(number, key).packed()
@@ -116,10 +117,10 @@ class UnitsTask:
         return self._units(order, order, table.numbers, table.curves(order)).packed()
 
     def _by_labels(self, number: int, key: Any) -> PartitionUnits:
-        """Return what there is where depths follow labels.
+        """Find the units with adaptive depth.
 
-        These are the places that are known before any label: as whatever comes behind them costs as well, the budget
-        does not reach beyond the level at which they alone use it up.
+        Only places known before any label are listed. As later places add to the cost, the budget is exhausted at the
+        latest at the level at which the known places alone exhaust it.
         """
         try:
             chunk = self.source.read(key)
@@ -129,10 +130,11 @@ class UnitsTask:
             raise named(problem, self.source.name(number, key)) from None
         order = self.recipe.order(design_input, chunk.weights / self.sums.weight, self.sums)
         design = self.recipe.part(design_input, order, Levels())
-        curves = tuple((each.planned, each.planned_blindly) for each in design.part_sums if each.planned is not None)
+        curves = tuple((sums.planned, sums.planned_blindly) for sums in design.part_sums if sums.planned is not None)
         return self._units(design.known_order, order, np.arange(order.n_queries), curves)
 
     def _units(self, known: Order, order: Order, numbers: Ints, curves: Curves) -> PartitionUnits:
+        """Select the units within the budget, and the most expensive queries."""
         queue = self._queue(known)
         _, n = paid(queue.unit_levels, queue.unit_costs, self.budget)
         dearest = order.dearest_units
@@ -146,17 +148,19 @@ class UnitsTask:
         )
 
     def _queue(self, order: Order) -> Queue:
+        """Order the units by level, up to the limit or, without one, up to the budget."""
         if math.isinf(self.limit):
             return Levels().queue(order, self.key, self.budget)
         return Levels().below(order, self.key, self.limit)
 
 
 def _halves(hashes: Words) -> Floats:
+    """Return the upper 32 bits of hashes as floats."""
     return (hashes >> np.uint64(32)).astype(np.float64)
 
 
 def _nothing(table: UnitTable) -> PartitionUnits:
-    """Return what there is of a partition of which nothing can be judged."""
+    """Build the result of a partition without candidate items."""
     nothing = np.empty(0)
     curve = PlannedVariance.of(nothing, nothing)
     return PartitionUnits(
@@ -169,7 +173,10 @@ def _nothing(table: UnitTable) -> PartitionUnits:
 
 
 def paid(levels: Floats, costs: Floats, budget: float) -> tuple[float, int]:
-    """Return the level of the first unit, ascending, that a budget does not pay for, and how many lie up to it."""
+    """Find the level of the first unit beyond a budget, and the number of units up to it.
+
+    Units are ascending by level; the level is inf if the budget pays for all.
+    """
     n_paid = int(np.searchsorted(np.cumsum(costs), budget * (1 + ROUNDING), side="right"))
     if n_paid >= levels.size:
         return math.inf, levels.size
@@ -178,7 +185,7 @@ def paid(levels: Floats, costs: Floats, budget: float) -> tuple[float, int]:
 
 
 def waves(parts: Iterable[Any], n_first: int) -> Iterator[list[Any]]:
-    """Yield partitions in waves, each of as many as have gone by.
+    """Yield partitions in waves, each as large as all waves before it.
 
     Examples
     --------
@@ -186,23 +193,23 @@ def waves(parts: Iterable[Any], n_first: int) -> Iterator[list[Any]]:
     [2, 2, 4, 8, 4]
     """
     rest, n = iter(parts), n_first
-    gone = 0
+    n_before = 0
     while wave := list(islice(rest, n)):
         yield wave
-        gone += len(wave)
-        n = gone
+        n_before += len(wave)
+        n = n_before
 
 
 @dataclass(slots=True, kw_only=True)
 class SelectedUnits:
-    """What the partitions so far hold below the level that a budget reaches.
+    """Accumulated units below the level that a budget reaches.
 
     Attributes
     ----------
     budget : float
         In mean items.
     level : float
-        Of the first unit that the budget does not pay for, among the partitions so far.
+        Level of the first unit beyond the budget, among the partitions so far.
     """
 
     budget: float
@@ -215,11 +222,11 @@ class SelectedUnits:
 
     @property
     def horizon(self) -> float:
-        """All units below it are held."""
+        """Level below which all units are kept."""
         return self.level * (1 + _ROOM)
 
     def take(self, partition: int, new: PartitionUnits) -> None:
-        """Take in what there is in the next partition."""
+        """Merge the units of the next partition."""
         places = np.column_stack((np.full(new.numbers.size, partition), new.numbers))
         levels = np.concatenate((self.levels, new.levels))
         by_level = np.argsort(levels, kind="stable")
@@ -233,7 +240,7 @@ class SelectedUnits:
         self.curves = _added(self.curves, new.curves) if self.curves else new.curves
 
     def chosen(self) -> dict[int, Ints]:
-        """Return the queries that the sample needs, by partition."""
+        """List the queries of the sample by partition; at least one query."""
         dearest = self.dearest[:, [0, 2]].astype(np.int64)
         needed = np.unique(np.concatenate((self.places, dearest)), axis=0)
         if not needed.size:
@@ -241,7 +248,7 @@ class SelectedUnits:
         return {k: needed[needed[:, 0] == k, 1] for k in np.unique(needed[:, 0]).tolist()}
 
     def sums(self, of_pool: tuple[PoolSums, ...]) -> tuple[PoolSums, ...]:
-        """Return sums over the pool with what is planned of it."""
+        """Add the planned variances to the pool's sums."""
         return tuple(
             replace(sums, planned=planned, planned_blindly=blind)
             for sums, (planned, blind) in zip(of_pool, self.curves, strict=True)
@@ -249,6 +256,7 @@ class SelectedUnits:
 
 
 def _added(curves: Curves, others: Curves) -> Curves:
+    """Add the planned variances of two sets of partitions."""
     together = zip(curves, others, strict=True)
     return tuple(
         (planned + more, None if blind is None or blind_more is None else blind + blind_more)

@@ -1,4 +1,4 @@
-"""Where the partitions of a pool come from."""
+"""Sources of a pool's partitions."""
 
 from __future__ import annotations
 
@@ -15,54 +15,54 @@ Chunks = Iterable[Chunk] | Callable[[], Iterable[Chunk]]
 
 
 class Source(Protocol):
-    """Names the partitions of a pool, and reads them wherever a task runs; it can be pickled.
+    """Lists the partitions of a pool, and reads them on any worker; picklable.
 
     Attributes
     ----------
     is_streamed : bool
-        Whether partitions come one after the other, so that all go by where some are read again.
+        True if partitions come one after the other, so that a second read iterates over all of them.
     """
 
     is_streamed: bool
 
     def keys(self) -> Iterable[Any]:
-        """Return what names each partition."""
+        """Yield a key for each partition."""
 
     def read(self, key: Any) -> Chunk:
-        """Return a partition."""
+        """Read a partition."""
 
     def read_some(self, key: Any, queries: Ints) -> Chunk:
-        """Return some queries of a partition, ascending by their numbers in `read`."""
+        """Read some queries of a partition by ascending numbers in `read`."""
 
     def state(self, key: Any) -> bytes:
-        """Return what is different once something else is in a partition's place; nothing where nobody can tell."""
+        """Return bytes that change if the partition is replaced; empty if this cannot be detected."""
 
     def name(self, number: int, key: Any) -> str:
-        """Return what messages call a partition."""
+        """Name a partition for messages."""
 
     def query_name(self, partition: int, query: int) -> str:
-        """Return what messages call a query of a partition, by the numbers of both."""
+        """Name a query for messages, by the numbers of its partition and of the query."""
 
 
 def named(problem: InputError, name: str) -> InputError:
-    """Return a problem that names its partition; one of a file does already."""
+    """Prefix an error with its partition, unless it starts with that."""
     return problem if str(problem).startswith(name) else InputError(f"{name}: {problem}")
 
 
 def keep_state(source: Source, scratch: Scratch, number: int, key: Any) -> None:
-    """Keep the state of a partition, before it is read for the first time."""
+    """Store the state of a partition before its first read."""
     scratch.write(f"state-{number}", source.state(key))
 
 
 def check_state(source: Source, scratch: Scratch, number: int, key: Any) -> None:
-    """Raise InputError where something else is in the place of a partition that was read again."""
+    """Raise InputError if a partition was replaced since its first read."""
     if source.state(key) != scratch.read(f"state-{number}"):
         raise InputError(f"{source.name(number, key)}: was changed while the sample was drawn: draw it once more")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SuppliedChunks:
-    """Chunks that the caller brings, or a function that does.
+    """Chunks supplied by the caller, or by a function.
 
     Attributes
     ----------
@@ -73,15 +73,16 @@ class SuppliedChunks:
     is_streamed = True
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return SuppliedChunks, ((),)  # a worker gets its chunk as the key: the others do not travel with the task
+        """Pickle without the chunks."""
+        return SuppliedChunks, ((),)  # a worker receives its chunk as the key, so the task is sent without chunks
 
     @property
     def comes_once(self) -> bool:
-        """Whether the chunks can be gone through but once."""
+        """True if the chunks can be iterated over only once."""
         return not callable(self.chunks) and iter(self.chunks) is self.chunks
 
     def keys(self) -> Iterator[Chunk]:
-        """Yield the chunks once they are seen to be chunks."""
+        """Yield the chunks; raise InputError at the first that is not a Chunk."""
         for k, chunk in enumerate(self.chunks() if callable(self.chunks) else self.chunks):
             if not isinstance(chunk, Chunk):
                 raise InputError(f"chunks[{k}] must be a Chunk, got {type(chunk).__name__}")
@@ -92,17 +93,17 @@ class SuppliedChunks:
         return key
 
     def read_some(self, key: Chunk, queries: Ints) -> Chunk:
-        """Return the chunk of some of its queries."""
+        """Select some queries of the chunk."""
         return key.restricted_to(queries)
 
     def state(self, key: Chunk) -> bytes:
-        """Return nothing: chunks that are made anew may be the same."""
+        """Return an empty state, as regenerated chunks may be equal."""
         return b""
 
     def name(self, number: int, key: Any) -> str:
-        """Return what messages call a chunk."""
+        """Name a chunk for messages."""
         return f"chunks[{number}]"
 
     def query_name(self, partition: int, query: int) -> str:
-        """Return what messages call a query of a chunk: chunks that went by are not there to look its id up."""
+        """Name a query by its number for messages, as the id of a streamed chunk is no longer available."""
         return f"query {query}"

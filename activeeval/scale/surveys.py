@@ -1,4 +1,4 @@
-"""The first time through the partitions: a table of each, sums over all, and whether they fit together."""
+"""First pass: write the unit table of each partition, sum over all, and check that the partitions match."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from activeeval.scale.sources import Source, keep_state, named
 from activeeval.scale.tables import UnitTable
 
 _ALIKE = 1e-9
-"""The same traffic, but for the rounding of how it was computed."""
+"""Relative tolerance for equal traffic."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Kind:
-    """What all chunks of a pool have in common: ``n_seen`` are the grades that a model with a query factor has seen."""
+    """Properties common to all chunks of a pool; ``n_seen``: number of grades seen by a model with a query factor."""
 
     n_grades: int | None
     n_seen: int | None
@@ -38,7 +38,7 @@ class Kind:
 
     @classmethod
     def of(cls, chunk: Chunk, design_input: DesignInput) -> Kind:
-        """Return the kind of a chunk."""
+        """Determine the kind of a chunk."""
         beliefs = design_input.beliefs
         has_factor = beliefs is not None and beliefs.factor is not None
         return cls(
@@ -51,15 +51,15 @@ class Kind:
 
     @classmethod
     def of_words(cls, words: dict[str, Any]) -> Kind:
-        """Return the kind that JSON says."""
+        """Rebuild a kind from its JSON form."""
         nodes, questions = words.pop("node_weights"), tuple(words.pop("questions"))
         return cls(**words, node_weights=None if nodes is None else tuple(nodes), questions=questions)
 
     def check_fits(self, first: Kind, name: str, of_first: str) -> None:
-        """Raise InputError where a partition is of another kind than the first; the names are theirs."""
+        """Raise InputError if a partition differs from the first, with the names of both."""
         if self.n_grades != first.n_grades:
-            here, wanted = self.n_grades or "no", first.n_grades or "no"
-            raise InputError(f"{name} has probabilities of {here} grades, {of_first} of {wanted}")
+            n_here, n_first = self.n_grades or "no", first.n_grades or "no"
+            raise InputError(f"{name} has probabilities of {n_here} grades, {of_first} of {n_first}")
         if self.n_seen != first.n_seen:
             text = f"{name} gives a chance to {self.n_seen} grades, {of_first} to {first.n_seen}"
             raise InputError(f"{text}: with a query factor they must agree")
@@ -77,29 +77,29 @@ _SUMS = ("n_queries", "n_open", "base", "settled_squares", "open_squares", "open
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PartitionSurvey:
-    """What comes back of a partition once it has gone by.
+    """Result of the first pass over a partition.
 
     Attributes
     ----------
     kind : Kind
     sums : RateSums
-        By the weights of targets, where these are known.
+        With the weights of targets, if known.
     planned : ndarray, shape (n_targets,)
-        What each target's own design plans.
+        Loss planned by each target's own design.
     pool_sums : tuple of PoolSums
-        Of each target, p in the unit of the traffic; none where queries are drawn with replacement.
+        Of each target, p in the unit of the traffic; empty if queries are drawn with replacement.
     reaches : ndarray, shape (n_targets,)
-        Of each target how many items can change its value, known or not.
+        Number of items that can change each target, judged or not.
     whole : float
-        What judging all of them that are not known costs, and turning to their queries, in the unit of the item costs.
+        Cost of judging all unjudged ones among them, overhead of queries included, in the unit of the item costs.
     cheapest : float
-        What its cheapest place costs.
+        Cost of its cheapest place.
     digest : int
-        Of its known grades.
+        Digest of its known grades.
     mark : (int, float)
-        By which it is known again: its query ids in a word, and its traffic.
+        Identifies the partition: a hash of its query ids, and its traffic.
     columns : tuple of ndarray
-        Where queries are drawn with replacement: hashes of their ids, p in the unit of the traffic, m, v and λ.
+        If queries are drawn with replacement: hashes of their ids, p in the unit of the traffic, m, v and λ.
     """
 
     kind: Kind
@@ -114,7 +114,7 @@ class PartitionSurvey:
     columns: tuple[Any, ...]
 
     def packed(self) -> bytes:
-        """Return the bytes that `unpacked` makes it of again."""
+        """Convert to bytes."""
         arrays: dict[str, Any] = {
             "kind": as_array(asdict(self.kind)),
             "sums": as_array(asdict(self.sums)),
@@ -130,7 +130,7 @@ class PartitionSurvey:
 
     @classmethod
     def unpacked(cls, content: bytes) -> PartitionSurvey:
-        """Return the survey that `packed` made bytes of."""
+        """Rebuild from the bytes of `packed`."""
         arrays = unpacked(content)
         digest, word = arrays["words"].tolist()
         return cls(
@@ -148,20 +148,21 @@ class PartitionSurvey:
 
 
 def _sums_of(arrays: Arrays) -> Iterator[PoolSums]:
+    """Yield the pool sums of each target."""
     for numbers, population in zip(arrays["pool_sums"].tolist(), arrays["population"], strict=True):
-        named: dict[str, Any] = dict(zip(_SUMS, numbers, strict=True))
-        named |= {name: int(named[name]) for name in ("n_queries", "n_open")}
-        yield PoolSums(**named, population=population)
+        fields: dict[str, Any] = dict(zip(_SUMS, numbers, strict=True))
+        fields |= {name: int(fields[name]) for name in ("n_queries", "n_open")}
+        yield PoolSums(**fields, population=population)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SurveyTask:
-    """Goes over a partition: leaves its unit table, and returns its survey.
+    """Task: survey a partition and write its unit table.
 
     Attributes
     ----------
     is_trusted : bool
-        Whether query ids are known to be unique, so that no digests of them are left to be compared.
+        True: query ids are known to be unique, so no digests of them are written.
     """
 
     source: Source
@@ -170,7 +171,7 @@ class SurveyTask:
     is_trusted: bool
 
     def __call__(self, part: tuple[int, Any]) -> bytes:
-        """Return the survey of a partition."""
+        """Survey a partition, and return the survey as bytes."""
         number, key = part
         try:
             keep_state(self.source, self.scratch, number, key)
@@ -185,14 +186,14 @@ class SurveyTask:
 
 
 def surveyed(chunk: Chunk, recipe: Recipe) -> tuple[PartitionSurvey, UnitTable]:
-    """Return what comes back of a chunk, and what is left of it."""
+    """Survey a chunk; return its survey and its unit table."""
     design_input, weights = recipe.design_input(chunk), chunk.weights
     method, places = recipe.method, design_input.places
     n_targets, n_wanted = len(design_input.targets), places.open_costs.size
     nested = method.stage.is_nested
     flat = places.order(weights, np.ones(weights.size), np.ones(n_wanted), 1.0, is_nested=nested)
     columns = method.scheme.columns(design_input)
-    is_drawn = bool(columns)  # with replacement: q and λ of queries are all that the draws need to know
+    is_drawn = bool(columns)  # with replacement: the draws need only q and λ of the queries
     readings = tuple(
         method.stage.reading(target, flat, design_input.beliefs, design_input.known)
         for target in (() if is_drawn else design_input.targets)
@@ -216,14 +217,15 @@ def surveyed(chunk: Chunk, recipe: Recipe) -> tuple[PartitionSurvey, UnitTable]:
 
 
 def _whole_cost(design_input: DesignInput, matters: NDArray[np.bool_]) -> float:
-    """Return what judging all that can change a target costs, as far as it is not known, and turning to its query."""
+    """Compute the cost of judging all unjudged items that can change a target, overhead of their queries included."""
     pool = design_input.places.pool
     matters = matters & (design_input.known < 0)
-    is_turned_to = np.bincount(pool.item_queries, matters, minlength=pool.n_queries) > 0
-    return float(pool.item_costs[matters].sum() + pool.query_costs[is_turned_to].sum())
+    is_opened = np.bincount(pool.item_queries, matters, minlength=pool.n_queries) > 0
+    return float(pool.item_costs[matters].sum() + pool.query_costs[is_opened].sum())
 
 
 def _known_digest(chunk: Chunk, design_input: DesignInput) -> int:
+    """Compute the digest of the known grades; 0 without any."""
     if not (design_input.known >= 0).any():
         return 0
     return int(known_digest(pool_hashes(chunk.pool)[1], design_input.known))
@@ -231,20 +233,20 @@ def _known_digest(chunk: Chunk, design_input: DesignInput) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Survey:
-    """What is known of all partitions.
+    """Combined surveys of all partitions.
 
     Attributes
     ----------
     names : tuple of str
-        What messages call each.
+        Names of the partitions for messages.
     offsets : ndarray of int64, shape (n_partitions + 1,)
-        The number of the first query of every partition, then that of all.
+        Number of the first query of every partition, then the total.
     marks : tuple of (int, float)
-        By which each is known again.
+        Marks that identify the partitions.
     sums, planned, pool_sums, reaches, whole, cheapest, digest
-        As in `PartitionSurvey`, over the whole pool, but for p, which sums to 1.
+        As in `PartitionSurvey`, over the whole pool, with p that sums to 1.
     hashes, columns
-        As in `PartitionSurvey`, one after the other.
+        As in `PartitionSurvey`, concatenated.
     """
 
     names: tuple[str, ...]
@@ -262,11 +264,11 @@ class Survey:
 
     @classmethod
     def of(cls, parts: Iterable[tuple[str, PartitionSurvey]]) -> Survey:
-        """Return what is known of all partitions, given by name, once they are seen to be of one kind."""
-        held = _CollectedPartitions()
+        """Combine the surveys of partitions, given with their names; raise InputError if they differ in kind."""
+        collected = _CollectedPartitions()
         for name, survey in parts:
-            held.take(name, survey)
-        return held.survey()
+            collected.take(name, survey)
+        return collected.survey()
 
     @property
     def n_queries(self) -> int:
@@ -274,16 +276,16 @@ class Survey:
         return self.sums.n_queries
 
     def without_columns(self) -> Survey:
-        """Return the survey once there is nothing left to compute from what it holds by query."""
+        """Drop the arrays by query once they are no longer needed."""
         return replace(self, hashes=np.empty(0, np.uint64), columns=())
 
     def check_complete(self, n_chunks: int) -> None:
-        """Raise InputError where fewer chunks came than the design was made of."""
+        """Raise InputError if fewer chunks came than in the first pass."""
         if n_chunks < len(self.marks):
             raise InputError(f"the design was made of {len(self.marks)} chunks, {n_chunks} came")
 
     def check_again(self, k: int, mark: tuple[int, float]) -> None:
-        """Raise InputError where chunk ``k`` is not the one that it was."""
+        """Raise InputError if chunk ``k`` differs from the first pass."""
         if k >= len(self.marks):
             raise InputError(f"chunks[{k}]: the design was made of {len(self.marks)} chunks, more came")
         (word, weight), (was_word, was_weight) = mark, self.marks[k]
@@ -293,17 +295,18 @@ class Survey:
 
 
 class _CollectedPartitions:
-    """What there is of the partitions so far."""
+    """Accumulator of partition surveys."""
 
     def __init__(self) -> None:
+        """Start without partitions."""
         self.names: list[str] = []
         self.sizes, self.marks = [0], []  # type: ignore[var-annotated]
         self.first: PartitionSurvey | None = None
         self.total: PartitionSurvey | None = None
-        self.hashes, self.columns = array("Q"), tuple(array("d") for _ in range(4))  # they grow in place
+        self.hashes, self.columns = array("Q"), tuple(array("d") for _ in range(4))  # arrays that grow in place
 
     def take(self, name: str, survey: PartitionSurvey) -> None:
-        """Take in the next partition."""
+        """Add the survey of the next partition."""
         self.first, total = self.first or survey, self.total
         survey.kind.check_fits(self.first.kind, name, (self.names or [name])[0])
         if survey.columns:
@@ -327,7 +330,7 @@ class _CollectedPartitions:
         self.total = replace(survey, columns=())
 
     def survey(self) -> Survey:
-        """Return what is known of all."""
+        """Build the combined survey."""
         total = self.total
         if total is None:
             raise InputError("there is no chunk, so the pool is empty")
@@ -348,13 +351,13 @@ class _CollectedPartitions:
 
 
 def _scaled(sums: PoolSums, weight: float) -> PoolSums:
-    """Return sums of p in the unit of the traffic as those of p that sums to 1."""
+    """Convert sums of p in the unit of the traffic to sums of p that sums to 1."""
     names = ("population", "base", "settled_squares", "open_squares", "open_share")
     linear: dict[str, Any] = {name: getattr(sums, name) / weight for name in names}
     return replace(sums, **linear, squares=sums.squares / weight**2)
 
 
 def mark_of(hashes: Words, weights: Floats) -> tuple[int, float]:
-    """Return queries, in their order, as a word, and their traffic."""
+    """Compute the mark of queries in order: a 64-bit hash of their ids, and their total traffic."""
     odd = np.arange(1, 2 * hashes.size, 2, dtype=np.uint64)
     return int((hashes * odd).sum(dtype=np.uint64)), float(weights.sum())

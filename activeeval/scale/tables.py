@@ -1,8 +1,8 @@
-"""The unit table of a partition: what its features and grade probabilities come to, so that nobody reads them twice.
+"""Unit table of a partition: what later passes need of its items, so that the partition is predicted only once.
 
-The first pass predicts, and leaves of every place that may be judged its variance under each target, by the model and
-were all grades alike, its cost where costs differ, and a hash of its ids: 24 bytes for one target. Which rates, levels
-and planned variances follow, depends on sums over the whole pool, and is computed of the table alone.
+The first pass writes, for every item that may be judged, its variance under each target (by the model and for equally
+likely grades), its cost if costs differ, and a hash of its ids: 24 bytes for one target. Rates, levels and planned
+variances depend on sums over the whole pool, and are computed from the table alone.
 """
 
 from __future__ import annotations
@@ -32,31 +32,31 @@ from activeeval.scale.packed_arrays import Arrays, as_array, long, of_array, pac
 from activeeval.scale.recipe import Recipe
 
 Curves = tuple[tuple[PlannedVariance, PlannedVariance | None], ...]
-"""Of each target what the design plans, and would plan were all grades equally likely."""
+"""Planned variance of each target: by the model, and for equally likely grades (or None)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UnitTable:
-    """What is left of a partition, query by query that something can be judged of.
+    """Columns of a partition, for its queries with at least one candidate item.
 
     Attributes
     ----------
     numbers : ndarray of int64, shape (n,)
-        Of the queries in their partition, ascending.
+        Query numbers within the partition, ascending.
     n_queries : int
-        Of the partition.
+        Number of all queries of the partition.
     weights : ndarray, shape (n,)
         Their p(x), in the unit of the traffic.
     query_hashes, hashes : ndarray of uint64
-        Of the ids of queries and places.
+        Hashes of the ids of queries and candidate items.
     offsets : ndarray of int64, shape (n + 1,)
-        Where the places of each query begin that may be judged.
+        Start of each query's candidate items.
     costs, overheads : ndarray
-        In the unit of the item costs.
+        Of items and queries, in the unit of the item costs.
     variances : tuple of Variances
         Of each target.
     blind : tuple of Variances or None
-        Of each target, were all grades equally likely.
+        Of each target, for equally likely grades.
     has_model : bool
     """
 
@@ -74,14 +74,14 @@ class UnitTable:
 
     @classmethod
     def of(cls, design_input: DesignInput, flat: Order, readings: tuple[Reading, ...]) -> UnitTable:
-        """Return the table of a partition.
+        """Build the table of a partition.
 
         Parameters
         ----------
         flat : Order
-            Of its places, at any rates.
+            Order of its places, at any rates.
         readings : tuple of Reading
-            Of each target on it.
+            Reading of each target.
         """
         places = design_input.places
         counts = np.diff(places.open_offsets)
@@ -96,14 +96,14 @@ class UnitTable:
             offsets=np.concatenate(([0], np.cumsum(counts[numbers]))),
             costs=places.open_costs,
             overheads=places.overheads[numbers],
-            variances=tuple(_of_queries(each, numbers) for each in design_input.target_variances),
-            blind=tuple(None if each is None else _of_queries(each, numbers) for each in blind),
+            variances=tuple(_of_queries(variances, numbers) for variances in design_input.target_variances),
+            blind=tuple(None if variances is None else _of_queries(variances, numbers) for variances in blind),
             has_model=design_input.beliefs is not None,
         )
 
     @classmethod
     def of_queries(cls, flat: Order) -> UnitTable:
-        """Return the table of a partition whose queries are drawn with replacement: by it they are known again."""
+        """Build the table for draws with replacement: only ids and traffic of all queries, for later checks."""
         nothing, n = np.empty(0), flat.query_probs.size
         return cls(
             numbers=np.arange(n),
@@ -121,7 +121,7 @@ class UnitTable:
 
     @property
     def places(self) -> OrderPlaces:
-        """The places, of queries and items that have numbers for names."""
+        """Candidate places, with numbers as ids of queries and items."""
         n = self.costs.size
         return OrderPlaces(
             pool=QueryPool(np.arange(self.numbers.size), self.offsets),
@@ -134,32 +134,32 @@ class UnitTable:
         )
 
     def rates(self, recipe: Recipe, places: OrderPlaces) -> RelativeRates:
-        """Return how the rates of the partition compare."""
+        """Compute the relative rates of the partition."""
         method = recipe.method
         return relative_rates(method.stage, places, self.variances, recipe.weights, alike=not method.is_optimal)
 
     def order(self, recipe: Recipe, sums: RateSums) -> Order:
-        """Return the order of the partition; ``sums`` are of the whole pool."""
+        """Build the sampling order of the partition; ``sums`` are of the whole pool."""
         places = self.places
         p = self.weights / sums.weight
         is_nested = recipe.method.stage.is_nested
         return order_of(places, self.rates(recipe, places), p, sums, recipe.share, is_nested=is_nested)
 
     def rate_sums(self, recipe: Recipe) -> tuple[float, float, float]:
-        """Return of `RateSums` what weights of targets have a part in: top, bottom and largest."""
+        """Compute the entries of `RateSums` that depend on target weights: top, bottom and largest."""
         places = self.places
         sums = RateSums.of(places, self.rates(recipe, places).ratios, self.weights)
         return sums.top, sums.bottom, sums.largest
 
     def curves(self, order: Order) -> Curves:
-        """Return what an order plans of this partition, target by target."""
+        """Compute the planned variances of this partition under an order, by target."""
         places, p = OrderPlaces.of_order(order), order.query_probs
         planned = [planned_by(order, places, each, p) if self.has_model else _NOTHING for each in self.variances]
         blind = [None if each is None else planned_by(order, places, each, p) for each in self.blind]
         return tuple(zip(planned, blind, strict=True))
 
     def packed(self) -> bytes:
-        """Return the bytes that `unpacked` makes it of again."""
+        """Convert to bytes."""
         arrays: dict[str, NDArray[Any]] = {
             "kind": as_array({"n": self.n_queries, "has_model": self.has_model}),
             "numbers": self.numbers.astype(np.int32),
@@ -177,11 +177,11 @@ class UnitTable:
 
     @classmethod
     def unpacked(cls, content: bytes) -> UnitTable:
-        """Return the table that `packed` made bytes of."""
+        """Rebuild from the bytes of `packed`."""
         arrays = unpacked(content)
         kind, n, n_places = of_array(arrays["kind"]), arrays["numbers"].size, arrays["hashes"].size
         n_targets = sum(name.endswith(".of_open") and ".blind" not in name for name in arrays)
-        held = [_variances_of(f"{t}.", arrays, n, n_places) for t in range(n_targets)]
+        by_model = [_variances_of(f"{t}.", arrays, n, n_places) for t in range(n_targets)]
         blind = [_variances_of(f"{t}.blind.", arrays, n, n_places) for t in range(n_targets)]
         return cls(
             numbers=arrays["numbers"].astype(np.int64),
@@ -192,7 +192,7 @@ class UnitTable:
             offsets=np.concatenate(([0], np.cumsum(arrays["counts"], dtype=np.int64))),
             costs=long(arrays["costs"], n_places),
             overheads=long(arrays["overheads"], n),
-            variances=tuple(each for each in held if each is not None),
+            variances=tuple(variances for variances in by_model if variances is not None),
             blind=tuple(blind),
             has_model=kind["has_model"],
         )
@@ -202,7 +202,7 @@ _NOTHING = PlannedVariance.of(np.empty(0), np.empty(0))
 
 
 def _blind(design_input: DesignInput, reading: Reading) -> Variances | None:
-    """Return what a target would vary by were all grades equally likely; None where the grades are not known."""
+    """Compute the variances of a target for equally likely grades; None if the largest grade is unknown."""
     if reading.top is None:
         return None
     target, stage = reading.target, design_input.stage
@@ -211,6 +211,7 @@ def _blind(design_input: DesignInput, reading: Reading) -> Variances | None:
 
 
 def _of_queries(variances: Variances, numbers: Ints) -> Variances:
+    """Select the variances of queries."""
     return Variances(
         of_query=variances.of_query[numbers],
         of_open=variances.of_open,
@@ -220,6 +221,7 @@ def _of_queries(variances: Variances, numbers: Ints) -> Variances:
 
 
 def _variance_arrays(prefix: str, variances: Variances) -> Arrays:
+    """Convert variances to named arrays with a prefix."""
     return {
         f"{prefix}of_query": short(variances.of_query),
         f"{prefix}of_open": short(variances.of_open),
@@ -229,6 +231,7 @@ def _variance_arrays(prefix: str, variances: Variances) -> Arrays:
 
 
 def _variances_of(prefix: str, arrays: Arrays, n: int, n_places: int) -> Variances | None:
+    """Rebuild variances from named arrays, or return None if they are missing."""
     if f"{prefix}of_open" not in arrays:
         return None
     return Variances(

@@ -1,4 +1,4 @@
-"""Judging by comparison: the k best items of a query out of answers on pairs, and how many of these it takes."""
+"""Top-k labels by pairwise comparison: the k best items of a query in order, and the number of comparisons needed."""
 
 from activeeval.topk.expected_comparisons import RemainingComparisons, expected_comparisons
 from activeeval.topk.labelling import TopKLabelling

@@ -1,11 +1,11 @@
-"""Simulated people: comparisons and grades of items whose relevance is a number that people see with noise.
+"""Simulated assessors: comparisons and grades of items from a latent relevance observed with noise.
 
-An item z has a latent relevance x_z. Asked for the better of two, a person sees x_a − x_b with noise of scale σ: normal
-(Thurstone 1927), so that P(a ≻ b) = Φ((x_a − x_b) / σ), or logistic (Bradley and Terry 1952). A difference seen as
-smaller than a margin is a tie. Asked for a grade, a person sees x_z with normal noise and reports between which of the
-scale's thresholds it falls.
+An item z has a latent relevance x_z. In a comparison, an assessor observes x_a − x_b with noise of scale σ: normal
+(Thurstone 1927), so that P(a ≻ b) = Φ((x_a − x_b) / σ), or logistic (Bradley and Terry 1952). An observed difference
+below a margin is a tie. In grading, an assessor observes x_z with normal noise and reports its position among the
+scale's thresholds.
 
-Times are lognormal, with the published means: 5.51 s a comparison and 13.87 s a grade (Niu et al. 2012, table 1).
+Times are lognormal, with the published means: 5.51 s per comparison and 13.87 s per grade (Niu et al. 2012, table 1).
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ NOISES = ("thurstone", "bradley-terry")
 SECONDS_A_COMPARISON, SECONDS_A_GRADE = 5.51, 13.87
 TIME_SPREAD = 0.6
 """Standard deviation of the logarithm of a time: 90 % of the times lie within a factor of 2.7 of the median. No source
-prints one; means over hundreds of judgments do not depend on it."""
+publishes it; means over hundreds of judgments do not depend on it."""
 
 
 class TimedAnswer(NamedTuple):
-    """What a person said of a pair, the preferred one or None, and the seconds it took."""
+    """Answer to a comparison: the preferred item, or None for a tie, and the time in seconds."""
 
     preferred: int | None
     seconds: float
 
 
 class TimedLabelling(NamedTuple):
-    """A labelling that a person went through, and the seconds it took."""
+    """Completed labelling, and its time in seconds."""
 
     labelling: TopKLabelling
     seconds: float
@@ -46,25 +46,25 @@ class TimedLabelling(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessors:
-    """How people of one kind see relevance; `person` returns one of them.
+    """Parameters of one kind of assessor; `person` creates an assessor.
 
     Parameters
     ----------
     noise : {"thurstone", "bradley-terry"}
-        Law of the noise in comparisons.
+        Distribution of the noise in comparisons.
     comparison_scale : float
-        Its scale σ, in the unit of the latent relevance; 0 for none.
+        Its scale σ, in the unit of the latent relevance; 0 for no noise.
     tie_margin : float
-        Differences that are seen as smaller are ties; 0 for none.
+        Smaller observed differences are ties; 0 for no ties.
     thresholds : sequence of float
-        Ascending; a grade is the number of thresholds that are at most what is seen.
+        Ascending; a grade is the number of thresholds at or below the observed relevance.
     grade_scale : float
-        Standard deviation of the noise in what is seen of an item to be graded.
+        Standard deviation of the noise in grading.
 
     Raises
     ------
     InputError
-        Where a scale is negative or thresholds do not ascend.
+        If a scale is negative or thresholds do not ascend.
     """
 
     noise: str = "thurstone"
@@ -74,6 +74,7 @@ class Assessors:
     grade_scale: float = 0.0
 
     def __post_init__(self) -> None:
+        """Validate the parameters."""
         if self.noise not in NOISES:
             raise InputError(f"unknown noise {self.noise!r}; known: {', '.join(NOISES)}")
         for name in ("comparison_scale", "tie_margin", "grade_scale"):
@@ -83,13 +84,13 @@ class Assessors:
             raise InputError(f"thresholds must ascend, got {list(self.thresholds)!r}")
 
     def person(self, rng: Seed = None) -> Assessor:
-        """Return one person."""
+        """Create one assessor with its own random state."""
         return Assessor(self, np.random.default_rng(rng))
 
 
 @dataclass(frozen=True, slots=True)
 class Assessor:
-    """One simulated person.
+    """One simulated assessor.
 
     Examples
     --------
@@ -102,23 +103,23 @@ class Assessor:
     random: np.random.Generator
 
     def compare(self, relevance: ArrayLike, first: int, second: int) -> TimedAnswer:
-        """Tell which of two items is seen as the better one."""
+        """Compare two items and return the preferred one, or None for a tie, with the time."""
         x = np.asarray(relevance, dtype=np.float64)
         draw = self.random.standard_normal if self.kind.noise == "thurstone" else self.random.logistic
-        seen = x[first] - x[second] + self.kind.comparison_scale * draw()
-        tied = abs(seen) < self.kind.tie_margin or seen == 0
-        preferred = None if tied else first if seen > 0 else second
+        observed = x[first] - x[second] + self.kind.comparison_scale * draw()
+        tied = abs(observed) < self.kind.tie_margin or observed == 0
+        preferred = None if tied else first if observed > 0 else second
         return TimedAnswer(preferred, float(self._seconds(SECONDS_A_COMPARISON, 1)[0]))
 
     def grade(self, relevance: ArrayLike) -> tuple[Ints, Floats]:
-        """Return a grade for every item and the seconds that each took."""
+        """Grade every item; return the grades and the seconds of each."""
         x = np.asarray(relevance, dtype=np.float64)
-        seen = x + self.kind.grade_scale * self.random.standard_normal(x.size)
-        grades = np.searchsorted(self.kind.thresholds, seen, side="right").astype(np.int64)
+        observed = x + self.kind.grade_scale * self.random.standard_normal(x.size)
+        grades = np.searchsorted(self.kind.thresholds, observed, side="right").astype(np.int64)
         return grades, self._seconds(SECONDS_A_GRADE, x.size)
 
     def label(self, relevance: ArrayLike, labelling: TopKLabelling) -> TimedLabelling:
-        """Answer a labelling to its end."""
+        """Answer the comparisons of a labelling until it is complete."""
         seconds = 0.0
         while (pair := labelling.ask()) is not None:
             answer = self.compare(relevance, *pair)
@@ -127,4 +128,5 @@ class Assessor:
         return TimedLabelling(labelling, seconds)
 
     def _seconds(self, mean: float, n: int) -> Floats:
+        """Draw n lognormal times of a given mean, in seconds."""
         return self.random.lognormal(np.log(mean) - TIME_SPREAD**2 / 2, TIME_SPREAD, size=n)

@@ -1,9 +1,9 @@
-"""How many comparisons a top-k labelling takes: before it begins, and while it is under way.
+"""Expected number of comparisons of a top-k labelling, before its start and during it.
 
-Before. Items arrive in random order. Item m is among the k best of the first m with probability k / m, whatever came
-before, and takes a uniform place among them then. So the number R of replacements is a sum of independent coins with
-P = k / m, m = k + 1 … n; and the heap goes through a chain that is driven by R alone. With C_j the comparisons of
-building, of j replacements and of the final order,
+Before the start. Items arrive in random order. Item m is among the k best of the first m with probability k / m,
+independently of earlier items, and then has a uniform rank among them. So the number R of replacements is a sum of
+independent Bernoulli variables with P = k / m, m = k + 1 … n; and the heap follows a Markov chain that depends on R
+alone. With C_j the comparisons for the construction, j replacements and the final order,
 
     N = (n − k) + C_R,   E N = (n − k) + Σ_j P(R = j) E C_j,   Var N = Σ_j P(R = j) E C_j² − (Σ_j P(R = j) E C_j)².
 
@@ -24,32 +24,33 @@ from activeeval.topk.known_order import KnownOrder, bits
 
 _SEED = 20120812
 _STEPS = 3e7
-"""Comparisons, about, that are simulated for one k: half a second. At n = 50, k = 10 the mean then errs by 0.1."""
+"""Approximate number of comparisons simulated for one k: half a second. At n = 50, k = 10 the mean has an error of
+0.1."""
 _FEWEST, _MOST = 50, 20_000
 _NEGLIGIBLE = 1e-12
 
 
 class RemainingComparisons(NamedTuple):
-    """The 5 % and 95 % quantiles of the comparisons still to come."""
+    """5 % and 95 % quantiles of the number of remaining comparisons."""
 
     low: int
     high: int
 
 
 class ExpectedComparisons(NamedTuple):
-    """Comparisons of a whole labelling by a consistent judge, items in random order."""
+    """Mean and standard deviation of the number of comparisons: consistent judge, random arrival."""
 
     mean: float
     std: float
 
 
 def expected_comparisons(n_items: int, k: int, *, transitive: bool = False) -> ExpectedComparisons:
-    """Return mean and standard deviation of the comparisons of a labelling: what judging a query costs.
+    """Compute mean and standard deviation of the number of comparisons of a top-k labelling of one query.
 
     Parameters
     ----------
     transitive : bool
-        Of a labelling that asks nothing that follows from earlier answers.
+        True: for a labelling without comparisons that follow from earlier answers.
 
     Examples
     --------
@@ -62,28 +63,28 @@ def expected_comparisons(n_items: int, k: int, *, transitive: bool = False) -> E
     n_items, k = whole_number(n_items, "n_items", 1), whole_number(k, "k", 1)
     if k > n_items:
         raise InputError(f"k must be at most n_items, got k = {k} of {n_items} items")
-    # of all up to the next power of two at once: queries of a pool have as many lengths as there are
+    # computed for all n up to the next power of two, as the queries of a pool have many different lengths
     means, stds = _expected_up_to(1 << (n_items - 1).bit_length(), k, transitive)
     return ExpectedComparisons(float(means[n_items]), float(stds[n_items]))
 
 
 @lru_cache(maxsize=256)
 def _expected_up_to(n_most: int, k: int, transitive: bool) -> tuple[Floats, Floats]:
-    """Return means and standard deviations by n, shape (n_most + 1,); those below k are NaN."""
+    """Compute means and standard deviations by n, shape (n_most + 1,); NaN below k."""
     replaced = _replacement_probs(n_most, k)
     first, second = _chain_moments(k, replaced.shape[1] - 1, transitive)
     means: Floats = np.full(n_most + 1, np.nan)
     squares = means.copy()
     means[k:], squares[k:] = replaced @ first, replaced @ second
     stds = np.sqrt(np.maximum(squares - means**2, 0))
-    met: Floats = np.arange(n_most + 1, dtype=np.float64) - k
-    return met + means, stds
+    root_comparisons: Floats = np.arange(n_most + 1, dtype=np.float64) - k
+    return root_comparisons + means, stds
 
 
 def _replacement_probs(n_most: int, k: int) -> Floats:
-    """Return P(R = j) for n = k … n_most, shape (n_most − k + 1, J + 1)."""
+    """Compute P(R = j) for n = k … n_most, shape (n_most − k + 1, J + 1)."""
     mean = k * float(np.sum(1 / np.arange(k + 1, n_most + 1)))
-    # beyond ten standard deviations and some for small means, of which a test holds that nothing is lost
+    # ten standard deviations, and a constant for small means; a test checks that no probability is lost
     most = min(n_most - k, int(mean + 10 * np.sqrt(mean) + 20))
     probs = np.zeros((n_most - k + 1, most + 1))
     probs[0, 0] = 1.0
@@ -91,12 +92,12 @@ def _replacement_probs(n_most: int, k: int) -> Floats:
         before = probs[row - 1]
         probs[row] = before * (1 - k / m)
         probs[row, 1:] += before[:-1] * k / m
-    held = np.flatnonzero(probs.max(axis=0) > _NEGLIGIBLE)[-1] + 1
-    return probs[:, :held]
+    n_kept = np.flatnonzero(probs.max(axis=0) > _NEGLIGIBLE)[-1] + 1
+    return probs[:, :n_kept]
 
 
 def _chain_moments(k: int, n_replaced: int, transitive: bool) -> tuple[Floats, Floats]:
-    """Return E C_j and E C_j² for j = 0 … n_replaced."""
+    """Estimate E C_j and E C_j² for j = 0 … n_replaced by simulation."""
     from activeeval.core.kernels.top_k import chain_comparisons
 
     comparisons_a_step = 1 + k * max(1, k.bit_length()) * (k if transitive else 1)
@@ -110,34 +111,35 @@ def _chain_moments(k: int, n_replaced: int, transitive: bool) -> tuple[Floats, F
 
 
 def likely_values(known: KnownOrder, left: list[int], k: int, random: np.random.Generator) -> dict[int, float]:
-    """Return a value for every item that is left, highest best, drawn so that they fit what is known.
+    """Draw a random value for every remaining item, consistent with the known order; higher is better.
 
-    Items that nothing is known of fall anywhere among the others, all places alike. Of the others those with k known
-    betters are below the top and are ranked by what is known of them; the rest, the heap, is filled from the worst: of
-    the items without an open worse one, one is drawn in proportion to the items that are at least it. That draws all
-    orders of a heap alike; where answers know more than the heap does it is close to it.
+    Items without known relations get a random place among the others. Of the others, items with at least k known
+    betters are below the top, and are ranked by their number of known betters. The rest, the heap, is filled from the
+    worst: among the items without a remaining worse one, one is drawn with probability proportional to the number of
+    items at least as good. This draws all orders of a heap with equal probability; if the answers determine more than
+    the heap, it is approximate.
     """
-    kept = bits(left)
-    met = [item for item in left if known.better(item) | known.worse(item)]
-    n_better = {item: (known.better(item) & kept).bit_count() for item in met}
-    heap = [item for item in met if n_better[item] < k]
-    noise = random.random(len(met))
-    out = sorted((n_better[item], noise[row], item) for row, item in enumerate(met) if n_better[item] >= k)
-    ranked = [*_filled(known, heap, random)[::-1], *(item for *_, item in out)]
+    left_bits = bits(left)
+    compared = [item for item in left if known.better(item) | known.worse(item)]
+    n_better = {item: (known.better(item) & left_bits).bit_count() for item in compared}
+    heap = [item for item in compared if n_better[item] < k]
+    noise = random.random(len(compared))
+    below_top = sorted((n_better[item], noise[row], item) for row, item in enumerate(compared) if n_better[item] >= k)
+    ranked = [*_filled(known, heap, random)[::-1], *(item for *_, item in below_top)]
     values = dict(zip(left, random.random(len(left)).tolist(), strict=True))
-    met_values = sorted((values[item] for item in met), reverse=True)
-    return values | dict(zip(ranked, met_values, strict=True))
+    compared_values = sorted((values[item] for item in compared), reverse=True)
+    return values | dict(zip(ranked, compared_values, strict=True))
 
 
 def _filled(known: KnownOrder, heap: list[int], random: np.random.Generator) -> list[int]:
-    """Return an order of the items, worst first."""
+    """Draw an order of the heap's items, worst first."""
     open_ones, filled = list(heap), []
     while open_ones:
-        kept = bits(open_ones)
-        n_worse = [(known.worse(item) & kept).bit_count() for item in open_ones]
-        # answers of a judge who contradicts himself may leave no item without a worse one
+        open_bits = bits(open_ones)
+        n_worse = [(known.worse(item) & open_bits).bit_count() for item in open_ones]
+        # contradictory answers may leave no item without a worse one
         least = [item for item, n in zip(open_ones, n_worse, strict=True) if n == min(n_worse)]
-        weights = np.cumsum([1 + (known.better(item) & kept).bit_count() for item in least])
+        weights = np.cumsum([1 + (known.better(item) & open_bits).bit_count() for item in least])
         chosen = least[int(np.searchsorted(weights, random.random() * weights[-1], side="right"))]
         open_ones.remove(chosen)
         filled.append(chosen)

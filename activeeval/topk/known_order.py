@@ -1,8 +1,8 @@
-"""What comparisons have said: the answer that stands for each pair, and what follows from the answers by transitivity.
+"""Order of items from comparisons: the first answer of each pair, and its transitive closure.
 
-For every item a set of those known to be better and one of those known to be worse are kept as bits of a whole number.
-An answer "b is better than w" makes all that is at least b better than all that is at most w; so the sets are closed at
-any time, and what follows is looked up.
+For every item the known better and known worse items are stored as bits of an integer. An answer "b is better than w"
+makes all items at least as good as b better than all items at most as good as w. The sets are closed at all times, so
+an implied order is a look-up.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ Pair = tuple[int, int]
 
 
 class KnownOrder:
-    """The standing answers on pairs of items 0 … n−1, and the order that follows from them.
+    """The first answers to pairs of items 0 … n−1, and the order that they imply.
 
     Parameters
     ----------
     arrival : sequence of int
-        In a tie the item that stands earlier here counts as the better one.
+        In a tie the earlier item in this order counts as the better one.
 
     Examples
     --------
@@ -31,6 +31,7 @@ class KnownOrder:
     """
 
     def __init__(self, arrival: Sequence[int]) -> None:
+        """Start without answers."""
         self._place = {item: place for place, item in enumerate(arrival)}
         self._answers: dict[Pair, int | None] = {}
         self._times: dict[Pair, int] = {}
@@ -39,7 +40,7 @@ class KnownOrder:
         self._worse = dict.fromkeys(arrival, 0)
 
     def copy(self) -> Self:
-        """Return the same knowledge, to which more can be added."""
+        """Return an independent copy."""
         twin = type(self)([])
         twin._place = self._place
         for name in ("_answers", "_times", "_sides", "_better", "_worse"):
@@ -47,7 +48,7 @@ class KnownOrder:
         return twin
 
     def add(self, first: int, second: int, preferred: int | None) -> bool:
-        """Take an answer, None for a tie; the first answer on a pair stands. Return whether it is what stands."""
+        """Record an answer, None for a tie; return True if it equals the pair's first answer, which is kept."""
         pair = _key(first, second)
         self._times[pair], self._sides[pair] = self._times.get(pair, 0) + 1, (first, second)
         if pair in self._answers:
@@ -58,6 +59,7 @@ class KnownOrder:
         return True
 
     def _close(self, best: int, worst: int) -> None:
+        """Update the transitive closure with a new relation best > worst."""
         at_least, at_most = self._better[best] | 1 << best, self._worse[worst] | 1 << worst
         for item in _members(at_least):
             self._worse[item] |= at_most
@@ -65,19 +67,19 @@ class KnownOrder:
             self._better[item] |= at_least
 
     def times(self, first: int, second: int) -> int:
-        """Return how often a pair has been answered."""
+        """Count the answers to a pair."""
         return self._times.get(_key(first, second), 0)
 
     def swapped(self, first: int, second: int) -> Pair:
-        """Return a pair with the sides changed from when it was asked last; as it is where it never was."""
+        """Return a pair with its sides swapped from its last presentation; unchanged if it was never presented."""
         return self._sides.get(_key(first, second), (second, first))[::-1]
 
     def answer(self, first: int, second: int) -> int | None:
-        """Return the answer that stands for a pair that has one: the preferred item, None for a tie."""
+        """Return the first answer to a compared pair: the preferred item, None for a tie."""
         return self._answers[_key(first, second)]
 
     def standing(self, first: int, second: int) -> bool | None:
-        """Return whether the first of two counts as the better one by their own answer; None without one."""
+        """Check whether the first item counts as better by the pair's own answer; None without an answer."""
         pair = _key(first, second)
         if pair not in self._answers:
             return None
@@ -85,35 +87,37 @@ class KnownOrder:
         return self._place[first] < self._place[second] if preferred is None else preferred == first
 
     def implied(self, first: int, second: int) -> bool | None:
-        """Return what answers on other pairs say too; None where they say nothing, or both as they contradict."""
+        """Check whether the first item is better by any answers; None if they are silent or contradict each other."""
         direct = self.standing(first, second)
         above, below = bool(self._worse[first] >> second & 1), bool(self._better[first] >> second & 1)
         return direct if direct is not None else None if above == below else above
 
     def pairs(self) -> list[Pair]:
-        """Return the pairs that have an answer, in the order in which they got it."""
+        """List the compared pairs in the order of their first answers."""
         return list(self._answers)
 
     def better(self, item: int) -> int:
-        """Return the set of items known to be better, as bits."""
+        """Return the known better items, as bits."""
         return self._better[item]
 
     def worse(self, item: int) -> int:
-        """Return the set of items known to be worse, as bits."""
+        """Return the known worse items, as bits."""
         return self._worse[item]
 
 
 def bits(items: Sequence[int]) -> int:
-    """Return a set of items as bits."""
+    """Encode a set of items as the bits of an integer."""
     return sum(1 << item for item in items)
 
 
-def _members(held: int) -> Iterator[int]:
-    while held:
-        lowest = held & -held
+def _members(remaining: int) -> Iterator[int]:
+    """Yield the items of a set of bits, smallest first."""
+    while remaining:
+        lowest = remaining & -remaining
         yield lowest.bit_length() - 1
-        held ^= lowest
+        remaining ^= lowest
 
 
 def _key(first: int, second: int) -> Pair:
+    """Sort a pair."""
     return (first, second) if first < second else (second, first)

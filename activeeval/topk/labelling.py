@@ -1,9 +1,9 @@
-"""Top-k labelling: the k best of n items in order, out of comparisons of two (Niu, Guo, Lan, Cheng, SIGIR 2012).
+"""Top-k labelling: the k best of n items in order, by pairwise comparisons (Niu, Guo, Lan, Cheng, SIGIR 2012).
 
-`algorithm_1` is the paper's as a generator: it yields a pair, is sent whether the first is the better one, and returns
-the k best. A labelling is a fold over its events, the answers and the items that were discarded: the generator is run
-over the items that are left, what is known answers it, and the first pair that nothing is known of is the next
-question. So a person can stop, resume, take an answer back or throw an item out, all in the same way.
+`algorithm_1` is the paper's algorithm as a generator: it yields a pair, receives whether the first item is better, and
+returns the k best. The state of a labelling is a fold over its events, answers and discarded items: the generator runs
+over the remaining items, known answers are fed to it, and the first pair without a known answer is the next question.
+Pausing, resuming, undoing an answer and discarding an item all use this one path.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LabellingSteps = Generator[Pair, bool, list[int]]
 
 
 class PairAnswer(NamedTuple):
-    """A comparison that was answered: the two items as they were asked, and the preferred one, None for a tie."""
+    """Answer to a comparison: the two items as presented, and the preferred one, None for a tie."""
 
     first: int
     second: int
@@ -35,7 +35,7 @@ class PairAnswer(NamedTuple):
 
 
 class Discard(NamedTuple):
-    """An item that was thrown out."""
+    """Removal of an item."""
 
     item: int
 
@@ -46,34 +46,34 @@ Event = PairAnswer | Discard
 class TopKLabelling:
     """Find the k best of n items, one comparison at a time.
 
-    A tie leaves things as they stand: of two tied items the one that arrived earlier counts as the better, so it keeps
-    its place in the heap and stands before the other in `top`. The truth leaves such items unordered: `groups` and
-    `grades` do not depend on the order of arrival, as long as ties are those of a ranking.
+    A tie changes nothing: of two tied items the one that arrived earlier counts as better, keeps its place in the heap
+    and precedes the other in `top`. `groups` and `grades` do not depend on the order of arrival, as long as ties are
+    consistent with a ranking.
 
-    A discarded item is treated as though it had never been there: the next one takes its place, and the top are the k
-    best of those that are left. From then on nothing is asked that follows from earlier answers: one discard costs some
-    5 comparisons more while items arrive and 13 shortly before the end (n = 50, k = 10), where it would be up to 37.
+    A discarded item is removed from the input: the next one takes its place, and the top are the k best of the
+    remaining items. From then on, comparisons implied by earlier answers are skipped: one discard costs about 5 more
+    comparisons during arrivals and 13 shortly before the end (n = 50, k = 10), instead of up to 37.
 
     Parameters
     ----------
     n_items, k : int
         1 ≤ k ≤ n_items.
     order : {"random", "given"} or sequence of int
-        How items arrive: shuffled, 0 … n−1, or as listed. From best to worst by a good guess, as a run has them, is
-        cheapest: then few of the later items are better than the root.
+        Order of arrival: shuffled, 0 … n−1, or as listed. A good guess of best to worst, such as a run, needs the
+        fewest comparisons, as few later items are then better than the root.
     rng : Generator or int, optional
-        Of the order and of what is repeated.
+        Random state of the order and of the repeated questions.
     repeat_share : float
-        Share of the questions, below 1, that ask a pair a second time, with the sides swapped, to see whether the
-        answer is the same. The first answer stands.
+        Share of the questions, below 1, that repeat a pair with the sides swapped, to measure consistency. The first
+        answer is kept.
     transitive : bool
-        Ask nothing that follows from earlier answers. Algorithm 1 itself comes back to some pairs: at n = 50, k = 10 a
-        consistent judge is asked 151 ± 14 questions, 15 of them a second time, and 130 ± 14 without what follows.
+        Skip comparisons implied by earlier answers. Algorithm 1 repeats some pairs: at n = 50, k = 10 a consistent
+        judge answers 151 ± 14 questions, 15 of them repeats, and 130 ± 14 with this option.
 
     Raises
     ------
     InputError
-        Where the numbers do not fit, or the order does not hold every item once.
+        If the numbers are inconsistent, or the order does not hold every item once.
 
     Examples
     --------
@@ -94,6 +94,7 @@ class TopKLabelling:
         repeat_share: float = 0.0,
         transitive: bool = False,
     ) -> None:
+        """Validate the arguments and start the algorithm."""
         self.n_items = whole_number(n_items, "n_items", 1)
         self.k = whole_number(k, "k", 1)
         if self.k > self.n_items:
@@ -102,26 +103,29 @@ class TopKLabelling:
             raise InputError(f"repeat_share must be at least 0 and below 1, got {repeat_share!r}")
         self.repeat_share, self.transitive = float(repeat_share), bool(transitive)
         random = np.random.default_rng(rng)
-        self._seed = int(random.integers(2**63))  # before the order, so that a listed order repeats as a random one
+        self._seed = int(
+            random.integers(2**63)
+        )  # drawn before the order, so that repeats are the same with a listed order
         self.arrival = tuple(_arrival(self.n_items, order, random))
         self._begin(())
 
     @classmethod
     def replay(cls, n_items: int, k: int, answers: Iterable[Event], **options: Any) -> Self:
-        """Return the labelling that events have led to; every answer must be of the pair that was asked.
+        """Rebuild a labelling from its events; every answer must be to the pair presented at that point.
 
         Parameters
         ----------
         answers : iterable of PairAnswer or Discard
-            As `answers` has them.
+            As in `answers`.
         **options
-            As the labelling had them; with ``order=labelling.arrival`` the seed matters for repeats alone.
+            Options of the labelling; with ``order=labelling.arrival`` the seed only affects repeats.
         """
         labelling = cls(n_items, k, **options)
         labelling._begin(answers)
         return labelling
 
     def _begin(self, events: Iterable[Event]) -> None:
+        """Reset the state and apply events."""
         self._events: list[Event] = []
         self._discarded: dict[int, None] = {}
         self._known = KnownOrder(self.arrival)
@@ -131,67 +135,68 @@ class TopKLabelling:
             self._replay_one(event)
 
     def _replay_one(self, event: Event) -> None:
+        """Apply one event; raise InputError if it answers another pair than the one presented."""
         if isinstance(event, Discard):
             self.discard(event.item)
             return
         first, second, preferred = event
-        asked = self.ask()
-        if (first, second) != asked:
-            was = "nothing was asked any more" if asked is None else f"{asked[0]} and {asked[1]} were asked"
+        current = self.ask()
+        if (first, second) != current:
+            was = "no comparison was open" if current is None else f"{current[0]} and {current[1]} were asked"
             raise InputError(f"answers[{len(self._events)}] is of items {first} and {second}, where {was}")
         self.tell(preferred)
 
     @property
     def answers(self) -> tuple[Event, ...]:
-        """Everything that was told, in order."""
+        """All events in order: answers and discarded items."""
         return tuple(self._events)
 
     @property
     def discarded(self) -> tuple[int, ...]:
-        """The items that were thrown out."""
+        """Discarded items."""
         return tuple(self._discarded)
 
     @property
     def n_comparisons(self) -> int:
-        """How many questions were answered, repeats with them."""
+        """Number of answered comparisons, repeats included."""
         return len(self._events) - len(self._discarded)
 
     @property
     def ties(self) -> tuple[Pair, ...]:
-        """The pairs that were answered with a tie; the one that counts as the better stands first."""
+        """Pairs answered with a tie; the item that counts as better comes first."""
         tied = [pair for pair in self._known.pairs() if self._known.answer(*pair) is None]
         return tuple(pair if self._known.standing(*pair) else pair[::-1] for pair in tied)
 
     def ask(self) -> Pair | None:
-        """Return the two items to compare, the same until there is an answer; None when the top k are settled."""
-        return self._asked
+        """Return the two items to compare, unchanged until they are answered; None when the top k are determined."""
+        return self._current
 
     def tell(self, preferred: int | None) -> None:
-        """Answer: the preferred one of the two items that were asked, None for a tie.
+        """Record the answer to the current pair: the preferred item, None for a tie.
 
         Raises
         ------
         InputError
-            Where the item is neither of the two, or nothing is asked.
+            If the item is not in the current pair, or there is no current pair.
         """
-        if self._asked is None:
-            raise InputError(f"nothing is asked: the top {self.k} are settled; got {preferred!r}")
-        if preferred is not None and (isinstance(preferred, bool) or preferred not in self._asked):
-            first, second = self._asked
+        if self._current is None:
+            raise InputError(f"no comparison is open: the top {self.k} are settled; got {preferred!r}")
+        if preferred is not None and (isinstance(preferred, bool) or preferred not in self._current):
+            first, second = self._current
             raise InputError(f"items {first} and {second} were asked, got {preferred!r}, expected one of them or None")
-        answer = PairAnswer(*self._asked, None if preferred is None else int(preferred))
-        self.n_repeats += self._known.times(*self._asked) > 0
+        answer = PairAnswer(*self._current, None if preferred is None else int(preferred))
+        self.n_repeats += self._known.times(*self._current) > 0
         self.n_contradictions += not self._known.add(*answer)
         self._events.append(answer)
         self._advance()
 
     def discard(self, item: int) -> None:
-        """Throw an item out: it is not asked about again and not among the top.
+        """Discard an item: it is not compared again and not among the top.
 
         Raises
         ------
         InputError
-            Where there is no such item, or it was thrown out before.
+            If there is no such item, or it is discarded already.
         """
         item = whole_number(item, "an item", 0, self.n_items - 1)
         if item in self._discarded:
@@ -201,7 +206,7 @@ class TopKLabelling:
         self._restart()
 
     def undo(self) -> Event:
-        """Take the last event back and return it."""
+        """Remove the last event and return it."""
         if not self._events:
             raise InputError("there is no answer to take back")
         *before, last = self._events
@@ -209,35 +214,35 @@ class TopKLabelling:
         return last
 
     def top(self) -> list[int]:
-        """Return the k best, best first; fewer where not so many are left.
+        """Return the k best items, best first; fewer if fewer items are left.
 
         Raises
         ------
         InputError
-            While comparisons are to come.
+            While comparisons remain.
         """
-        if self._asked is not None:
+        if self._current is not None:
             left = self.remaining(0, 100)
             raise InputError(f"the top {self.k} are not settled: {left.low} to {left.high} comparisons may be left")
         return list(self._best)
 
     def groups(self) -> list[list[int]]:
-        """Return the k best in groups of items that are alike, best first; the last may hold more than there are ranks.
+        """Return the k best items in groups of tied items, best first; the last group may extend beyond rank k.
 
-        Of a judge who has a ranking with ties in mind these are its groups, whatever the order of arrival.
+        For a judge whose ties follow a ranking, these are its groups, whatever the order of arrival.
         """
         best = self.top()
         below = [item for item in self.arrival if item not in self._discarded and item not in set(best)]
         return tied_groups(best, below, ((*pair, self._known.answer(*pair)) for pair in self._known.pairs()))
 
     def grades(self, *, share_ties: bool = True) -> Ints:
-        """Return the position-aware labels, shape (n_items,): k + 1 − rank among the top, 0 below.
+        """Compute the position-aware labels, shape (n_items,): k + 1 − rank among the top, 0 below.
 
         Parameters
         ----------
         share_ties : bool
-            Items that are alike share the label of the first of them, as `groups` has them; so κ-NDCG and κ-ERR count
-            the mean over their orders. Without it each of the top has a label of its own, by the order of arrival.
+            True: tied items share the label of the first of them, as in `groups`, so that κ-NDCG and κ-ERR average over
+            their orders. False: each of the top items has its own label, in ties by the order of arrival.
         """
         labels, rank = np.zeros(self.n_items, dtype=np.int64), 1
         for group in self.groups() if share_ties else [[item] for item in self.top()]:
@@ -247,21 +252,21 @@ class TopKLabelling:
 
     @property
     def n_overruled(self) -> int:
-        """How many ties of the top are none in `groups`, as other answers set their items apart."""
+        """Number of ties in the top that other answers break, so that `groups` separates their items."""
         labels = self.grades()
         left = [pair for pair in self.ties if not set(pair) & self._discarded.keys()]
         return sum(bool(labels[first] != labels[second]) for first, second in left)
 
     def preferences(self) -> list[PairAnswer]:
-        """Return the answers that stand, one a pair, of items that are left."""
+        """List the first answer of each pair of remaining items."""
         pairs = [pair for pair in self._known.pairs() if not set(pair) & self._discarded.keys()]
         return [PairAnswer(*pair, self._known.answer(*pair)) for pair in pairs]
 
     def remaining(self, rng: Seed = None, n_samples: int = 200) -> RemainingComparisons:
-        """Return how many comparisons are still to come: the 5 % and 95 % quantiles over orders that fit what is known.
+        """Estimate the number of remaining comparisons by its 5 % and 95 % quantiles.
 
-        Every sample draws an order of the items that the answers leave open (see `likely_values`) and has a judge who
-        goes by it answer the rest.
+        Every sample draws an order consistent with the answers (see `likely_values`) and simulates a judge who follows
+        it.
         """
         n_samples, random = whole_number(n_samples, "n_samples", 1), np.random.default_rng(rng)
         left = [item for item in self.arrival if item not in self._discarded]
@@ -270,7 +275,7 @@ class TopKLabelling:
         return RemainingComparisons(int(low), int(high))
 
     def _questions_of(self, values: dict[int, float]) -> int:
-        """Return how many questions a judge who goes by values would still be asked."""
+        """Count the remaining comparisons of a judge who prefers the item of higher value."""
         twin = copy.copy(self)
         twin._known, twin._events = self._known.copy(), list(self._events)
         twin._restart()
@@ -279,50 +284,52 @@ class TopKLabelling:
         return twin.n_comparisons - self.n_comparisons
 
     def _restart(self) -> None:
-        """Run Algorithm 1 over the items that are left, from its start."""
+        """Run Algorithm 1 over the remaining items, from its start."""
         self._steps = algorithm_1([item for item in self.arrival if item not in self._discarded], self.k)
-        self._met: Counter[frozenset[int]] = Counter()
+        self._n_used: Counter[frozenset[int]] = Counter()
         self._pair: Pair | None = None
-        self._asked: Pair | None = None
+        self._current: Pair | None = None
         self._step(None)
         self._advance()
 
     def _step(self, answer: Any) -> None:
+        """Advance Algorithm 1 by one answer; store its next pair, or its result."""
         try:
             self._pair = self._steps.send(answer)
         except StopIteration as end:
             self._pair, self._best = None, end.value
 
     def _advance(self) -> None:
-        """Go on as far as what is known answers, and choose what to ask then."""
+        """Advance Algorithm 1 as far as known answers allow, and choose the next pair to present."""
         while self._pair is not None and (answer := self._answered(self._pair)) is not None:
-            self._met[frozenset(self._pair)] += 1
+            self._n_used[frozenset(self._pair)] += 1
             self._step(answer)
         if self._pair is None:
-            self._asked = None
+            self._current = None
         else:
-            # whoever likes one side better shows it when a pair comes again
-            self._asked = self._known.swapped(*(self._repeat() or self._pair))
+            # swapped sides on a repeat reveal a preference for one side
+            self._current = self._known.swapped(*(self._repeat() or self._pair))
 
     def _answered(self, pair: Pair) -> bool | None:
-        """Return what answers a pair of Algorithm 1; None where it is to be asked."""
+        """Look up the answer to a pair of Algorithm 1; None if the pair must be presented."""
         if self.transitive or self._discarded:
             return self._known.implied(*pair)
-        return self._known.standing(*pair) if self._known.times(*pair) > self._met[frozenset(pair)] else None
+        return self._known.standing(*pair) if self._known.times(*pair) > self._n_used[frozenset(pair)] else None
 
     def _repeat(self) -> Pair | None:
-        """Return an earlier pair to ask a second time instead, once in a while; the last one never."""
+        """Choose at random whether to repeat a pair, and which; never the last one; None for no repeat."""
         if not self.repeat_share:
             return None
         random = np.random.default_rng((self._seed, len(self._events)))
         if random.random() >= self.repeat_share:
             return None
-        asked = [event[:2] for event in self._events[:-1] if isinstance(event, PairAnswer)]
-        open_ones = [(a, b) for a, b in asked if self._known.times(a, b) == 1 and not {a, b} & self._discarded.keys()]
+        earlier = [event[:2] for event in self._events[:-1] if isinstance(event, PairAnswer)]
+        open_ones = [(a, b) for a, b in earlier if self._known.times(a, b) == 1 and not {a, b} & self._discarded.keys()]
         return open_ones[int(random.integers(len(open_ones)))] if open_ones else None
 
 
 def _arrival(n_items: int, order: str | Sequence[int], random: np.random.Generator) -> list[int]:
+    """Build the order of arrival, or raise InputError if a listed order is not a permutation."""
     if isinstance(order, str):
         if order not in ("random", "given"):
             raise InputError(f"order must be 'random', 'given' or a list of all items, got {order!r}")
@@ -338,10 +345,10 @@ def _arrival(n_items: int, order: str | Sequence[int], random: np.random.Generat
 
 
 def algorithm_1(arrival: Sequence[int], k: int) -> LabellingSteps:
-    """Yield the pairs that Algorithm 1 compares, take whether the first is the better, and return the best, best first.
+    """Yield the pairs that Algorithm 1 compares, receive whether the first is better, and return the best, best first.
 
-    The first k items form a min-heap, its least relevant item at the root; every other item meets the root and takes
-    its place when it is better; at last the heap is popped.
+    The first k items form a min-heap with the least relevant item at the root; every other item is compared with the
+    root and replaces it if better; finally the heap is popped.
     """
     heap = list(arrival[:k])
     for place in reversed(range(len(heap) // 2)):
@@ -357,7 +364,7 @@ def algorithm_1(arrival: Sequence[int], k: int) -> LabellingSteps:
 
 
 def _sift(heap: list[int], place: int, size: int) -> Generator[Pair, bool, None]:
-    """Let an item sink until both of its children are better."""
+    """Sift an item down the heap until both of its children are better."""
     while (child := 2 * place + 1) < size:
         if child + 1 < size and (yield heap[child], heap[child + 1]):
             child += 1

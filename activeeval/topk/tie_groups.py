@@ -1,10 +1,10 @@
-"""Which of the best items are alike: ties that comparisons tell, read as groups of a ranking.
+"""Groups of tied items among the best, derived from the comparisons.
 
-A judge whose ties are those of a ranking with groups is asked enough to tell every group that has a member among the
-best, whatever the order of arrival. Two neighbours of the top have been compared, or stand on both sides of what was
-thrown out. An item below that is as good as the last of the top lost to a root that is neither worse than the one nor
-better than the other, or was that root itself: so it is tied with it, and with the last of the top are tied all that
-lie between the two in the heap, each of which was compared with the next.
+If a judge's ties follow a ranking with groups, the answers determine every group with a member among the best, whatever
+the order of arrival. Two neighbours of the top have been compared, or are separated by discarded items. An item below
+that ties with the last of the top lost to a root that is neither worse than the last nor better than the item, or was
+that root itself: so it is tied with it. The last of the top is tied with all items between the two in the heap, each of
+which was compared with the next.
 """
 
 from __future__ import annotations
@@ -17,48 +17,50 @@ ComparedPair = tuple[int, int, int | None]
 
 
 def tied_groups(best: Sequence[int], below: Sequence[int], answers: Iterable[ComparedPair]) -> list[list[int]]:
-    """Return the best items in groups of those that are alike, best group first.
+    """Group the best items by ties, best group first.
 
-    Neighbours are alike where ties lead from one to the other, past nothing but items that were thrown out, unless an
-    answer sets one of the group apart. So where ties are not those of any ranking, answers that are strict stand.
+    Neighbours belong together if a chain of ties connects them, through discarded items only, unless a strict answer
+    separates one of the group. So if ties are not transitive, strict answers prevail.
 
     Parameters
     ----------
     best : sequence of int
         The top, best first.
     below : sequence of int
-        The items under it: those that are like the last of the top join its group.
+        The items under it: those tied with the last of the top join its group.
     answers : iterable of (int, int, int or None)
-        At most one a pair. Items that are neither in the top nor below were thrown out.
+        At most one for each pair. Items neither in the top nor below are discarded ones.
 
     Examples
     --------
     >>> tied_groups([2, 0], [1, 3], [(2, 0, 2), (0, 1, None), (1, 3, 1)])
     [[2], [0, 1]]
     """
-    alike: dict[int, set[int]] = defaultdict(set)
-    apart: dict[int, set[int]] = defaultdict(set)
+    ties_of: dict[int, set[int]] = defaultdict(set)
+    strict_of: dict[int, set[int]] = defaultdict(set)
     for first, second, preferred in answers:
         for item, other in ((first, second), (second, first)):
-            (alike if preferred is None else apart)[item].add(other)
+            (ties_of if preferred is None else strict_of)[item].add(other)
     left, groups = {*best, *below}, list[list[int]]()
     for item in best:
-        if groups and item in _joining(groups[-1], left, alike, apart):
+        if groups and item in _joining(groups[-1], left, ties_of, strict_of):
             groups[-1].append(item)
         else:
             groups.append([item])
-    while groups and (joining := _joining(groups[-1], left, alike, apart).intersection(below)):
-        # those that join together may be set apart from each other
-        groups[-1].extend(item for item in sorted(joining) if apart[item].isdisjoint(groups[-1]))
+    while groups and (joining := _joining(groups[-1], left, ties_of, strict_of).intersection(below)):
+        # items that join in the same step may be strictly ordered among themselves
+        groups[-1].extend(item for item in sorted(joining) if strict_of[item].isdisjoint(groups[-1]))
     return groups
 
 
-def _joining(group: Sequence[int], left: set[int], alike: dict[int, set[int]], apart: dict[int, set[int]]) -> set[int]:
-    """Return the items that ties lead to from a group and no answer sets apart from it."""
-    members, met, ends = set(group), set(group), list(group)
-    while ends:
-        for other in alike[ends.pop()] - met:
-            met.add(other)
+def _joining(
+    group: Sequence[int], left: set[int], ties_of: dict[int, set[int]], strict_of: dict[int, set[int]]
+) -> set[int]:
+    """Find the remaining items connected to a group by ties and not separated from it by a strict answer."""
+    members, reached, frontier = set(group), set(group), list(group)
+    while frontier:
+        for other in ties_of[frontier.pop()] - reached:
+            reached.add(other)
             if other not in left:
-                ends.append(other)
-    return {item for item in (met & left) - members if members.isdisjoint(apart[item])}
+                frontier.append(other)
+    return {item for item in (reached & left) - members if members.isdisjoint(strict_of[item])}

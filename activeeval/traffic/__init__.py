@@ -1,1 +1,1 @@
-"""Queries drawn from a log of searches, so that a sample of them stands for the whole log."""
+"""Samples of queries from a search log that represent the traffic of the whole log."""

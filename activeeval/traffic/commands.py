@@ -1,4 +1,4 @@
-"""``activeeval queries``: which queries to evaluate with."""
+"""``activeeval queries``: draw the queries of an evaluation from a search log."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ def draw(
     output.check_apart({"out": out}, [path for path in (log, pilot, last) if path])
     output.check_new(out, SUFFIXES, force)
     with input_options.worded():
-        made = draw_queries(log, n, seed=seed, strata=strata, pilot=pilot, last=last)
-    made.drawn.write(out)
-    output.say_notes(made.notes)
+        result = draw_queries(log, n, seed=seed, strata=strata, pilot=pilot, last=last)
+    result.drawn.write(out)
+    output.say_notes(result.notes)
     output.say(f"wrote {out}")
 
 

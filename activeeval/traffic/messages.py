@@ -1,4 +1,4 @@
-"""What is said of queries that were drawn from a log of searches."""
+"""Message texts of queries drawn from a search log."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WORDS: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     ),
     "queries of a stratum": "{name}: {traffic:.1%} of the traffic, {n_drawn} of {n_queries:query} drawn, "
     "{n_certain} certain",
-    "fewer queries": "{n_wanted:query} {n_wanted:was|were} asked for, the log has {n}: all are taken",
+    "fewer queries": "the log has {n} of the {n_wanted:query} to draw: all are taken",
     "queries kept": "{n_kept:,} of the {n_last:query} of {source} {n_kept:is|are} kept",
 }
-"""Templates by codes, as `activeeval.report.message_lookup` has them."""
+"""Message code -> template, as in `activeeval.report.message_lookup`."""

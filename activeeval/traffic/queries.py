@@ -1,4 +1,4 @@
-"""Queries to evaluate with, drawn from a log of searches."""
+"""Queries for an evaluation, drawn from a search log."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from activeeval.traffic import query_draws as task
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Queries(PrintableResult):
-    """Queries that were drawn from a log; as text what was drawn in each stratum of it.
+    """Queries drawn from a log; prints as a summary by stratum.
 
     Attributes
     ----------
     made : QueriesDraw
     frame_kind : str
-        The library whose frame came in, "" where none did.
+        Library of the input data frame, "" for other inputs.
 
     Examples
     --------
@@ -39,40 +39,41 @@ class Queries(PrintableResult):
     frame_kind: str = ""
 
     def __len__(self) -> int:
+        """Number of drawn queries."""
         return len(self.made.drawn.query_ids)
 
     @property
     def n_kept(self) -> int:
-        """How many of the queries of ``last`` were drawn again."""
+        """Number of queries of ``last`` that were drawn again."""
         return self.made.n_kept
 
     @property
     def sentences(self) -> list[str]:
-        """Of which log they are, and what was kept."""
-        said = [text_of(note, in_python) for note in self.made.notes if note.code != "queries of a stratum"]
-        return [f"{text[:1].upper()}{text[1:]}." for text in said]
+        """Sentences on the source log and on queries kept from the last draw."""
+        texts = [text_of(note, in_python) for note in self.made.notes if note.code != "queries of a stratum"]
+        return [f"{text[:1].upper()}{text[1:]}." for text in texts]
 
     @property
     def table(self) -> list[dict[str, Cell]]:
-        """What was drawn in each stratum."""
+        """Rows by stratum: its traffic, queries, drawn queries and certain ones."""
         return [
             {
-                "stratum": each.name,
-                "traffic": f"{each.traffic:.1%}",
-                "queries": each.n_queries,
-                "drawn": each.n_drawn,
-                "certain": each.n_certain,
+                "stratum": stratum.name,
+                "traffic": f"{stratum.traffic:.1%}",
+                "queries": stratum.n_queries,
+                "drawn": stratum.n_drawn,
+                "certain": stratum.n_certain,
             }
-            for each in self.made.strata
+            for stratum in self.made.strata
         ]
 
     def rows(self) -> list[dict[str, Cell]]:
-        """Return the queries as the rows of their file."""
+        """Return the queries as rows of their file."""
         columns = {name: np.asarray(values).tolist() for name, values in self.made.drawn.columns().items()}
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def save(self, path: Any) -> str:
-        """Write them as `activeeval queries draw` does; return the file's name."""
+        """Write the queries as `activeeval queries draw` does; return the file's name."""
         name: str = os.fspath(path)
         self.made.drawn.write(name)
         return name
@@ -82,36 +83,36 @@ class Queries(PrintableResult):
 def draw_queries(
     log: Any, *, n: int, seed: int = 0, strata: str | None = None, pilot: Any = None, last: Any = None
 ) -> Queries:
-    """Draw queries from a log of searches, each with probability proportional to how often it was asked.
+    """Draw queries from a search log, each with probability proportional to its frequency.
 
-    Each query has a random number for good, by the seed and its normal form alone (Unicode NFKC, case folded, white
-    space collapsed): drawn from the next log with the same seed, most of them stay.
+    Each query has a permanent random number, determined by the seed and its normal form (Unicode NFKC, case folded,
+    white space collapsed): a draw from the next log with the same seed keeps most of the queries.
 
     Parameters
     ----------
     log : path, data frame, or mapping of str to number
-        A table of query and count, or one event a row; it may have a column segment. Of a file that is no table each
-        line is an event.
+        A table of query and count, or of one event per row; it may have a column segment. In a file of another type,
+        each line is an event.
     n : int
-        How many; all there are where the log has fewer.
+        Number of queries; all queries if the log has fewer.
     seed : int
     strata : {"thirds", "segments", "none"}, optional
-        Head, torso and tail, each a third of the traffic; the log's segments; or all in one. By default segments where
-        there are any, else thirds.
+        Head, torso and tail, each a third of the traffic; the log's segments; or one stratum. By default segments if
+        the log has them, else thirds.
     pilot : path, optional
-        A table of query and deviation: ``n`` is then shared out by how values differ within strata, too (Neyman).
+        A table of query and deviation: ``n`` is then allocated by the standard deviation within strata, too (Neyman).
     last : path, optional
-        Queries drawn before, to say how many are kept.
+        Queries of the last draw, to count those kept.
 
     Returns
     -------
     Queries
-        What ``queries`` of `activeeval.sample`, `plan`, `compare` and `score` takes.
+        Accepted as ``queries`` by `activeeval.sample`, `plan`, `compare` and `score`.
 
     Raises
     ------
     InputError
-        Where a file or an argument is wrong; names the line.
+        If a file or an argument is invalid; with the line.
 
     Examples
     --------
@@ -124,12 +125,12 @@ def draw_queries(
     """
     paths = [None if path is None else os.fspath(path) for path in (pilot, last)]
     source = os.fspath(log) if is_path(log) else log
-    made = task.draw_queries(source, n, seed=seed, strata=strata, pilot=paths[0], last=paths[1])
-    return Queries(made=made, frame_kind=kind_of_frame(source))
+    result = task.draw_queries(source, n, seed=seed, strata=strata, pilot=paths[0], last=paths[1])
+    return Queries(made=result, frame_kind=kind_of_frame(source))
 
 
 def drawn_of(source: Any) -> DrawnQueries:
-    """Return the drawn queries that a caller hands over, or names the file of."""
+    """Return drawn queries from an object, or read them from a file."""
     if isinstance(source, Queries):
         return source.made.drawn
     return source if isinstance(source, DrawnQueries) else read_drawn_queries(file_name(source, "`queries`"))

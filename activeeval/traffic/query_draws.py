@@ -1,4 +1,4 @@
-"""Queries to evaluate with, drawn from a log of searches by numbers that stay."""
+"""Draws of queries from a search log with permanent random numbers."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from activeeval.formats.tables.sheets import read_sheet
 STRATA = ("thirds", "segments", "none")
 NAMES = ("head", "torso", "tail")
 DEVIATION = ("deviation", "std", "std_dev", "sd")
-"""What a pilot's column of standard deviations may be called."""
+"""Accepted names of a pilot's column of standard deviations."""
 _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 _BETWEEN = "\x1f"
-"""Between a segment and a normal form, neither of which holds it."""
+"""Separator of a segment and a normal form, neither of which contains it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StratumDraw:
-    """What was drawn in a stratum.
+    """Summary of the draw in one stratum.
 
     Attributes
     ----------
     name : str
     n_queries, n_drawn, n_certain : int
-        Distinct queries of the log in it, those drawn, and those of them that were certain to be.
+        Distinct queries of the log in the stratum, drawn queries, and those with inclusion probability 1.
     traffic : float
-        Its share of what was asked.
+        Share of the log's events, from 0 to 1.
     """
 
     name: str
@@ -53,18 +53,18 @@ class StratumDraw:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class QueriesDraw:
-    """Queries that were drawn from a log, and what to know of that.
+    """Queries drawn from a log, with the summary by stratum and the arguments of the draw.
 
     Attributes
     ----------
     drawn : DrawnQueries
     strata : tuple of StratumDraw
     seed, n_wanted : int
-        What was asked for.
+        Arguments of the draw.
     last : str
-        The file of an earlier draw, empty without one.
+        File of an earlier draw, empty without one.
     n_kept, n_last : int
-        How many of its queries were drawn again, and how many it has.
+        Number of its queries that were drawn again, and number of its queries.
     """
 
     drawn: DrawnQueries
@@ -77,7 +77,7 @@ class QueriesDraw:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What to know of it: of which log it is, what was drawn in each stratum, what was kept."""
+        """Notes on the log, the strata and the queries kept."""
         log, n = self.drawn.log, len(self.drawn.query_ids)
         facts: dict[str, Told] = {"n": n, "log": log.name, "digest": log.digest, "n_events": log.n_events}
         facts |= {"n_queries": log.n_queries, "seed": self.seed, "n_certain": self.drawn.n_certain}
@@ -100,28 +100,28 @@ def draw_queries(
     pilot: PathLike | None = None,
     last: PathLike | None = None,
 ) -> QueriesDraw:
-    """Draw ``n`` queries from a log, with probability proportional to how often they were asked.
+    """Draw ``n`` queries from a log, with probability proportional to their frequency.
 
     Parameters
     ----------
     log : path, data frame, or mapping of str to number
-        As `activeeval.formats.tables.query_log.load_query_log` takes it.
+        As in `activeeval.formats.tables.query_log.load_query_log`.
     n : int
-        All there are where it is more.
+        Capped at the number of queries.
     seed : int
         With the same seed each query has the same random number in every log.
     strata : {"thirds", "segments", "none"}, optional
-        Head, torso and tail, each a third of the traffic; the log's segments; or all in one. By default the segments of
-        a log that has them, else thirds.
+        Head, torso and tail, each a third of the traffic; the log's segments; or one stratum. By default segments if
+        the log has them, else thirds.
     pilot : path, optional
-        A table of query and deviation, by how much values differ among queries like it: each stratum then gets its
-        share by Neyman's rule, else in proportion to its traffic.
+        A table of query and deviation, the standard deviation of values among similar queries: ``n`` is then allocated
+        to strata by Neyman's rule, else in proportion to traffic.
     last : path, optional
-        Queries that were drawn before.
+        Queries of the last draw.
     """
     whole_number(n, "n", 1)
     whole_number(seed, "seed", 0, LARGEST_SEED)
-    before = None if last is None else read_drawn_queries(last)
+    last_draw = None if last is None else read_drawn_queries(last)
     logged = load_query_log(log)
     names, codes = _strata_of(logged, strata)
     traffic, sizes = np.bincount(codes, logged.counts), np.bincount(codes)
@@ -131,14 +131,14 @@ def draw_queries(
     shares = (traffic / traffic.sum()).tolist()
     certain = Counter(name for name, prob in zip(drawn.strata, drawn.probs.tolist(), strict=True) if prob == 1)
     of_strata = tuple(map(_stratum, names, sizes.tolist(), n_each.tolist(), [certain[name] for name in names], shares))
-    made = QueriesDraw(drawn=drawn, strata=of_strata, seed=seed, n_wanted=n)
-    if before is None:
-        return made
-    return replace(made, last=before.source, n_kept=drawn.n_kept(before), n_last=len(before.query_ids))
+    result = QueriesDraw(drawn=drawn, strata=of_strata, seed=seed, n_wanted=n)
+    if last_draw is None:
+        return result
+    return replace(result, last=last_draw.source, n_kept=drawn.n_kept(last_draw), n_last=len(last_draw.query_ids))
 
 
 def _drawn(logged: LoggedQueries, codes: Ints, names: Sequence[str], n_each: Ints, seed: int) -> DrawnQueries:
-    """Return what is drawn of each stratum, stratum by stratum, the most frequent first."""
+    """Draw the queries of all strata, sorted by stratum and falling frequency."""
     counts, units = logged.counts, _units(logged)
     numbers = text_numbers(seed, Texts.from_list(units))
     parts = [_drawn_in(np.flatnonzero(codes == h), counts, numbers, int(n)) for h, n in enumerate(n_each)]
@@ -158,11 +158,12 @@ def _drawn(logged: LoggedQueries, codes: Ints, names: Sequence[str], n_each: Int
 
 
 def _stratum(name: str, n_queries: int, n_drawn: int, n_certain: int, traffic: float) -> StratumDraw:
+    """Build the summary of one stratum from positional values."""
     return StratumDraw(name=name, n_queries=n_queries, n_drawn=n_drawn, n_certain=n_certain, traffic=traffic)
 
 
 def _drawn_in(places: Ints, counts: Floats, numbers: Floats, n: int) -> tuple[Ints, Floats, Floats]:
-    """Return what is drawn of a stratum: places, π, weights."""
+    """Draw n queries of a stratum: their places, inclusion probabilities and weights."""
     if n == 0:
         return places[:0], counts[:0], counts[:0]
     sample = priority_sample(counts[places], numbers[places], n)
@@ -170,20 +171,20 @@ def _drawn_in(places: Ints, counts: Floats, numbers: Floats, n: int) -> tuple[In
 
 
 def _units(logged: LoggedQueries) -> list[str]:
-    """Return what numbers and ids belong to: normal forms, with the segments of a log that has them."""
+    """List the keys of random numbers and ids: normal forms, prefixed with segments if the log has them."""
     if logged.segments is None:
         return logged.forms
     return [f"{segment}{_BETWEEN}{form}" for segment, form in zip(logged.segments, logged.forms, strict=True)]
 
 
 def _id(unit: str) -> str:
-    """Return the id of a query: letters alone, of which a spreadsheet makes no number."""
+    """Hash a unit to a query id of letters alone, which spreadsheets do not convert to a number."""
     digest = hashlib.blake2b(unit.encode("utf-8", "surrogatepass"), digest_size=8)
     return f"q{digest.hexdigest().translate(_LETTERS)}"
 
 
 def _strata_of(logged: LoggedQueries, strata: str | None) -> tuple[list[str], Ints]:
-    """Return the names of strata, none of which is empty, and the stratum of each query of the log."""
+    """Assign each query of the log to a stratum; return the names of the non-empty strata and the stratum numbers."""
     chosen = strata or ("thirds" if logged.segments is None else "segments")
     one_of(chosen, STRATA, "`strata`", error=ChoiceError)
     if chosen == "none":
@@ -195,14 +196,14 @@ def _strata_of(logged: LoggedQueries, strata: str | None) -> tuple[list[str], In
         places = {name: h for h, name in enumerate(names)}
         return names, np.array([places[name] for name in logged.segments], dtype=np.int64)
     thirds = _thirds(logged.counts)
-    held = np.unique(thirds)
-    return [NAMES[h] for h in held], np.searchsorted(held, thirds)
+    nonempty = np.unique(thirds)
+    return [NAMES[h] for h in nonempty], np.searchsorted(nonempty, thirds)
 
 
 def _thirds(counts: Floats) -> Ints:
-    """Return 0, 1 or 2 for head, torso or tail: by the traffic of all that is asked more often.
+    """Classify queries as head, torso or tail (0, 1, 2) by the traffic of strictly more frequent queries, in thirds.
 
-    What is asked equally often is in one stratum: where more than a third lies above it, or two.
+    Equally frequent queries thus share a stratum.
     """
     sizes, place, n_alike = np.unique(-counts, return_inverse=True, return_counts=True)
     traffic = -sizes * n_alike
@@ -211,9 +212,9 @@ def _thirds(counts: Floats) -> Ints:
 
 
 def _pilot_spread(path: PathLike, logged: LoggedQueries, codes: Ints, names: Sequence[str]) -> Floats:
-    """Return how much values differ within each stratum, by a pilot: the root of the mean square of its deviations.
+    """Compute the standard deviation within each stratum from a pilot: the root mean square of its deviations.
 
-    A query counts as often as it was asked.
+    Each query is weighted by its frequency.
     """
     sheet = read_sheet(path).plainly_named()
     column = sheet.column("deviation", DEVIATION)

@@ -72,11 +72,11 @@ def test_a_seed_gives_the_same_bytes_and_a_ranker_is_a_base(folder, call):
     again = call("adapt", "judged.txt", "pairs.jsonl", *PATH, "--base", "one", "--out", "three", "-o", "jsonl")
     assert again.code == 0
     assert len(again.rows) == 3
-    assert f"one was tuned on {N_QUERIES} of these queries before: the figures are not held out from it" in again.err
+    assert f"one was tuned on {N_QUERIES} of these queries before: for them the figures are not held out" in again.err
     for option in (("--trees", 5), ("--leaves", 4)):
         told = call("adapt", "judged.txt", "pairs.jsonl", *PATH, "--base", "one", *option, "--out", "four")
         assert told.code == 2
-        assert f"{option[0]} is of boosted trees that are learned here" in told.err
+        assert f"{option[0]} is for the default base" in told.err
 
 
 def test_other_documents_may_be_compared(folder, call):
@@ -159,7 +159,7 @@ def test_a_lead_within_its_error_is_said(capsys, se, is_said):
         ranker=None, regularization=1.0, table=(row,), base=base, lead=Figure(0.01, se), **counts
     )
     commands._say_cautions(choice, None)
-    said = "the chosen λ is better than the base by 0.0100 ± 0.0200 of B over the folds, less than its error"
+    said = "the chosen λ is above the base by 0.0100 ± 0.0200 of B over the folds, within its standard error"
     assert (said in " ".join(capsys.readouterr().err.split())) == is_said
 
 
@@ -175,13 +175,13 @@ def test_queries_without_relevant_documents_an_end_and_no_gain_are_told(folder, 
     chosen = next(row for row in rows if row["is_chosen"])
     assert "is the " in told.err  # one of two is an end
     assert " of the path, the best one may lie beyond it" in told.err
-    assert ("no λ makes it better than its base" in told.err) == (chosen["b"] <= base["b"])
+    assert ("no λ is better than the base" in told.err) == (chosen["b"] <= base["b"])
     alone = call(
         "adapt", "judged.txt", "pairs.jsonl", "--trees", 10, "--regularization", 1e30, "--out", "same", "-o", "jsonl"
     )
     value = f"{alone.rows[0]['b']:.4f}"
     assert (
-        f"no λ makes it better than its base: B {value} against {value}; the ranker is written all the same"
+        f"no λ is better than the base: B {value} against {value}; the ranker is written anyway"
         in alone.err
     )
     assert "of the path" not in alone.err
@@ -215,9 +215,9 @@ def test_features_that_trees_cannot_take_are_told_by_line(folder, call):
             "\n".join(["# a comment", first, rest[0].split(" 2:")[0] + f" 2:{value} #docid = d1", *rest[1:]])
         )
         told = call("adapt", "bad.txt", "pairs.jsonl", *SMALL, "--out", "u.ranker")
-        assert told.err == f"activeeval: bad.txt:3: feature 2 {problem}, which trees learned here take not\n"
+        assert told.err == f"activeeval: bad.txt:3: feature 2 {problem}, which the default base cannot handle\n"
         told = call("rank", "bad.txt", "--ranker", "t.ranker", "--out", "s.txt")
-        assert told.err == f"activeeval: bad.txt:3: feature 2 {problem}, which t.ranker takes not\n"
+        assert told.err == f"activeeval: bad.txt:3: feature 2 {problem}, which t.ranker cannot handle\n"
 
 
 def test_weeks_of_clicks_add_up(folder, call):
@@ -253,7 +253,7 @@ def test_the_report_of_clicks_comes_also_where_no_pair_is_left(folder, call):
     assert told.code == 1
     assert "few.csv:   9 fewer than 20 impressions" in told.err
     assert told.err.splitlines()[-1].endswith(
-        "few.csv: no document is preferred to another, there is nothing to adapt to"
+        "few.csv: no document is preferred to another, so there is nothing to adapt to"
     )
 
 
@@ -263,7 +263,7 @@ def test_no_output_replaces_another_or_an_input(folder, call):
         (("--plot", "t.svg"), "t.svg", "t.svg: --plot would replace t.svg, which this command reads or writes too"),
         ((), "judged.txt", "judged.txt: --out would replace judged.txt, which this command reads or writes too"),
         ((), "./pairs.jsonl", "./pairs.jsonl: --out would replace pairs.jsonl"),
-        ((), "t.gz", "t.gz: expected a name that does not end in .gz, --out is never packed"),
+        ((), "t.gz", "t.gz: expected a name that does not end in .gz, --out is not compressed"),
     ):
         told = call("adapt", "judged.txt", "pairs.jsonl", *SMALL, *option, "--force", "--out", name)
         assert told.code == 1
@@ -303,7 +303,7 @@ def test_a_hinge_that_has_not_converged_is_one_note(folder, call, recwarn):
     told = call("adapt", "judged.txt", "pairs.jsonl", *small, "--method", "hinge", "--out", "t.ranker")
     assert told.code == 0
     assert told.err.count("has not converged") == 1
-    assert "the hinge has not converged at λ = 1e-09: these figures are of weights on the way" in told.err
+    assert "the hinge has not converged at λ = 1e-09: these figures are not final" in told.err
     assert not recwarn.list
 
 

@@ -428,7 +428,7 @@ def test_a_pilot_may_be_told_by_ranks(drawn, call):
     asked = ("--run", "a.run", "--versus-run", "b.run", "--max-grade", 2, "--measure", MEASURE)
     told = call("plan", *asked, "--budget", "80%", "--pilot", "s.sample", "--sheet", "ann.csv")
     assert told.code == 0, told.err
-    assert "the pilot's values vary" in told.err
+    assert "the pilot's variance around" in told.err
 
 
 def test_ranks_say_nothing_of_a_sample_of_grades(folder, call):

@@ -73,7 +73,7 @@ PAIRS = [
     ("pairs: queries in one file of two", {"x.jsonl": '{"preferred": [1, 0], "other": [0, 1]}\n', **pairs({}, name="y.jsonl")},
      "gains learn x.jsonl y.jsonl --out x.json", 1, r"x\.jsonl: no query column, where another file has one"),
     ("pairs: next to nothing", pairs({}), "gains next x.jsonl", 1,
-     r"every pair of these files has an answer: there is none to ask about"),
+     r"every pair of these files has an answer: no pair is left to judge"),
     ("pairs: documents without their lists", pairs({}), LEARN + " --C 1 --margin documents", 1,
      r"the distance of documents is not known: these preferences hold grades alone"),
     ("pairs: documents of another number", pairs({"preferred_docs": ["a", "b", "c"], "other_docs": ["a"]}), LEARN, 1,

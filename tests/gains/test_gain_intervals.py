@@ -169,7 +169,7 @@ def test_a_constant_that_no_pair_can_tell_is_left_open():
     found = found_for(data)
     assert found.discounts[0, 3] == pytest.approx(0, abs=1e-6)
     assert found.discounts[1, 3] > 0.9
-    assert any("too few preferences tell of rank 2, rank 3, rank 4" in text_of(caution) for caution in found.cautions)
+    assert any("too few preferences for rank 2, rank 3, rank 4" in text_of(caution) for caution in found.cautions)
 
 
 @pytest.mark.parametrize("shape", ["decreasing", "monotone"])
@@ -182,7 +182,7 @@ def test_intervals_hold_what_was_learned_wherever_the_penalty_pulls(shape):
         for ends, values in ((found.discounts, learned.discounts), (found.gains, learned.gains)):
             assert np.all((ends[0] <= values + 1e-12) & (values <= ends[1] + 1e-12))
         widths.append(np.diff(found.discounts, axis=0).sum())
-        assert any("the penalty puts" in text_of(caution) for caution in found.cautions) == (C == 1e-3)
+        assert any("the penalty moves" in text_of(caution) for caution in found.cautions) == (C == 1e-3)
     assert widths[0] > widths[1]
     np.testing.assert_array_equal(found.discounts[:, 0], 1)
     np.testing.assert_array_equal(found.gains[:, [0, -1]], [[0, 1]] * 2)

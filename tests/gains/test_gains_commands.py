@@ -256,7 +256,7 @@ def test_contradictions_and_what_cannot_be_told_are_said(call, folder):
     found = gains_file(folder)
     assert (found["pairs"], found["duplicates"], found["contradictory"]) == (5, 1, 1)
     assert "1 pairs of lists are preferred both ways" in answer.err
-    assert "caution: both lists of every pair that tells anything hold the same grades" in answer.err
+    assert "caution: no informative pair has lists of different grades" in answer.err
 
 
 def test_coherence_of_a_measure_with_itself_and_with_another(call):

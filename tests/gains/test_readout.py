@@ -21,7 +21,7 @@ from activeeval.gains import (
 from activeeval.report.message_lookup import text_of
 
 RANDOM = np.random.default_rng(0)
-MULTISET = "both lists of every pair that tells anything hold the same grades, so the discounts are known only up to"
+MULTISET = "no informative pair has lists of different grades, so the discounts are known only up to"
 
 
 def told(data, **parameters):
@@ -164,9 +164,7 @@ def test_a_grade_that_no_pair_holds_is_told(missing):
     grades = np.delete(np.arange(4), missing)
     lists = grades[random.integers(0, 3, size=(2, 2000, 4))]
     said = told(preferences_of(true_weights([0, 1, 3, 7], 4), *lists, 0.1 * random.normal(size=2000)), C=10.0)
-    expected = (
-        f"no pair that tells anything weighs grade {missing}" if missing else "no pair tells grade 1 from grade 0"
-    )
+    expected = f"no informative pair involves grade {missing}" if missing else "no pair tells grade 1 from grade 0"
     assert [sentence.split(":")[0] for sentence in said] == [expected]
 
 
@@ -177,7 +175,10 @@ def test_grades_that_no_pair_compares_are_told():
     lists = np.where(np.arange(500)[:, None] % 2, low, high)
     said = told(preferences_of(true_weights([0, 1, 3, 7], 3), *lists, 0.1 * random.normal(size=500)))
     assert told_of("no pair tells grade", said) == 1
-    assert told_of("no pair tells grade 2 from grade 1: the shape and the penalty say what is between them", said) == 1
+    assert (
+        told_of("no pair tells grade 2 from grade 1: their difference comes from the shape and the penalty alone", said)
+        == 1
+    )
 
 
 @pytest.mark.parametrize("shape", ["decreasing", "monotone", "free"])
@@ -191,7 +192,9 @@ def test_a_rank_at_which_no_pair_differs_is_told(ranks, shape):
         preferences_of(true_weights([0, 1, 3], 4), data.preferred, other, RANDOM.normal(size=2000)), shape=shape
     )
     names = ", ".join(str(rank + 1) for rank in ranks)
-    assert told_of(f"no pair differs at rank {names}: what is found there is what the shape and the penalty say", said)
+    assert told_of(
+        f"no pair differs at rank {names}: the discount there comes from the shape and the penalty alone", said
+    )
 
 
 @pytest.mark.parametrize("shape", ["monotone", "free"])
@@ -231,7 +234,7 @@ def test_preferences_that_no_measure_shares_are_told():
     """For the worse list, or between lists of the same grades: with the shape of a DCG all weights are 0."""
     data = PreferenceData([[0, 0, 1], [2, 1, 0]], [[1, 0, 0], [2, 1, 0]])
     said = told(data)
-    assert said[0] == "none of the 2 preferences is for a list that some DCG with falling discounts prefers"
+    assert said[0] == "no DCG with falling discounts agrees with any of the 2 preferences"
 
 
 def test_few_pairs_leave_directions_open():
@@ -239,7 +242,7 @@ def test_few_pairs_leave_directions_open():
     few = random_pairs(5, 5, depth=4, n_levels=3, noise=0.0)
     assert told_of("2 more ways", told(few, shape="free")) == 0
     said = told(few.subset(range(3)), shape="free")
-    assert told_of("2 more ways to change gains and discounts together leave all pairs as they are", said) == 1
+    assert told_of("2 more combinations of gains and discounts are not determined by the pairs", said) == 1
 
 
 def test_discounts_that_grow_and_weights_of_no_product_are_told():
@@ -249,8 +252,8 @@ def test_discounts_that_grow_and_weights_of_no_product_are_told():
     said = told(preferences_of(weights, *lists), C=100.0, shape="monotone")
     share = read_out(weights).rank_one_share
     assert said[-1] == (
-        f"gains and discounts hold {share:.0%} of the weights: what a grade is worth depends on its rank, or there are "
-        "too few pairs to tell"
+        f"gains and discounts hold {share:.0%} of the weights: the gain of a grade depends on its rank, or there are "
+        "too few pairs"
     )
     said = told(preferences_of(np.outer([1, 2, 0.5], [0, 1, 3]), *lists), C=100.0, shape="monotone")
     assert said == ("the discounts do not fall from rank to rank, or are not positive",)

@@ -97,7 +97,7 @@ def test_where_all_is_judged_nobody_is_asked_to_judge(answered, folder):
     (folder / "all.qrels").write_text("".join(f"{query} 0 {document} 1\n" for query, document in listed))
     by_hand, asked = (answered("a.run b.run", "all.qrels", who, "DCG@5", "0.5") for who in ("nobody", "ann"))
     assert (asked.code, asked.out) == (0, by_hand.out)
-    assert asked.err == "all.qrels has every grade that DCG@5 needs: nobody has to judge\n"
+    assert asked.err == "all.qrels has every grade that DCG@5 needs: no judging is needed\n"
 
 
 @pytest.mark.parametrize("name", ANSWERS)
@@ -125,17 +125,17 @@ WRONG = {
     "answer 1 is missing: Your run files, the new one first": [],
     "answer 2: gone.qrels: no such file": ["a.run", "gone.qrels"],
     "answer 2: expected one file, or none, got 'a b'": ["a.run", "a b"],
-    "answer 3: without judgments somebody has to judge": ["a.run", "", "nobody"],
-    "answer 3: script stands alone, got 'ann script'": ["a.run", "", "ann script"],
+    "answer 3: without judgments nobody cannot be the answer: name who judges": ["a.run", "", "nobody"],
+    "answer 3: script cannot be combined with names, got 'ann script'": ["a.run", "", "ann script"],
     "answer 4: the largest grade must be 1 to 1000, got 0": ["a.run", "", "", "DCG@5 0"],
     "answer 4: unknown measure 'foo'; known: ": ["a.run", "", "", "foo"],
     "answer 4: kNDCG(k=5)@10: ": ["a.run", "", "", "kNDCG(k=5)@10"],
     "answer 5: a budget is a number of judgments, as 200, or a share, as 10%, got 'many'": ["a.run", *[""] * 3, "many"],
     "answer 5: a half-width is a positive number, as ±0.05, got 'x'": ["a.run", *[""] * 3, "±x"],
-    "answer 4: no judgment tells the largest grade: say it behind the measure, as DCG@5 3": ["a.run", "", "", "DCG@5"],
+    "answer 4: no judgment tells the largest grade: add it to the measure, as DCG@5 3": ["a.run", "", "", "DCG@5"],
     "answer 2: elsewhere.qrels: none of its 20 grades is of an item of the pool": ["a.run", "elsewhere.qrels"],
     "answer 1: old.qrels:1: ": ["old.qrels"],
-    "answer 4: no judgment tells the largest grade: say it behind the measure, as P@1 3": [
+    "answer 4: no judgment tells the largest grade: add it to the measure, as P@1 3": [
         *("a.run", "zeros.qrels", "", "P@1")
     ],
     "answer 4: no label can change DCG@3: the ranking does not differ": ["same.run a.run", "", "", "DCG@3 3"],

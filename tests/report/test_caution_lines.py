@@ -66,7 +66,7 @@ def test_three_lines_are_told_and_that_there_are_more(capsys, asked, n_lines):
     assert len(lines) == n_lines
     assert lines[0].startswith("activeeval: severe warning: ")
     if not asked:
-        assert lines[-1] == "activeeval: 2 cautions more: --explain tells them"
+        assert lines[-1] == "activeeval: 2 cautions more: --explain shows them"
     else:
         assert lines[-1].startswith("activeeval: note: an early reading")
 

@@ -86,7 +86,7 @@ def test_what_a_note_names_is_shown_as_it_is():
     mixed = Note("mixture", {"models": (hostile, "b"), "weights": (0.25, 0.75)})
     assert text_of(mixed).endswith(f"queries: {hostile} 0.25, b 0.75")
     one = Caution("warning", "one query", {"query_id": hostile, "share": 0.4})
-    alone = f"40% of what chance leaves out is of query {hostile!r} alone"
+    alone = f"query {hostile!r} alone has 40% of the expected variance"
     assert text_of(one) == f"{alone}: the interval can be far too short"
 
 

@@ -86,7 +86,7 @@ def test_a_plan_begins_with_a_sentence_and_fits_a_terminal(call):
         lines = call("plan", *asked, *options).out.splitlines()
         assert max(map(len, lines)) <= 100
         assert any(start in lines[0] for start in ("give ", "takes about", "for each of"))
-    assert "a gate asks about all queries: " in call("plan", *TWO, "--measure", "DCG@3", "--budget", "95%").out
+    assert "about all queries, as a gate: " in call("plan", *TWO, "--measure", "DCG@3", "--budget", "95%").out
     assert "passive" not in call("plan", *TWO, "--measure", "DCG@3").out
 
 
@@ -173,10 +173,10 @@ def test_what_is_said_of_a_plan(call):
     assert f"\n{in_words} *  " in re.sub("\n +", "\n", answer.out)
     assert "* should" not in call("plan", *TWO, "--measure", "DCG@3", "--budget", 40).out
     assert "times that" in told
-    assert "were turning to a query free, to ±" in answer.err
-    assert "of how queries differ beforehand" in answer.err
+    assert "without overhead per query, ±" in answer.err
+    assert "of the variance between queries" in answer.err
     assert Path("p.png").read_bytes().startswith(b"\x89PNG")
-    assert "whatever is judged of them" in " ".join(call("plan", *TWO, "--scope", "population").out.split())
+    assert "even if everything is judged" in " ".join(call("plan", *TWO, "--scope", "population").out.split())
 
 
 def test_a_pilot_rescales_what_is_expected(call, plan):
@@ -188,7 +188,7 @@ def test_a_pilot_rescales_what_is_expected(call, plan):
     pilots = ("--pilot", "x.csv.sample.npz", "--sheet", "x.csv")
     before, after = plan(*asked), plan(*asked, *pilots)
     answer = call("plan", *asked, *pilots)
-    assert "the pilot's values vary" in answer.err
+    assert "the pilot's variance around" in answer.err
     factor = float(answer.err.split("half-widths are multiplied by ")[1].split(";")[0].split()[0])
     assert after[1]["limit"] == pytest.approx(factor * before[1]["limit"], rel=0.02)
     both = plan(*asked, *pilots, "--pilot", "y.csv.sample.npz", "--sheet", "y.csv")
@@ -288,7 +288,7 @@ def test_a_measure_without_a_cutoff_would_be_another_one_in_shorter_lists(call, 
 def test_before_the_first_label_a_range_is_unknown_and_a_line_says_when_it_is_known(call, uneven):
     answer = call("--quiet", "plan", *uneven[:-1], "DCG@3", "--budget", 60)
     assert re.search(r" unknown ", answer.out)
-    assert "how wide it really gets is known after the first block, of 15 judgments" in " ".join(answer.out.split())
+    assert "see the half-width after the first block, of 15 judgments" in " ".join(answer.out.split())
     assert " to " not in answer.out.partition("budgets in judgments")[2]
     (row,) = [row for row in call("--quiet", "plan", *uneven[:-1], "DCG@3", "--budget", 60, "-o", "jsonl").rows
               if row["method"] == "items"]  # fmt: skip

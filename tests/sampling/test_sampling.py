@@ -746,7 +746,7 @@ def test_the_talk_says_what_was_drawn(call):
     model, planned, unknown, what, blocks, rough, scale, wrote, then = done.err.splitlines()
     assert "uniform grade model" in model
     assert re.fullmatch(r"activeeval: to expect of about \d+ queries: P@4, .* ± [\d.]+", planned), planned
-    assert "how wide it really gets is known after the first block" in unknown
+    assert "see the half-width after the first block" in unknown
     assert re.fullmatch(rf"activeeval: {len(rows)} items of {n_queries} queries, {len(rows)} of 23 judgments", what), (
         what
     )

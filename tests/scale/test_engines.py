@@ -333,7 +333,7 @@ def test_workers_of_another_version_are_named():
         (replace(shipped, python="3.99"), f"activeeval {activeeval.__version__} on Python 3.99"),
     ):
         text = complaint(lambda other=other: opened(other(pickled(1))))
-        assert text.endswith(f": this worker has {there}, who calls it {said}: they must be the same")
+        assert text.endswith(f": this worker has {there}, its caller {said}: they must be the same")
 
 
 def test_what_cannot_be_pickled_is_one_line():

@@ -126,7 +126,7 @@ def broken():
     yield "a rank twice", {"rank:b": [1, 1, 2] * 4}, rf"{place}: rank:b: item 'd4-[01]' of query 'q004' shares its .*"
     yield "a probability", {"p0": np.full(12, 2.0)}, rf"{place}: grade_probs of item .*"
     yield "no text", {"doc_id": pa.array([None, *["d"] * 11])}, rf"{place}: column doc_id has empty cells"
-    yield "two traffics", {"traffic": np.arange(1.0, 13)}, rf"{place}: column traffic says two things of query 'q004'"
+    yield "two traffics", {"traffic": np.arange(1.0, 13)}, rf"{place}: column traffic has two values for query 'q004'"
     yield "a text", {"p1": ["x"] * 12}, rf"{place}: column p1 holds string, expected numbers"
     yield "a document twice", {"doc_id": ["d"] * 12}, rf"{place}: query 'q004' holds item 'd' twice"
     yield "half a grade", {"grade": np.full(12, 0.5)}, rf"{place}: column grade holds 0\.5, expected whole grades"

@@ -147,7 +147,7 @@ def assert_same_sample(found, wanted, labels):
             assert one.size_unknown == two.size_unknown
             assert (one.effective_sample_size or 0) == pytest.approx(two.effective_sample_size or 0, rel=1e-9)
         # of which queries chance leaves out most is not known of a part of the pool
-        assert not any("of what chance leaves out" in line_of(caution) for caution in one.cautions)
+        assert not any("of the expected variance" in line_of(caution) for caution in one.cautions)
 
 
 def measure_of(method):

@@ -223,7 +223,7 @@ def test_what_a_budget_looked_up_does_not_tell_how_much_more(call):
     (row,) = json_rows(done.out)
     assert (row["verdict"], row["more_budget"], row["more_queries"]) == ("undecided", None, None)
     assert row["value"] != 0
-    assert "undecided; what was judged does not tell how much more would decide it" in done.err
+    assert "undecided; these judgments do not tell how many more would decide it" in done.err
 
 
 def test_the_runs_must_be_the_samples(call, sampled):
@@ -318,7 +318,7 @@ def test_differences_that_are_all_the_same_tell_little_of_other_queries(call, n_
         assert (row["low"], row["high"], row["p_value"]) == (pytest.approx(-ideal), pytest.approx(ideal), 1.0)
         assert row["more_queries"] is None
         assert row["sentence"].startswith("Nothing can be said yet of high.run and low.run: ")
-        assert "these judgments bound nothing: more queries have to be judged" in done.err
+        assert "these judgments give no interval: judge more queries" in done.err
     else:  # others may differ from these three, in a share that has Wilson's limit, by as much as the measure allows
         z = stats.norm.ppf(0.975)
         share = z**2 / (n_queries + z**2)

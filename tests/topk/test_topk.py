@@ -10,8 +10,8 @@ from naive_topk import asked_by_a_heap, closure, counts_of_all_orders
 from scipy.stats import binom
 
 from activeeval.core.errors import InputError
-from activeeval.topk import TopKLabelling, expected_comparisons, expected_comparisons as outlook
-from activeeval.topk.expected_comparisons import likely_values
+from activeeval.topk import TopKLabelling, expected_comparisons
+from activeeval.topk.expected_comparisons import _replacement_probs, likely_values
 from activeeval.topk.known_order import KnownOrder
 from activeeval.topk.labelling import Discard, PairAnswer
 
@@ -360,9 +360,9 @@ def test_wrong_answers_are_one_line():
     with pytest.raises(InputError, match=r"answers\[1\] is of items 1 and 2, where 2 and 0 were asked"):
         TopKLabelling.replay(3, 2, [PairAnswer(1, 0, 1), PairAnswer(1, 2, 1)], order="given")
     run(labelling, range(3))
-    with pytest.raises(InputError, match="nothing is asked: the top 2 are settled; got 1"):
+    with pytest.raises(InputError, match="no comparison is open: the top 2 are settled; got 1"):
         labelling.tell(1)
-    with pytest.raises(InputError, match=r"answers\[3\] is of items 0 and 1, where nothing was asked any more"):
+    with pytest.raises(InputError, match=r"answers\[3\] is of items 0 and 1, where no comparison was open"):
         TopKLabelling.replay(3, 2, [*labelling.answers, PairAnswer(0, 1, 0)], order="given")
     labelling.discard(1)
     with pytest.raises(InputError, match="item 1 was discarded before"):
@@ -436,7 +436,7 @@ def test_expected_comparisons_of_a_heap_of_two(n):
 
 @pytest.mark.parametrize(("n_most", "k"), [(4, 4), (64, 5), (1024, 10), (1024, 300)])
 def test_the_law_of_replacements_loses_nothing(n_most, k):
-    probs = outlook._replacement_probs(n_most, k)
+    probs = _replacement_probs(n_most, k)
     assert probs.sum(axis=1) == pytest.approx(np.ones(n_most - k + 1), abs=1e-9)
     m = np.arange(k + 1, n_most + 1)
     assert probs[-1] @ np.arange(probs.shape[1]) == pytest.approx((k / m).sum(), abs=1e-9)

@@ -114,7 +114,7 @@ def test_more_than_there_are_takes_all_and_says_so():
     assert made.drawn.weights.tolist() == [3.0, 2.0, 2.0]
     assert made.drawn.n_certain == 3
     assert "seed 0: all of them" in said(made)[0]
-    assert "9 queries were asked for, the log has 3: all are taken" in said(made)
+    assert "the log has 3 of the 9 queries to draw: all are taken" in said(made)
 
 
 @pytest.mark.parametrize("n", [0, -1, 2.5])

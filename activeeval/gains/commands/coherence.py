@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @seed_option
 @output_option
 def coherence(first: str, second: str, n_pairs: int, plot: str | None, seed: int, form: str, **lists: Any) -> None:
-    """Tell how often two measures prefer the same of two lists, by how far the lists differ under the first.
+    """Show how often two measures prefer the same of two lists, by how far the lists differ under the first.
 
     MEASURE is a sum of gains over ranks: DCG@10 (2^y - 1), "DCG(dcg='log2')@10", RBP, P@5 or @FILE, learned gains.
 
@@ -55,9 +55,9 @@ def coherence(first: str, second: str, n_pairs: int, plot: str | None, seed: int
     whole = {"pairs": report.pairs} | _known(agree=report.agree, std_error=report.std_error)
     whole |= {"disagree": report.disagree, "one_tied": report.one_tied}
     if form == "text":
-        what = "pairs of lists" if runs[0] is None else f"queries' lists of {runs[0]} and {runs[1]}"
+        kind = "pairs of lists" if runs[0] is None else f"queries' lists of {runs[0]} and {runs[1]}"
         tied = f", and for {report.one_tied:.1%} one of them sees no difference" if report.one_tied else ""
-        show_text(f"{first} and {second} prefer the same list for {report.agree:.1%} of {report.pairs:,} {what}{tied}.")
+        show_text(f"{first} and {second} prefer the same list for {report.agree:.1%} of {report.pairs:,} {kind}{tied}.")
         click.echo()
     emit(rows, form)
     if form != "text":
@@ -75,11 +75,12 @@ def coherence(first: str, second: str, n_pairs: int, plot: str | None, seed: int
 
 
 def _known(**figures: float) -> dict[str, float]:
-    """Return the figures that there are: an empty bin has no share, and pairs that are all there are no error."""
+    """Drop NaN figures: the share of an empty bin, the standard error of pairs that are no sample."""
     return {name: value for name, value in figures.items() if not math.isnan(value)}
 
 
 def _additive(text: str) -> Additive:
+    """Parse a measure and require a sum of gains over ranks."""
     from activeeval.core.measures import Additive
     from activeeval.inputs.file_names import asked_measure
 
@@ -92,6 +93,7 @@ def _additive(text: str) -> Additive:
 def _lists(
     grades: str | None, qrels: str | None, runs: list[str | None], depth: int | None, n_pairs: int, seed: int
 ) -> tuple[Ints, Ints]:
+    """Build the two sides of the pairs to compare from --grades, or from --qrels and runs."""
     from activeeval.gains import random_list_pairs
 
     if bool(grades) == bool(qrels):
@@ -108,6 +110,7 @@ def _lists(
 
 
 def _judged_lists(qrels: str, runs: list[str], depth: int, n_pairs: int, seed: int) -> tuple[Ints, Ints]:
+    """Build the two sides of the pairs from judgments, and print notes on omitted queries and unjudged positions."""
     from activeeval.gains.learn import judged_lists
 
     lists = judged_lists(qrels, runs, depth, n_pairs, seed)

@@ -1,4 +1,4 @@
-"""``activeeval gains``: learn a measure's gains and discounts from preferences, look at them, choose what to ask."""
+"""``activeeval gains``: learn a measure's gains and discounts from preferences, show them, choose the next pairs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MANY, _MUCH = 1000, 150_000
 _OF_LEARNING = (
     "out", "force", "validation", "margin", "resamples", "best_gain", "by_rank", "confidence", "C", "C_ties"
 )  # fmt: skip
-"""What a test of preferences has no use for."""
+"""Options of `learn` that --test rejects."""
 _OPTIONS = (
     click.argument("prefs", metavar="PREFS...", nargs=-1, required=True),
     input_options.max_grade_option(help="Largest grade of the scale. Default: the largest seen."),
@@ -49,12 +49,13 @@ _MODEL_OPTIONS = (
 
 
 def _preference_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that read preferences to a command."""
     return input_options.with_options(command, _OPTIONS)
 
 
 @group()
 def gains() -> None:
-    """Learn what grades and ranks are worth from preferences between ranked lists.
+    """Learn gains and discounts from preferences between ranked lists.
 
     The result is a file that `--measure @FILE` takes wherever a measure is named.
 
@@ -108,9 +109,9 @@ def learn(
 
     Where runs were compared side by side, a pair names two runs in place of lists, with --qrels and --run.
 
-    With --test preferences are asked whether they need a gain for every rank and grade (--by-rank), or gains times
-    discounts explain them: a likelihood ratio, beside those of preferences drawn from the gains and discounts that fit
-    best. Where they are true, p is at most .05 in no more than 5 of 100 cases.
+    With --test nothing is learned: a likelihood ratio tests whether preferences need a gain for every rank and grade
+    (--by-rank), or gains times discounts explain them. It is compared with those of preferences drawn from the gains
+    and discounts that fit best. Where gains times discounts are true, p is at most .05 in no more than 5 of 100 cases.
 
     \b
     activeeval gains learn prefs.jsonl --test 199
@@ -134,23 +135,24 @@ def learn(
         raise click.UsageError("--validation chooses C: leave out --C")
     source = _source(options)
     data = load_preferences(options["prefs"], options["max_grade"], source)
-    held = load_preferences(validation, data.max_grade, source) if validation else None
+    held_out = load_preferences(validation, data.max_grade, source) if validation else None
     if data.n_pairs > _MANY and data.n_pairs * data.depth * data.n_levels > _MUCH:
         output.say(
             f"{counted(data.n_pairs, 'pair')}: cross-validation and {resamples} resamples can take minutes; see --C, "
             "--resamples"
         )
     learner = _learner(options, margin=margin)
-    how: dict[str, Any] = {"validation": held, "resamples": resamples, "confidence": confidence, "by_rank": by_rank}
+    how: dict[str, Any] = {"validation": held_out, "resamples": resamples, "confidence": confidence, "by_rank": by_rank}
     learned = learn_gains(learner, data, seed=options["seed"], best_gain=best_gain, **how)
     fields = gains_record(learned)
     write_gains(out, fields)
-    _tell(learned)
+    _print_summary(learned)
     _emit(fields, form)
     output.say(f"wrote {out}: use it as --measure @{out}")
 
 
 def _source(options: dict[str, Any]) -> ListSource | None:
+    """Check --qrels, --run and --depth, and build the source of runs; None if the pairs list grades."""
     from activeeval.formats.judgments.from_files import labels_of
     from activeeval.gains import ListSource
 
@@ -164,7 +166,7 @@ def _source(options: dict[str, Any]) -> ListSource | None:
 
 
 def _settings(path: str | None) -> dict[str, Any]:
-    """Return the settings that a file of learned gains was learned with, or the usual ones."""
+    """Read C, C_ties and shape from a gains file; without a path, return the defaults."""
     from activeeval.formats.gains import read_gains
 
     if path is None:
@@ -176,13 +178,15 @@ def _settings(path: str | None) -> dict[str, Any]:
 
 
 def _learner(options: dict[str, Any], **more: Any) -> GainDiscountLearner:
+    """Build the learner that the options describe."""
     from activeeval.gains import GainDiscountLearner
 
     more |= {name: options[name] for name in ("C_ties", "shape", "conflicts")}
     return GainDiscountLearner(C="cv" if options["C"] is None else options["C"], rng=options["seed"], **more)
 
 
-def _tell(learned: LearnedGains) -> None:
+def _print_summary(learned: LearnedGains) -> None:
+    """Print a summary of the fit and its cautions on stderr."""
     from activeeval.gains.learner import GRID
     from activeeval.report.message_lookup import text_of
 
@@ -216,6 +220,7 @@ def _tell(learned: LearnedGains) -> None:
 
 
 def _emit(fields: Mapping[str, Any], form: str) -> None:
+    """Print the tables of gains, discounts and, for a measure by rank, weights."""
     from activeeval.gains.gain_rows import gains_band, gains_rows
 
     by_grade, by_rank = gains_rows(fields)
@@ -234,6 +239,7 @@ def _emit(fields: Mapping[str, Any], form: str) -> None:
 
 
 def _by_grade(gains: Sequence[float]) -> dict[str, float]:
+    """Name the gains of one rank by grade."""
     return {f"grade {grade}": gain for grade, gain in enumerate(gains)}
 
 
@@ -242,7 +248,7 @@ def _by_grade(gains: Sequence[float]) -> dict[str, float]:
 @output.plot_option(help="Draw gains and discounts (.png, .svg, .pdf).")
 @output.output_option
 def show(file: str, plot: str | None, form: str) -> None:
-    """Show gains by grade and discounts by rank, beside the usual ones, and how far they can be believed.
+    """Show gains by grade and discounts by rank, beside the usual ones, with their intervals.
 
     share is of the best grade's gain; low and high are the ends of confidence intervals. Where the preferences support
     none, resampled_low and resampled_high hold most of the resamples: a stability band, not a confidence interval.
@@ -256,8 +262,8 @@ def show(file: str, plot: str | None, form: str) -> None:
 
     if plot:
         output.check_out(plot, PICTURES)
-    kept = read_gains(file)
-    fields = {**kept.fields, "gains": kept.gains, "discounts": kept.discounts}
+    stored = read_gains(file)
+    fields = {**stored.fields, "gains": stored.gains, "discounts": stored.discounts}
     _emit(fields, form)
     if "rank_one_share" in fields:
         output.say(f"gains and discounts hold {fields['rank_one_share']:.1%} of the weights of ranks and grades")
@@ -270,15 +276,15 @@ def show(file: str, plot: str | None, form: str) -> None:
 
 @command("next")
 @_preference_options
-@click.option("--count", type=click.IntRange(1), default=1, help="How many pairs to name.")
+@click.option("--count", type=click.IntRange(1), default=1, help="Number of pairs.")
 @click.option("--like", metavar="FILE", help="What `gains learn` wrote: with its C, weight of ties and shape. Default: "
               "C by cross-validation.")  # fmt: skip
 @click.option("--start", type=click.IntRange(1), default=20,
               help="Answers before the choice is by weights; until then it is by chance.")  # fmt: skip
 @output.output_option
 def next_pair(count: int, start: int, like: str | None, form: str, **options: Any) -> None:
-    """Name the pair worth asking about next: the one that the answers so far are least sure of. PREFS hold the pairs,
-    with the answers that are there; fill in `answer` (first, second, tie) and call again.
+    """Name the pair to judge next: the one that is least certain by the answers so far. PREFS hold the pairs and the
+    answers; fill in `answer` (first, second, tie) and call again.
 
     \b
     activeeval gains next pairs.jsonl
@@ -306,15 +312,17 @@ def next_pair(count: int, start: int, like: str | None, form: str, **options: An
 
 
 def _test(samples: int, form: str, options: dict[str, Any]) -> None:
-    """Test whether preferences need a gain for every rank and grade, or gains times discounts explain them."""
+    """Test gains times discounts against gains by rank, and print the result."""
     from activeeval.gains import load_preferences, rank_one_test
 
     data = load_preferences(options["prefs"], options["max_grade"], _source(options))
     tested = rank_one_test(data, shape=options["shape"], n_bootstrap=samples, rng=options["seed"])
     if form == "text":
         depends = tested.p_value <= _SURE
-        what = "depend on the rank: `gains learn --by-rank` writes them" if depends else "need not depend on the rank"
-        output.show_text(f"Gains {what} (p = {tested.p_value:.3g}, {counted(tested.n_preferences, 'preference')}).")
+        verdict = (
+            "depend on the rank: `gains learn --by-rank` writes them" if depends else "need not depend on the rank"
+        )
+        output.show_text(f"Gains {verdict} (p = {tested.p_value:.3g}, {counted(tested.n_preferences, 'preference')}).")
         click.echo()
     output.emit([asdict(tested)], form)
 
@@ -323,5 +331,5 @@ gains.add_late(
     "Commands",
     learn=("gains.commands.gains:learn", "Learn gains and discounts, and write them as a measure"),
     show=("gains.commands.gains:show", "Show what was learned"),
-    next=("gains.commands.gains:next_pair", "The pair worth asking about next"),
+    next=("gains.commands.gains:next_pair", "Name the pair to judge next"),
 )

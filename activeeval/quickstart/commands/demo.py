@@ -1,4 +1,4 @@
-"""``activeeval demo``: the main job on a generated pool."""
+"""``activeeval demo``: compare two rankers on a generated pool."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def demo(queries: int, repetitions: int, seed: int, out: str) -> None:
 
     A collection in the likeness of MSLR-WEB30K is generated, and a forest learns to predict grades on a tenth of its
     queries. Two rankers are compared on the others by DCG@10 and nDCG@10: by random queries whose lists are judged
-    whole, and by the queries and documents that activeeval chooses. Beside the picture two runs, judgments and a
-    machine's grades are written, to try commands with.
+    whole, and by the queries and documents that activeeval chooses. Beside the picture two runs, judgments and the
+    grades of a grader are written, to try commands with.
 
     \b
     activeeval demo --queries 200 --repetitions 100

@@ -1,4 +1,4 @@
-"""``activeeval init``: a few questions, and the commands that follow from the answers."""
+"""``activeeval init``: ask a few questions and print the commands that follow from the answers."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from activeeval.inputs.prepared_case import PreparedCase
 
 USUAL_GRADE = 3
-"""Largest grade of TREC's usual scale, which is proposed."""
+"""Proposed largest grade, that of TREC's usual scale."""
 _HARMLESS = 0.01
-"""Of the best value that there can be: the margin that is proposed. A fiftieth of a value that is half the best."""
+"""Proposed margin as a share of the measure's maximum: a fiftieth of a value at half the maximum."""
 _T = TypeVar("_T")
 
 
 @command()
 def init() -> None:
-    """Ask what you have and what you want to know, and print the commands to run. No file is touched.
+    """Ask a few questions, and print the commands to run. No file is changed.
 
     The questions: your runs, judgments that you have already, who judges, the measure with the largest grade, how many
     judgments or how precise, and of two runs which difference does not matter. What would not work is asked again. From
@@ -44,12 +44,12 @@ def init() -> None:
     printf 'new.run old.run\\n\\nann bob\\nDCG@10 3\\n200\\n0.3\\n' | activeeval init
     """
     settle()
-    for line in lines_of(_asked(), free_name()):
+    for line in lines_of(_ask_all(), free_name()):
         click.echo(line)
 
 
-def _asked() -> InitAnswers:
-    """Ask the questions: how much is to be judged where somebody judges, and the margin of two runs."""
+def _ask_all() -> InitAnswers:
+    """Ask all questions and collect the answers."""
     runs, pool = _ask(1, "Your run files, the new one first", None, _runs)
     judged = _ask(2, f"A file of judgments that you have, or {NONE}", NONE, partial(_judgments, pool))
     judges = _ask(3, f"Who judges: {ME}, the names of several, a {SCRIPT}, or {NOBODY}", ME, partial(_judges, judged))
@@ -67,9 +67,10 @@ def _asked() -> InitAnswers:
 
 
 def _ask(number: int, question: str, default: str | None, read: Callable[[str], _T]) -> _T:
-    """Return an answer: at a terminal until it can be read, else of the next line."""
+    """Ask one question: at a terminal until the answer is valid, else read the next line of stdin."""
 
     def answer(text: str) -> _T:
+        """Parse an answer, or raise UsageError with the reason."""
         try:
             return read(text.strip())
         except ActiveEvalError as problem:
@@ -88,6 +89,7 @@ def _ask(number: int, question: str, default: str | None, read: Callable[[str], 
 
 
 def _words(text: str) -> list[str]:
+    """Split a line as a shell does."""
     try:
         return shlex.split(text)
     except ValueError as problem:
@@ -95,15 +97,15 @@ def _words(text: str) -> list[str]:
 
 
 def _file(path: str) -> str:
-    """Return a file as commands are to name it; raise where there is none."""
+    """Check that a file exists, and return its name in a form safe for a command."""
     if not os.path.isfile(path):
-        here = sorted(entry.name for entry in Path(path).parent.glob("*")) if Path(path).parent.is_dir() else []
-        raise InputError(f"{path}: no such file; {did_you_mean(path, here)}".removesuffix("; "))
+        names = sorted(entry.name for entry in Path(path).parent.glob("*")) if Path(path).parent.is_dir() else []
+        raise InputError(f"{path}: no such file; {did_you_mean(path, names)}".removesuffix("; "))
     return f"./{path}" if path.startswith("-") else path
 
 
 def _runs(text: str) -> tuple[tuple[str, ...], QueryPool]:
-    """Read the names of runs; with the pool of what they list."""
+    """Parse the names of runs and load the pool of their documents."""
     from activeeval.inputs.choices import Choices
     from activeeval.inputs.prepared_case import prepare
 
@@ -114,7 +116,7 @@ def _runs(text: str) -> tuple[tuple[str, ...], QueryPool]:
 
 
 def _judgments(pool: QueryPool, text: str) -> str | None:
-    """Read the name of a file of judgments, some of which are of the pool."""
+    """Parse the name of a file of judgments and check it against the pool; None for "none"."""
     from activeeval.inputs.known_grades import known_grades_of
 
     if text.lower() == NONE:
@@ -128,20 +130,21 @@ def _judgments(pool: QueryPool, text: str) -> str | None:
 
 
 def _judges(judged: str | None, text: str) -> tuple[str, ...]:
+    """Parse the names of judges."""
     from activeeval.core.judgments.judge_names import judge_name
 
     names = tuple(dict.fromkeys(filter(None, map(judge_name, _words(text.replace(",", " "))))))
     if not names:
         raise InputError("expected at least one judge")
     if len(names) > 1 and (mixed := {NOBODY, SCRIPT} & {name.lower() for name in names}):
-        raise InputError(f"{mixed.pop()} stands alone, got {text!r}")
+        raise InputError(f"{mixed.pop()} cannot be combined with names, got {text!r}")
     if names[0].lower() == NOBODY and judged is None:
-        raise InputError("without judgments somebody has to judge")
+        raise InputError(f"without judgments {NOBODY} cannot be the answer: name who judges")
     return tuple(name.lower() for name in names) if len(names) == 1 else names
 
 
 def _measure(start: InitAnswers, text: str) -> tuple[InitAnswers, PreparedCase]:
-    """Read the measure, and the largest grade where one stands behind it; with what the commands will read."""
+    """Parse the measure and an optional largest grade, and prepare the case that the commands will use."""
     from activeeval.inputs.judging_choice import check_graded
 
     measure, grade = text, None
@@ -151,21 +154,21 @@ def _measure(start: InitAnswers, text: str) -> tuple[InitAnswers, PreparedCase]:
         if not 0 < grade <= 1000:
             raise InputError(f"the largest grade must be 1 to 1000, got {last}")
     check_graded([measure])
-    asking = replace(start, measure=measure, max_grade=grade)
+    answers = replace(start, measure=measure, max_grade=grade)
     try:
-        case = asking.case()
+        case = answers.case()
     except ActiveEvalError as problem:
         if grade is None and problem.field == "max_grade":
-            problem = InputError(f"no judgment tells the largest grade: say it behind the measure, as {measure} 3")
+            problem = InputError(f"no judgment tells the largest grade: add it to the measure, as {measure} 3")
         raise problem from None
-    if asking.judges != (NOBODY,) and asking.judged and case.known is None:
-        click.echo(f"{asking.judged} has every grade that {measure} needs: nobody has to judge", err=True)
-        asking = replace(asking, judges=(NOBODY,))
-    return asking, case
+    if answers.judges != (NOBODY,) and answers.judged and case.known is None:
+        click.echo(f"{answers.judged} has every grade that {measure} needs: no judging is needed", err=True)
+        answers = replace(answers, judges=(NOBODY,))
+    return answers, case
 
 
 def _goal(case: PreparedCase, measure: str, text: str) -> tuple[str, str]:
-    """Read the option and the value that say how much is judged; raise where that is too little."""
+    """Parse the amount of judging to an option and its value; raise InputError if it is too small."""
     from activeeval.core.design.methods import default_method
     from activeeval.core.errors import BudgetError
     from activeeval.inputs.budgets import Budget
@@ -186,19 +189,21 @@ def _goal(case: PreparedCase, measure: str, text: str) -> tuple[str, str]:
 
 
 def _margin(text: str) -> str:
-    """Read a margin as `compare` takes it."""
+    """Check a margin for `compare`."""
     if not 0 <= _number(text) < math.inf:
         raise InputError(f"a margin is a number from 0 on, in the unit of the measure, as 0.01, got {text!r}")
     return text
 
 
 def _half_width(text: str) -> tuple[str, str]:
+    """Check a half-width and return its option and value."""
     if not 0 < _number(text) < math.inf:
         raise InputError(f"a half-width is a positive number, as ±0.05, got {text!r}")
     return "half_width", text
 
 
 def _number(text: str) -> float:
+    """Parse a number; NaN if it is none."""
     try:
         return float(text)
     except ValueError:

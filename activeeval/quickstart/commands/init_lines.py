@@ -1,4 +1,4 @@
-"""The commands that follow from the answers to ``activeeval init``."""
+"""Commands that follow from the answers to ``activeeval init``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _GATE = "is the new run worse: exit code 0 no, 10 yes, 11 not certain"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InitAnswers:
-    """What the answers say: runs (the new one first), judgments, judges, measure and scale, a goal, and a margin."""
+    """Answers to the questions: runs (new one first), judgments, judges, measure, scale, goal and margin."""
 
     runs: tuple[str, ...]
     judged: str | None
@@ -33,14 +33,14 @@ class InitAnswers:
     margin: str = ""
 
     def case(self) -> PreparedCase:
-        """Prepare what the commands will read, without a model to train; raise where they would fail.
+        """Prepare the inputs of the commands, without training a model; raise the errors that the commands would raise.
 
-        Where the judgments hold every item that is needed, this is the case of `NOBODY`.
+        If the judgments hold every required item, the case is that of the judge `NOBODY`.
 
         Raises
         ------
         InputError
-            Where files do not go together, nobody tells the largest grade, or no label can change the measure.
+            If files are inconsistent, the largest grade is unknown, or no label can change the measure.
         """
         from activeeval.inputs.budgets import is_all_known, whole_cost
         from activeeval.inputs.choices import Choices
@@ -53,10 +53,10 @@ class InitAnswers:
             judged["judged"] = (self.judged,)
         choices = Choices(**self.named_runs, **judged, max_grade=self.max_grade)
         case = prepare(choices, use_labels=by_all, measures=[self.measure])
-        asked = case.asked([self.measure])
+        requested = case.asked([self.measure])
         if not by_all:
-            check_differ(asked)
-            targets = [each.target for each in asked]
+            check_differ(requested)
+            targets = [request.target for request in requested]
             if is_all_known(*targets, known=case.known):
                 return replace(self, judges=(NOBODY,)).case()
             whole_cost(*targets, known=case.known)
@@ -64,17 +64,17 @@ class InitAnswers:
 
     @property
     def named_runs(self) -> dict[str, Any]:
-        """The runs by parameter: the second of two is the one to compare with."""
+        """Runs by parameter name: the second of two is the baseline."""
         new, *others = self.runs
         return {"runs": (new,), "versus_run": others[0]} if len(others) == 1 else {"runs": self.runs}
 
     @property
     def in_campaign(self) -> bool:
-        """Whether a store is what they need: a half-width, which `sample` does not take."""
+        """True if the answers need a stored campaign: a half-width, which `sample` does not support."""
         return self.goal[0] == "half_width"
 
     def sheets(self, name: str) -> dict[str, str]:
-        """Return the sheet of each judge, as commands name them; of one judge that of all."""
+        """Map each judge to the file name of the sheet; a single judge has the common sheet."""
         from activeeval.sampling.sheets import SheetPlan
 
         plan = SheetPlan(path=f"{name}.csv", judges=self.judges)
@@ -82,7 +82,7 @@ class InitAnswers:
 
     @property
     def drawing(self) -> list[str]:
-        """The options that say what is drawn from, for which measure, how much, and all of it at once."""
+        """Options that select the pool, the measure and the budget, in one batch."""
         pool = option_words(**self.named_runs, judged=self.judged, max_grade=self.max_grade, measure=self.measure)
         return [
             *pool,
@@ -92,26 +92,27 @@ class InitAnswers:
 
 
 def free_name() -> str:
-    """Return a name that no file of a sample or a campaign in this folder has."""
+    """Find a base name that no file of a sample or campaign in this folder uses."""
     taken = {entry.name.split(".")[0].split("-")[0] for entry in Path().glob("judging*")}
     return next(name for k in range(len(taken) + 1) if (name := f"judging{k + 1 if k else ''}") not in taken)
 
 
 def lines_of(start: InitAnswers, name: str) -> Iterator[str]:
-    """Yield the commands that answers come to, and before each what it is for."""
+    """Yield the commands for the answers, each preceded by a comment on its purpose."""
     new, *others = start.runs
     if start.judges == (NOBODY,):
-        yield from _judged_already(start)
+        yield from _score_steps(start)
         return
     yield from _step("what to expect, before anybody judges", "plan", *start.drawing)
-    yield from _together(start, name) if start.in_campaign else _alone(start, name)
+    yield from _campaign_steps(start, name) if start.in_campaign else _sample_steps(start, name)
     if len(others) == 1:
         drawn = {"sample": f"{name}.sample", "sheet": start.sheets(name).values()}
         source = option_words(**({"campaign": name} if start.in_campaign else drawn))
         yield from _step(_GATE, "compare", others[0], new, *source, *option_words(scope="pool", margin=start.margin))
 
 
-def _judged_already(start: InitAnswers) -> Iterator[str]:
+def _score_steps(start: InitAnswers) -> Iterator[str]:
+    """Yield the commands for complete judgments: score, and compare."""
     new, *others = start.runs
     more = option_words(versus=others[0]) if len(others) == 1 else option_words(runs=others)
     yield from _step("the scores", "score", str(start.judged), new, start.measure, *more)
@@ -120,33 +121,36 @@ def _judged_already(start: InitAnswers) -> Iterator[str]:
         yield from _step(_GATE, "compare", others[0], new, *judged)
 
 
-def _alone(start: InitAnswers, name: str) -> Iterator[str]:
+def _sample_steps(start: InitAnswers, name: str) -> Iterator[str]:
+    """Yield the commands for a sample in files."""
     sample, sheets = f"{name}.sample", start.sheets(name)
     files = option_words(judge=sheets if len(sheets) > 1 else (), out=sample, sheet=f"{name}.csv")
     yield from _step(f"draw what to judge{_in_one(start)}", "sample", *start.drawing, *files)
     for judge, sheet in sheets.items():
-        who = {ME: "you fill", SCRIPT: "your script fills"}.get(judge, f"{judge} fills")
-        yield f"# {who} in the column grade of {shlex.quote(sheet)}"
+        subject = {ME: "you fill", SCRIPT: "your script fills"}.get(judge, f"{judge} fills")
+        yield f"# {subject} in the column grade of {shlex.quote(sheet)}"
     yield from _step("then", "estimate", sample, *sheets.values())
 
 
 def _in_one(start: InitAnswers) -> str:
+    """Return a comment on a single sheet, if the measure would otherwise be sampled in several."""
     in_one = ", in one sheet (without --adaptive-depth off: several, fewer labels)"
     return in_one if _follows_labels(start.measure) else ""
 
 
 def _follows_labels(measure: str) -> bool:
-    """Whether a sample by a measure comes sheet by sheet, which no list of commands can say beforehand."""
+    """True if samples by this measure are drawn batch by batch from the labels, not in one command."""
     from activeeval.core.measures import parse_measure
     from activeeval.sampling.adaptive_depth import FOLLOWING
 
     try:
         return isinstance(parse_measure(measure), FOLLOWING)
-    except ActiveEvalError:  # of those that need the scale none does
+    except ActiveEvalError:  # a measure that needs the scale to be parsed never follows labels
         return False
 
 
-def _together(start: InitAnswers, name: str) -> Iterator[str]:
+def _campaign_steps(start: InitAnswers, name: str) -> Iterator[str]:
+    """Yield the commands for a stored campaign."""
     about = f"draw and store what to judge{_in_one(start)}"
     yield from _step(about, "campaign", "create", name, *start.drawing)
     sheets = start.sheets(name)
@@ -159,14 +163,14 @@ def _together(start: InitAnswers, name: str) -> Iterator[str]:
 
 
 def _step(about: str | None, *words: str) -> Iterator[str]:
-    """Yield a command in lines that can be pasted, behind what it is for."""
+    """Yield a comment and a command, folded into lines for pasting."""
     if about is not None:
         yield f"# {about}"
     yield from folded(["activeeval", *words])
 
 
 def folded(words: Sequence[str], width: int = WIDTH) -> Iterator[str]:
-    r"""Yield a command for a shell, folded behind options' values where it is wider than a width.
+    r"""Yield a shell command, folded after option values to lines of at most a width.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""``activeeval warm-up``: compile what a first call would wait for."""
+"""``activeeval warm-up``: compile all numba functions ahead of their first use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from activeeval.cli.waiting import progress
 def warm_up() -> None:
     """Compile everything now, so that no later call waits for it: for images and for the first morning.
 
-    What is compiled is kept beside the package, or where NUMBA_CACHE_DIR says.
+    Compiled code is kept beside the package, or in the folder of NUMBA_CACHE_DIR.
 
     \b
     activeeval warm-up
@@ -20,7 +20,7 @@ def warm_up() -> None:
     from activeeval.core.kernels.first_use import WATCHERS
     from activeeval.quickstart.warm_up import warm_up as compile_all
 
-    WATCHERS.clear()  # who calls this knows
+    WATCHERS.clear()  # no messages about compilation, as this command announces it
     with progress(len(METHODS), "compiling") as advance:
         compile_all(advance)
     say("everything is compiled")

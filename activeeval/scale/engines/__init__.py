@@ -1,7 +1,7 @@
-"""Engines: who goes over the partitions of a pool.
+"""Engines: run tasks over the partitions of a pool.
 
-All that the rest knows of an engine are two names, `Engine.map` and `Engine.n_workers`. A task is pure: it reads what
-its key names and returns bytes. So a task that runs twice, on a worker that died or beside a slow one, does no harm.
+The interface of an engine is `Engine.map` and `Engine.n_workers`. A task is pure: it reads the partition that its key
+names, and returns bytes. Running it twice, after the loss of a worker or in parallel with a slow one, is harmless.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ class Engine(Protocol):
     Attributes
     ----------
     n_workers : int
-        How many tasks run at once.
+        Number of concurrent tasks.
     """
 
     @property
     def n_workers(self) -> int:
-        """How many tasks run at once."""
+        """Number of concurrent tasks."""
 
     def map(self, task: Task, keys: Iterable[Any]) -> Iterator[bytes]:
-        """Yield what the task makes of each key, in the order of the keys.
+        """Yield the result of the task for each key, in the order of the keys.
 
-        Keys are taken from the iterable as results are: no more than a few for each worker wait. A generator that is
-        given up cancels what runs.
+        Keys are read as results are consumed: at most a few for each worker are pending. Closing the generator cancels
+        the running tasks.
 
         Raises
         ------
         EngineError
-            Where the workers are lost, or a task fails for no reason that it gives itself.
+            If workers are lost, or a task fails with an unexpected error.
         """

@@ -1,4 +1,4 @@
-"""The engine that is a cluster of Dask."""
+"""Engine on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from activeeval.scale.engines.shipping import RemoteTask, results
 
 _RETRIES = 3
 _PATIENCE = 60
-"""Seconds that a cluster may have no workers: they come back after a loss in a few."""
+"""Timeout in seconds for a cluster without workers; lost workers are usually replaced in a few seconds."""
 _SETTINGS = {
     "distributed.nanny.pre-spawn-environ": dict.fromkeys(
         ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "MALLOC_ARENA_MAX"), 1
@@ -27,48 +27,50 @@ _SETTINGS = {
     "distributed.admin.system-monitor.interval": "5s",
     "distributed.worker.memory.monitor-interval": "1s",
 }
-"""Of a cluster of this machine. As Dask has it, workers give memory back after each array: 10⁵ queries took 11.9 s of
-processor in place of 7.6. It profiles whatever they run, and looks after itself so often that two idle workers take a
-tenth of a processor; so they take a fiftieth."""
+"""Settings of a local cluster. By default Dask's workers release memory after each array: 10⁵ queries took 11.9 s of
+CPU time instead of 7.6. Dask also profiles all tasks and monitors itself so often that two idle workers use a tenth of
+a
+CPU; with these settings, a fiftieth."""
 
 
 @dataclass(frozen=True, slots=True)
 class DaskEngine:
-    """Goes over partitions by the workers of a cluster of Dask.
+    """Runs tasks on the workers of a Dask cluster.
 
     Attributes
     ----------
     client : distributed.Client
-        The caller's, which stays open.
+        The caller's client, which stays open.
     """
 
     client: Any
 
     @property
     def n_workers(self) -> int:
-        """How many threads the cluster has by now."""
+        """Current number of threads of the cluster."""
         return sum(self.client.nthreads().values()) or 1
 
     def map(self, task: Task, keys: Iterable[Any]) -> Iterator[bytes]:
-        """Yield what the task makes of each key; see `Engine.map`."""
+        """Yield the result of the task for each key; see `Engine.map`."""
         with _in_one_line():
-            # not scattered: what was is gone with the workers that had it, and this can be sent again
+            # submitted, not scattered: scattered data is lost with its workers, a submitted result can be recomputed
             shipped = self.client.submit(_same, RemoteTask.of(task), pure=False, retries=_RETRIES)
             yield from results(lambda key: self._submitted(shipped, key), keys, self.n_workers + 1)
 
     def _submitted(self, shipped: Any, key: bytes) -> _WorkerFuture:
+        """Submit the task for one key."""
         return _WorkerFuture(self.client, self.client.submit(_run, shipped, key, pure=False, retries=_RETRIES))
 
 
 @dataclass(frozen=True, slots=True)
 class _WorkerFuture:
-    """A future that is not waited for where no worker is left."""
+    """Future whose wait fails if no worker is left."""
 
     client: Any
     future: Any
 
     def result(self) -> Any:
-        """Wait for the result."""
+        """Wait for the result, or raise EngineError if the cluster has no workers."""
         while True:
             try:
                 return self.future.result(timeout=_PATIENCE)
@@ -77,38 +79,41 @@ class _WorkerFuture:
                     raise EngineError(f"dask: no worker has been left for {_PATIENCE} s") from None
 
     def cancel(self) -> None:
-        """Give it up, on a cluster that may be gone."""
+        """Cancel the task, ignoring errors of a closed cluster."""
         with suppress(Exception):
             self.future.cancel()
 
 
 def _same(shipped: RemoteTask) -> RemoteTask:
+    """Return the task unchanged; a Dask function that stores it on the cluster."""
     return shipped
 
 
 def _run(shipped: RemoteTask, key: bytes) -> bytes:
+    """Run the task on a worker."""
     return shipped(key)
 
 
 @contextmanager
 def _in_one_line() -> Iterator[None]:
+    """Raise errors of Dask as EngineError in one line."""
     from distributed import KilledWorker
 
-    warnings.filterwarnings("ignore", "Sending large graph", UserWarning)  # a model may be large, and goes but once
+    warnings.filterwarnings("ignore", "Sending large graph", UserWarning)  # a large model is sent only once
     with as_engine_error("dask", KilledWorker, CancelledError, ImportError, OSError, RuntimeError):
         yield
 
 
 @contextmanager
 def on_this_machine(n_workers: int) -> Iterator[DaskEngine]:
-    """Give a cluster of processes of this machine, one thread each."""
+    """Start a local cluster of single-threaded processes."""
     import dask
     from distributed import Client, LocalCluster
 
     choices: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": logging.CRITICAL}
     choices["scheduler_kwargs"] = {
         "dashboard_address": ":0"
-    }  # its server starts all the same, and port 8787 may be taken
+    }  # the dashboard's server starts anyway, and port 8787 may be in use
     with _silent():
         starting = dask.config.set(_SETTINGS)
         with as_engine_error("dask", OSError, RuntimeError), deaf_children(), starting:
@@ -119,7 +124,7 @@ def on_this_machine(n_workers: int) -> Iterator[DaskEngine]:
 
 @contextmanager
 def of_address(address: str, timeout: float) -> Iterator[DaskEngine]:
-    """Give the cluster of a scheduler, as ``tcp://HOST:PORT``, which stays."""
+    """Connect to the cluster of a scheduler, as ``tcp://HOST:PORT``; it keeps running."""
     from distributed import Client
 
     with _silent():
@@ -131,7 +136,7 @@ def of_address(address: str, timeout: float) -> Iterator[DaskEngine]:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Keep Dask from saying what errors say already."""
+    """Silence Dask's log, as errors are raised anyway."""
     log = logging.getLogger("distributed")
     level = log.level
     log.setLevel(logging.CRITICAL)

@@ -1,4 +1,4 @@
-"""Engines of concurrent.futures: whatever has an Executor, and processes of this machine."""
+"""Engines of concurrent.futures: a given Executor, and local processes."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _MOST_LOSSES = 3
 
 @dataclass(frozen=True, slots=True)
 class ExecutorEngine:
-    """Goes over partitions by an executor that the caller has, and keeps; the task travels with every key.
+    """Runs tasks on the caller's executor; the task is sent with every key.
 
     Attributes
     ----------
     executor : concurrent.futures.Executor
     n_workers : int
-        How many calls it runs at once.
+        Number of concurrent calls.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class ExecutorEngine:
     n_workers: int = 1
 
     def map(self, task: Task, keys: Iterable[Any]) -> Iterator[bytes]:
-        """Yield what the task makes of each key; see `Engine.map`."""
+        """Yield the result of the task for each key; see `Engine.map`."""
         shipped = RemoteTask.of(task)
         with as_engine_error("executor", BrokenExecutor):
             yield from results(lambda key: self.executor.submit(shipped, key), keys, self.n_workers + 1)
@@ -52,7 +52,7 @@ class ExecutorEngine:
 
 @dataclass(slots=True)
 class _Run:
-    """A key that is on its way, and how many workers were lost meanwhile."""
+    """A pending key, and the number of workers lost while it ran."""
 
     key: bytes
     future: Future[bytes]
@@ -60,7 +60,7 @@ class _Run:
 
 
 class Processes:
-    """Goes over partitions by processes of this machine, which start when they are first needed and stay until `close`.
+    """Runs tasks on local processes, which start on first use and run until `close`.
 
     Parameters
     ----------
@@ -74,54 +74,57 @@ class Processes:
     """
 
     def __init__(self, n_workers: int) -> None:
+        """Check the number of workers; processes start later."""
         if n_workers < 1:
             raise InputError(f"an engine needs a worker, got {n_workers}", field="engine")
         self.n_workers = n_workers
         self._pool: ProcessPoolExecutor | None = None
 
     def __enter__(self) -> Processes:
+        """Return the engine."""
         return self
 
     def __exit__(self, *_: object) -> None:
+        """End all workers."""
         self.close()
 
     def map(self, task: Task, keys: Iterable[Any]) -> Iterator[bytes]:
-        """Yield what the task makes of each key; see `Engine.map`. A worker that is lost is replaced."""
-        rest, waiting = map(pickled, keys), deque[_Run]()
+        """Yield the result of the task for each key; see `Engine.map`. Lost workers are replaced."""
+        rest, pending = map(pickled, keys), deque[_Run]()
         with tempfile.TemporaryDirectory(prefix="activeeval-") as folder:
             shipped = RemoteTask.of(task).left_in(folder)
             try:
-                waiting.extend(_Run(key, self._submitted(shipped, key)) for key in islice(rest, self.n_workers + 1))
-                while waiting:
+                pending.extend(_Run(key, self._submitted(shipped, key)) for key in islice(rest, self.n_workers + 1))
+                while pending:
                     try:
-                        content = waiting[0].future.result()
+                        content = pending[0].future.result()
                     except BrokenExecutor:
-                        self._run_again(shipped, waiting)
+                        self._run_again(shipped, pending)
                         continue
-                    waiting.popleft()
-                    waiting.extend(_Run(key, self._submitted(shipped, key)) for key in islice(rest, 1))
+                    pending.popleft()
+                    pending.extend(_Run(key, self._submitted(shipped, key)) for key in islice(rest, 1))
                     yield opened(content)
-            except BaseException:  # whoever gives up cancels what runs, which only the end of its process does
+            except BaseException:  # only ending the processes cancels running tasks
                 self.close()
                 raise
 
     def close(self) -> None:
-        """End all workers."""
+        """Kill all workers."""
         pool, self._pool = self._pool, None
         if pool is None:
             return
         workers = list((pool._processes or {}).values())
-        with suppress(OSError):  # of a pool that breaks just now
+        with suppress(OSError):  # the pool may be breaking at this moment
             pool.shutdown(wait=False, cancel_futures=True)
         for worker in workers:
             worker.kill()
         for worker in workers:
             worker.join()
 
-    def _run_again(self, shipped: RemoteTask, waiting: Iterable[_Run]) -> None:
-        """Run what did not end on new workers: of a pool that has lost one nothing more comes."""
+    def _run_again(self, shipped: RemoteTask, pending: Iterable[_Run]) -> None:
+        """Resubmit unfinished keys to new workers, as a pool that has lost a worker returns nothing more."""
         self.close()
-        for run in waiting:
+        for run in pending:
             if _has_result(run.future):
                 continue
             run.n_losses += 1
@@ -131,24 +134,25 @@ class Processes:
             run.future = self._submitted(shipped, run.key)
 
     def _submitted(self, shipped: RemoteTask, key: bytes) -> Future[bytes]:
-        """Start a key; that of a pool which is broken already fails like what runs there."""
+        """Submit the task for a key; on a broken pool, return a failed future."""
         if self._pool is None:
             self._pool = ProcessPoolExecutor(self.n_workers, get_context("spawn"), initializer=_begin)
         try:
             with deaf_children():
                 return self._pool.submit(shipped, key)
-        except (BrokenExecutor, OSError) as problem:  # a pool that breaks just now may have closed its pipes already
+        except (BrokenExecutor, OSError) as problem:  # a breaking pool may have closed its pipes already
             future: Future[bytes] = Future()
             future.set_exception(BrokenExecutor(str(problem)))
             return future
 
 
 def _has_result(future: Future[bytes]) -> bool:
+    """Check whether a future has finished without error."""
     return future.done() and not future.cancelled() and future.exception() is None
 
 
 def _begin() -> None:
-    """Make a new process ready, which ends when the one that started it does, however that ends."""
+    """Initialise a worker process, and make it exit when its parent process ends in any way."""
     set_up()
     parent = parent_process()
     if parent is not None:
@@ -156,5 +160,6 @@ def _begin() -> None:
 
 
 def _end_with(sentinel: int) -> None:
+    """Wait for the end of the parent process, then exit."""
     connection.wait([sentinel])
     os._exit(1)

@@ -1,4 +1,4 @@
-"""The engine that is this process, and results in the order of their keys, of which a few run ahead."""
+"""Engine in this process, and ordered results with tasks running ahead."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ K = TypeVar("K")
 
 
 class Future(Protocol):
-    """What runs: as of `concurrent.futures`, or Dask."""
+    """Pending result, as in `concurrent.futures` or Dask."""
 
     def result(self) -> Any:
         """Wait for the result."""
 
     def cancel(self) -> Any:
-        """Give it up."""
+        """Cancel the task."""
 
 
 def in_order(submit: Callable[[K], Future], keys: Iterable[K], n_ahead: int) -> Generator[Any, None, None]:
-    """Yield the result of each key in turn, while those of the next keys run; what waits is cancelled at the end."""
+    """Yield the results in the order of keys with ``n_ahead`` tasks submitted; cancel pending tasks at the end."""
     rest = iter(keys)
-    waiting = deque(submit(key) for key in islice(rest, n_ahead))
+    pending = deque(submit(key) for key in islice(rest, n_ahead))
     try:
-        while waiting:
-            result = waiting.popleft().result()
-            waiting.extend(submit(key) for key in islice(rest, 1))
+        while pending:
+            result = pending.popleft().result()
+            pending.extend(submit(key) for key in islice(rest, 1))
             yield result
     finally:
-        for future in waiting:
+        for future in pending:
             future.cancel()
 
 
 @dataclass(frozen=True, slots=True)
 class LocalEngine:
-    """Goes over partitions in this process, one after the other or on threads.
+    """Runs tasks in this process, sequentially or on threads.
 
     Attributes
     ----------
     n_workers : int
-        Threads; 1 takes this one.
+        Number of threads; 1 runs in the calling thread.
 
     Examples
     --------
@@ -57,16 +57,17 @@ class LocalEngine:
     n_workers: int = 1
 
     def __post_init__(self) -> None:
+        """Check the number of workers."""
         if self.n_workers < 1:
             raise InputError(f"an engine needs a worker, got {self.n_workers}", field="engine")
 
     def map(self, task: Task, keys: Iterable[Any]) -> Iterator[bytes]:
-        """Yield what the task makes of each key; see `Engine.map`."""
+        """Yield the result of the task for each key; see `Engine.map`."""
         if self.n_workers == 1:
             yield from map(task, keys)
             return
         threads = ThreadPoolExecutor(self.n_workers)
         try:
             yield from in_order(lambda key: threads.submit(task, key), keys, self.n_workers + 1)
-        finally:  # without waiting: a generator that is given up may be closed in one of these threads
+        finally:  # no wait: the generator may be closed from one of these threads
             threads.shutdown(wait=False, cancel_futures=True)

@@ -1,4 +1,4 @@
-"""Errors of engines, in one line; and Ctrl-C, which a terminal sends to all processes: one alone is to answer."""
+"""One-line errors of engines, and protection of workers from Ctrl-C, which a terminal sends to all processes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LONGEST = 300
 
 @contextmanager
 def as_engine_error(name: str, *kinds: type[BaseException]) -> Iterator[None]:
-    """Raise errors of some kinds as an EngineError that begins with the name of the engine.
+    """Raise errors of some kinds as an EngineError prefixed with the name of the engine.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def as_engine_error(name: str, *kinds: type[BaseException]) -> Iterator[None]:
 
 
 def one_line(problem: BaseException) -> str:
-    """Return an error as one line, with its kind: what engines say goes on for pages, the cause behind them.
+    """Shorten an error to one line, its kind and root cause, as errors of engines span pages.
 
     Examples
     --------
@@ -50,11 +50,11 @@ def one_line(problem: BaseException) -> str:
 
 @contextmanager
 def deaf_children() -> Iterator[None]:
-    """Have processes and threads that start within the block not hear Ctrl-C; here it waits for the block's end."""
+    """Block SIGINT in processes and threads started within the block; the main process handles it after the block."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    resource_tracker.ensure_running()  # as it starts it makes this thread hear again
+    resource_tracker.ensure_running()  # its start unblocks SIGINT in this thread
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

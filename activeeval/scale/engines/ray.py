@@ -1,4 +1,4 @@
-"""The engine that is a cluster of Ray."""
+"""Engine on a Ray cluster."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _RETRIES = 3
 
 
 class RayEngine:
-    """Goes over partitions by the workers of the cluster that Ray is connected to, see `ray.init`."""
+    """Runs tasks on the workers of the connected Ray cluster, see `ray.init`."""
 
     @property
     def n_workers(self) -> int:
-        """How many processors the cluster has by now."""
+        """Current number of CPUs of the cluster."""
         import ray
 
         return int(ray.cluster_resources().get("CPU", 1))
 
     def map(self, task: Task, keys: Iterable[Any]) -> Iterator[bytes]:
-        """Yield what the task makes of each key; see `Engine.map`."""
+        """Yield the result of the task for each key; see `Engine.map`."""
         import ray
 
         with as_engine_error("ray", ray.exceptions.RayError, ConnectionError):
@@ -38,7 +38,7 @@ class RayEngine:
 
 @dataclass(frozen=True, slots=True)
 class _Reference:
-    """What is on its way, as of concurrent.futures."""
+    """Pending result with the interface of concurrent.futures."""
 
     reference: Any
 
@@ -49,19 +49,20 @@ class _Reference:
         return ray.get(self.reference)
 
     def cancel(self) -> None:
-        """End what runs."""
+        """Cancel the task and kill its process."""
         import ray
 
         ray.cancel(self.reference, force=True)
 
 
 def _run(shipped: RemoteTask, key: bytes) -> bytes:
+    """Run the task on a worker."""
     return shipped(key)
 
 
 @contextmanager
 def on_this_machine(n_workers: int) -> Iterator[RayEngine]:
-    """Give a new cluster of this machine, or the one that Ray is in already, as in a job of Ray, which stays."""
+    """Start a local cluster, or, within a Ray job, connect to its cluster, which keeps running."""
     is_job = "RAY_ADDRESS" in os.environ
     choices: dict[str, Any] = {} if is_job else {"address": "local", "num_cpus": n_workers, "include_dashboard": False}
     with _connected(**choices) as engine:
@@ -70,14 +71,15 @@ def on_this_machine(n_workers: int) -> Iterator[RayEngine]:
 
 @contextmanager
 def of_address(address: str) -> Iterator[RayEngine]:
-    """Give a cluster of others, as ``ray://HOST:PORT``, which stays."""
+    """Connect to a remote cluster, as ``ray://HOST:PORT``; it keeps running."""
     with _connected(address=address) as engine:
         yield engine
 
 
 @contextmanager
 def _connected(**choices: Any) -> Iterator[RayEngine]:
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # else it warns of what it will do one day
+    """Connect Ray with these options unless it is connected, and disconnect at the end."""
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # avoids a warning about a future change
     import ray
 
     if ray.is_initialized():
@@ -86,7 +88,7 @@ def _connected(**choices: Any) -> Iterator[RayEngine]:
     try:
         with (
             as_engine_error("ray", ray.exceptions.RayError, ConnectionError, RuntimeError, ValueError),
-            warnings.catch_warnings(action="ignore"),  # what it warns of it raises as well
+            warnings.catch_warnings(action="ignore"),  # its warnings are also raised as errors
         ):
             ray.init(log_to_driver=False, logging_level=logging.CRITICAL, **choices)
         _silence()
@@ -96,7 +98,7 @@ def _connected(**choices: Any) -> Iterator[RayEngine]:
 
 
 def _silence() -> None:
-    """Keep Ray from printing that a worker was lost among the results: it does so on stdout, whatever it is told."""
+    """Stop Ray from printing lost workers on stdout, which it does at any log level."""
     from ray._private import worker
 
     if hasattr(worker, "print_to_stdstream"):

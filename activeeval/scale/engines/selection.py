@@ -1,4 +1,4 @@
-"""Engines by their name, as ``processes:4`` or ``dask://scheduler:8786``."""
+"""Engines by name, as ``processes:4`` or ``dask://scheduler:8786``."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ FORMS = (
     "here", "threads:N", "processes:N", "dask", "dask://HOST:PORT", "ray", "ray://HOST:PORT",
     "spark", "spark://HOST:PORT", "spark://local[N]", "sc://HOST:PORT",
 )  # fmt: skip
-"""How an engine is named; N is the number of processors where it is left out."""
+"""Forms of an engine's name; N defaults to the number of CPUs."""
 _PACKAGES = {"dask": ("distributed",), "ray": ("ray",), "spark": ("pyspark", "pyarrow", "pandas")}
 _PACKAGES["sc"] = (*_PACKAGES["spark"], "grpc", "grpc_status", "google.rpc")
 _PORTS = {"dask": 8786, "ray": 10001, "spark": 7077, "sc": 15002}
 _TIMEOUT = 5.0
-"""Seconds for a cluster to answer."""
+"""Connection timeout of a cluster in seconds."""
 _SPARK_FAILURES = 4
-"""What Spark itself allows a task on a cluster; on one machine it allows one."""
+"""Attempts of a task on local Spark, the default on clusters; Spark's local default is one."""
 
 
 @contextmanager
 def opened_engine(text: str) -> Iterator[Engine]:
-    """Give an engine by its name, ready for tasks; what was started for it ends with the block.
+    """Open an engine by its name, ready for tasks; processes started for it end with the block.
 
     Parameters
     ----------
@@ -41,9 +41,9 @@ def opened_engine(text: str) -> Iterator[Engine]:
     Raises
     ------
     InputError
-        Where there is no such engine, or its package is missing.
+        If the engine is unknown, or its package is not installed.
     EngineError
-        Where it cannot be reached, or its workers are not of this version.
+        If it cannot be reached, or its workers have another version.
 
     Examples
     --------
@@ -59,6 +59,7 @@ def opened_engine(text: str) -> Iterator[Engine]:
 
 
 def _engine_of(text: str) -> AbstractContextManager[Engine]:
+    """Create the engine of a name, or raise InputError."""
     name, colon, rest = text.partition(":")
     known = {form.partition(":")[0] for form in FORMS}
     if name not in known or (colon and name == "here"):
@@ -88,7 +89,7 @@ def _engine_of(text: str) -> AbstractContextManager[Engine]:
 
 
 def _of_address(name: str, text: str, place: str) -> AbstractContextManager[Engine]:
-    """Return an engine of an address, once something listens there."""
+    """Connect to the engine at an address, after a check that the port is open."""
     if name == "spark" and place.startswith("local"):
         return _spark(place, text)
     if name not in _PORTS:
@@ -108,7 +109,7 @@ def _of_address(name: str, text: str, place: str) -> AbstractContextManager[Engi
 
 
 def _spark(master: str, text: str) -> AbstractContextManager[Engine]:
-    """Return Spark on this machine: ``local[N]``, or N alone."""
+    """Start Spark on this machine: ``local[N]``, or N alone."""
     from activeeval.scale.engines.spark import of_master
 
     n = "1" if master == "local" else master.removeprefix("local[").removesuffix("]").split(",")[0]
@@ -119,17 +120,19 @@ def _spark(master: str, text: str) -> AbstractContextManager[Engine]:
 
 
 def n_processors() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of CPUs available to this process."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _n_workers(text: str, whole: str) -> int:
+    """Parse a positive number of workers."""
     if not (text.isascii() and text.isdigit() and int(text) > 0):
         raise InputError(f"engine {shown(whole)}: workers must be a positive number, got {shown(text)}", field="engine")
     return int(text)
 
 
 def _check_installed(name: str, text: str) -> None:
+    """Raise InputError if a package of the engine is not installed."""
     for package in _PACKAGES.get(name, ()):
         parts = package.split(".")
         if any(find_spec(".".join(parts[: k + 1])) is None for k in range(len(parts))):
@@ -139,12 +142,12 @@ def _check_installed(name: str, text: str) -> None:
 
 
 def _reached(name: str, text: str) -> str:
-    """Return host and port of an address; what an engine does of its own to reach them takes minutes.
+    """Check that a connection to an address succeeds, and return host and port; engines take minutes to time out.
 
     Raises
     ------
     EngineError
-        Where nothing listens there.
+        If the connection fails.
     """
     try:
         parts = urlsplit(text)

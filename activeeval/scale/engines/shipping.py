@@ -1,7 +1,7 @@
-"""What travels to another process and back: a task, its keys, and what came of them.
+"""Serialisation of tasks, keys and results between processes.
 
-A worker sets up its environment before anything is imported that reads it, so importing this module imports neither
-numpy nor numba: tasks and keys travel as bytes, and are unpickled inside.
+A worker sets up its environment before imports that read it. So this module imports neither numpy nor numba: tasks and
+keys are sent as bytes, and unpickled on the worker.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ _RESULT, _ERROR = b"\0", b"\1"
 _PYTHON = "{}.{}".format(*sys.version_info)
 _ONE_THREAD = ("ACTIVEEVAL_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _PROCESS = uuid.uuid4().hex
-"""With its number, what tells this process from all others of all machines."""
+"""Together with the process id, identifies this process among all hosts."""
 
 _tasks: dict[bytes, Task] = {}
-"""The last task that came here, so that it is unpickled once for all of its keys."""
+"""The last task received, by digest, so that it is unpickled only once for all of its keys."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteTask:
-    """A task that runs in another process.
+    """Task that runs in another process.
 
     Attributes
     ----------
     content : bytes
-        The pickled task; b"" where it lies in a file.
+        The pickled task; b"" if it is in a file.
     path : str
         The file, or "".
     digest : bytes
-        By which a worker knows a task that it has.
+        Identifies the task in a worker's cache.
     version, python : str
-        activeeval's and Python's, of the process that ships it.
+        Versions of activeeval and Python in the sending process.
     sender : (str, int)
-        That process.
+        The sending process.
     """
 
     content: bytes
@@ -63,24 +63,24 @@ class RemoteTask:
 
     @classmethod
     def of(cls, task: Task) -> RemoteTask:
-        """Return a task as it travels.
+        """Pickle a task for sending.
 
         Raises
         ------
         InputError
-            Where it cannot be pickled.
+            If it cannot be pickled.
         """
         content = pickled(task)
         return cls(content=content, digest=hashlib.sha256(content).digest(), sender=(_PROCESS, os.getpid()))
 
     def left_in(self, folder: str) -> RemoteTask:
-        """Return the task with its bytes in a file, which stands for them wherever the folder is reached."""
+        """Write the task to a file in a folder that the workers can access, and return a reference to it."""
         path = Path(folder, self.digest.hex())
         path.write_bytes(self.content)
         return replace(self, content=b"", path=str(path))
 
     def __call__(self, key: bytes) -> bytes:
-        """Return what the task makes of a pickled key, or why it makes nothing of it, for `opened`."""
+        """Run the task on a pickled key; return the result or the pickled error, for `opened`."""
         try:
             self._check_worker()
             if self.sender != (_PROCESS, os.getpid()):
@@ -92,6 +92,7 @@ class RemoteTask:
             return _ERROR + pickle.dumps(EngineError(_reason(problem)))
 
     def _task(self) -> Task:
+        """Unpickle the task, or return it from the cache."""
         if self.digest not in _tasks:
             content = self.content or Path(self.path).read_bytes()
             task = pickle.loads(content)
@@ -101,51 +102,52 @@ class RemoteTask:
         return _tasks[self.digest]
 
     def _check_worker(self) -> None:
+        """Raise EngineError if the worker's versions differ from the sender's."""
         if (self.version, self.python) != (__version__, _PYTHON):
-            here = f"activeeval {__version__} on Python {_PYTHON}"
-            there = f"activeeval {self.version} on Python {self.python}"
-            raise EngineError(f"{_place()}: this worker has {here}, who calls it {there}: they must be the same")
+            worker = f"activeeval {__version__} on Python {_PYTHON}"
+            sender = f"activeeval {self.version} on Python {self.python}"
+            raise EngineError(f"{_place()}: this worker has {worker}, its caller {sender}: they must be the same")
 
 
 def pickled(value: Any) -> bytes:
-    """Return the bytes by which a task or a key travels.
+    """Pickle a task or a key.
 
     Raises
     ------
     InputError
-        Where it cannot be pickled.
+        If it cannot be pickled.
     """
     try:
         return pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
-    except Exception as problem:  # pickle raises what it likes: PicklingError, AttributeError, TypeError
+    except Exception as problem:  # pickle raises various errors: PicklingError, AttributeError, TypeError
         advice = "what workers run must be pickled: define its functions at the top of a module"
         raise InputError(f"{one_line(problem)}; {advice}") from None
 
 
 def opened(content: bytes) -> bytes:
-    """Return the result that a worker has sent, or raise the error that it has."""
+    """Return the result sent by a worker, or raise its error."""
     if content[:1] == _RESULT:
         return content[1:]
     raise pickle.loads(content[1:])
 
 
 def results(submit: Callable[[bytes], Future], keys: Iterable[Any], n_ahead: int) -> Iterator[bytes]:
-    """Yield the result of each key in turn; ``submit`` runs a shipped task on a pickled key."""
+    """Yield the results in the order of keys; ``submit`` runs a task on a pickled key."""
     with closing(in_order(submit, map(pickled, keys), n_ahead)) as contents:
         for content in contents:
             yield opened(content)
 
 
 def warmed(number: int) -> bytes:
-    """Import what other tasks run, and return nothing: the first key of a worker does not wait for it."""
+    """Import the modules of later tasks, so that the first real key does not wait for them; returns b""."""
     import_module("activeeval.scale.designs")
     return b""
 
 
 def set_up() -> None:
-    """Set what is read at an import: one thread for a task, and a place for compiled code."""
+    """Set the environment variables for one thread per task and for the kernel cache, before numba is imported."""
     os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
-    if "numba" in sys.modules:  # it does not like settings that change
+    if "numba" in sys.modules:  # numba rejects changed settings after its import
         return
     os.environ["NUMBA_NUM_THREADS"] = "1"
     if "NUMBA_CACHE_DIR" not in os.environ and (folder := private_place()) is not None:
@@ -153,11 +155,12 @@ def set_up() -> None:
 
 
 def _place() -> str:
+    """Name this host and process."""
     return f"{platform.node()}, process {os.getpid()}"
 
 
 def _reason(problem: Exception) -> str:
-    """Return what went wrong and where: the machine, and the line that was running."""
+    """Describe an error and its origin: host, process, and source line."""
     trace = problem.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

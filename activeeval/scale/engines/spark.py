@@ -1,4 +1,4 @@
-"""The engine that is Spark, in this process or behind Spark Connect."""
+"""Engine on Spark, classic or Connect."""
 
 from __future__ import annotations
 
@@ -20,34 +20,35 @@ from activeeval.scale.engines.lost_workers import as_engine_error
 from activeeval.scale.engines.shipping import RemoteTask, opened, pickled
 
 _N_WAVES = 2
-"""Jobs at once: workers that are done with one go on with the next."""
+"""Concurrent jobs, so that workers finished with one continue with the next."""
 _A_WORKER = 4
-"""Keys of a job for each worker: a job takes Spark .4 s of processor, however small it is (61 of two keys: 23 s)."""
+"""Keys per worker in a job: a job costs Spark 0.4 s of CPU time, however small (61 jobs of two keys: 23 s)."""
 _QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Spark passes bytes on: code that is compiled once and quickly starts in 60 % of the time."""
+"""JVM options: Spark only forwards bytes here, and with quick compilation starts in 60 % of the time."""
 _SCHEMA = "number long, content binary"
 
 
 class SparkEngine:
-    """Goes over partitions by the executors of a Spark session, classic or Connect, some keys of each worker a job.
+    """Runs tasks on the executors of a Spark session, in jobs of several keys per worker.
 
     Parameters
     ----------
     session : pyspark.sql.SparkSession
-        The caller's, which stays open.
+        The caller's session, which stays open.
     n_workers : int, optional
-        How many tasks run at once; by default what Spark takes for its parallelism.
+        Number of concurrent tasks; by default Spark's parallelism.
     """
 
     def __init__(self, session: Any, n_workers: int | None = None) -> None:
+        """Store the session and determine the number of workers."""
         self.session = session
         with _in_one_line():
             self.n_workers = n_workers or _parallelism(session)
 
     def map(self, task: Task, keys: Iterable[Any]) -> Iterator[bytes]:
-        """Yield what the task makes of each key; see `Engine.map`."""
+        """Yield the result of the task for each key; see `Engine.map`."""
         with _in_one_line(), ThreadPoolExecutor(_N_WAVES) as threads:
-            job = _Job(self.session, _OverRows(self._sent(RemoteTask.of(task))), f"activeeval-{uuid.uuid4().hex}")
+            job = _Job(self.session, _KeyRunner(self._sent(RemoteTask.of(task))), f"activeeval-{uuid.uuid4().hex}")
             rest = map(pickled, keys)
             waves = iter(lambda: list(islice(rest, _A_WORKER * self.n_workers)), [])
             try:
@@ -58,17 +59,18 @@ class SparkEngine:
                 raise
 
     def _sent(self, shipped: RemoteTask) -> Any:
-        """Return a task that travels once: Connect has no broadcast of its own, and sends it with every wave."""
+        """Broadcast a task; Connect has no broadcast, so the task is sent with every wave."""
         return shipped if _is_connect(self.session) else self.session.sparkContext.broadcast(shipped)
 
 
 @dataclass(frozen=True, slots=True)
-class _OverRows:
-    """Goes over rows on a worker: a shipped task, or its broadcast, as Spark calls it."""
+class _KeyRunner:
+    """Function for mapInArrow: applies a task, given directly or as a broadcast, to rows of keys."""
 
     sent: Any
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """Yield a batch with the result for each key."""
         import pyarrow
 
         shipped = self.sent if isinstance(self.sent, RemoteTask) else self.sent.value
@@ -79,17 +81,17 @@ class _OverRows:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """Runs waves of keys under a tag, by which they are cancelled."""
+    """Runs waves of keys under a tag, which allows their cancellation."""
 
     session: Any
-    rows: _OverRows
+    rows: _KeyRunner
     tag: str
 
     def __call__(self, wave: list[bytes]) -> list[bytes]:
-        """Return what came of pickled keys, in their order."""
+        """Run a wave of pickled keys; return the results in order."""
         import pyarrow
 
-        # a batch a row: each becomes a partition, and so a task
+        # one batch per row: each becomes a partition, and thus a task
         rows = [pyarrow.table({"number": [number], "key": [key]}) for number, key in enumerate(wave)]
         self.session.addTag(self.tag)
         frame = self.session.createDataFrame(pyarrow.concat_tables(rows))
@@ -98,16 +100,18 @@ class _Job:
         return [by_number[number] for number in range(len(wave))]
 
     def cancel(self) -> None:
-        """End what runs, of a session that may be gone."""
+        """Cancel the running jobs, ignoring errors of a closed session."""
         with suppress(Exception):
             self.session.interruptTag(self.tag)
 
 
 def _is_connect(session: Any) -> bool:
+    """Check whether a session is of Spark Connect."""
     return type(session).__module__.startswith("pyspark.sql.connect")
 
 
 def _parallelism(session: Any) -> int:
+    """Determine the number of concurrent tasks of a session."""
     if not _is_connect(session):
         return int(session.sparkContext.defaultParallelism)
     return int(session.range(2**20).selectExpr("spark_partition_id()").distinct().count())
@@ -115,7 +119,8 @@ def _parallelism(session: Any) -> int:
 
 @contextmanager
 def _in_one_line() -> Iterator[None]:
-    # it says so with every import and call
+    # repeated with every import and call
+    """Raise errors of Spark as EngineError in one line."""
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
@@ -126,7 +131,7 @@ def _in_one_line() -> Iterator[None]:
 
 @contextmanager
 def of_master(master: str) -> Iterator[SparkEngine]:
-    """Give a session of a master, as ``local[2,4]``, or the one that there is, as under spark-submit, which stays."""
+    """Start a session on a master, as ``local[2,4]``; under spark-submit, use and keep its session."""
     from pyspark.sql import SparkSession
 
     if "PYSPARK_GATEWAY_PORT" in os.environ or SparkSession.getActiveSession() is not None:
@@ -142,7 +147,7 @@ def of_master(master: str) -> Iterator[SparkEngine]:
 
 @contextmanager
 def of_connect(address: str) -> Iterator[SparkEngine]:
-    """Give a session of Spark Connect, as ``sc://HOST:PORT``."""
+    """Open a session of Spark Connect, as ``sc://HOST:PORT``."""
     with _in_one_line():
         from pyspark.sql.connect.session import SparkSession
 
@@ -155,7 +160,7 @@ def of_connect(address: str) -> Iterator[SparkEngine]:
 
 
 def _started(master: str) -> Any:
-    """Return a session of its own JVM, whose output nobody sees."""
+    """Start a session with its own JVM, whose output is discarded."""
     import signal
 
     from pyspark import SparkConf, SparkContext
@@ -169,7 +174,7 @@ def _started(master: str) -> Any:
     conf = SparkConf().setMaster(master).setAppName("activeeval").setAll(list(choices.items()))
     handler = signal.getsignal(signal.SIGINT)
     context = SparkContext(conf=conf, gateway=launch_gateway(conf, {"stdout": DEVNULL, "stderr": DEVNULL}))
-    with suppress(ValueError):  # Spark has put its own there, where this is the main thread
+    with suppress(ValueError):  # Spark installs its own handler in the main thread
         signal.signal(signal.SIGINT, handler)
     if master.startswith("local"):
         context.pythonExec = os.environ.get("PYSPARK_PYTHON", sys.executable)
@@ -177,7 +182,7 @@ def _started(master: str) -> Any:
 
 
 def _ended(session: Any) -> None:
-    """End a session and its JVM."""
+    """Stop a session and its JVM."""
     from pyspark import SparkContext
 
     gateway = SparkContext._gateway

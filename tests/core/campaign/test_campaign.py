@@ -790,7 +790,7 @@ def test_one_query_that_holds_most_of_what_chance_leaves_out_is_named():
         assert bool(found) == (max(shares) > 0.25), method
         if found:
             assert found[0].startswith(
-                f"{max(shares):.0%} of what chance leaves out is of query 'q{np.argmax(shares)}'"
+                f"query 'q{np.argmax(shares)}' alone has {max(shares):.0%} of the expected variance"
             )
 
 
