@@ -295,7 +295,7 @@ class IntervalBasis:
         return float(inside(np.array(self.value), self.limits))
 
     @property
-    def _few(self) -> Shares | None:
+    def _bounded_shares(self) -> Shares | None:
         """The shares, if the measure is bounded; else None."""
         return self.shares if all(map(math.isfinite, self.limits)) else None
 
@@ -304,10 +304,10 @@ class IntervalBasis:
         variance, freedom = np.array(self.std_error**2), np.array(self.degrees_of_freedom)
         both = default_ends(np.array(self.value), variance, freedom, confidence, self.limits)
         low, high = (float(end) for end in both)
-        if self._few is not None:
+        if self._bounded_shares is not None:
             from scipy.special import ndtri
 
-            down, up = self._few.reaches(self.limits, float(ndtri(0.5 + confidence / 2)))
+            down, up = self._bounded_shares.reaches(self.limits, float(ndtri(0.5 + confidence / 2)))
             low, high = min(low, self._nearest - down), max(high, self._nearest + up)
         if self.inner is not None:
             inner = self.inner.ends(confidence)
@@ -319,8 +319,8 @@ class IntervalBasis:
     def p_value(self) -> float:
         """Smallest α whose interval excludes 0."""
         p = self._t_value
-        if self._few is not None:
-            p = max(p, self._few.p_value(self._nearest, self.limits))
+        if self._bounded_shares is not None:
+            p = max(p, self._bounded_shares.p_value(self._nearest, self.limits))
         return p if self.inner is None else max(p, self.inner.p_value)
 
     @property

@@ -255,7 +255,7 @@ class Campaign(Record):
     def topped_up(self, more: float) -> Campaign:
         """Return the campaign with a larger budget: the same sample with all its judgments, and one more block."""
         log = [event for event in self._log if event.kind != "ended"]
-        return self._again(self.grown(more), log)
+        return self._rebuilt(self.grown(more), log)
 
     def grown(self, more: float) -> Design:
         """Return the design of the sample with a larger budget: the same sample and one more block."""
@@ -266,7 +266,7 @@ class Campaign(Record):
 
     def believing(self, design: Design) -> Self:
         """Return the campaign, with all its judgments, under another design of the same order (other predictions)."""
-        return self._again(design, self._log)
+        return self._rebuilt(design, self._log)
 
     @property
     def ways(self) -> dict[str, Any]:
@@ -285,10 +285,10 @@ class Campaign(Record):
         following = self.believing(self.drawn_design)
         return following, following.go_on()
 
-    def _again(self, design: Design, log: Iterable[Event]) -> Self:
+    def _rebuilt(self, design: Design, log: Iterable[Event]) -> Self:
         """Rebuild the campaign with another design from the same log."""
         ways: dict[str, Any] = {"key": int(self.key), "rules": self.rules, **self.ways}
-        if not self._is_kept_elsewhere:
+        if not self._has_external_log:
             return self.replay(design, log, **ways)
         again = type(self)(design, **ways)
         again.follow(self._log, self._state, self._n_before)

@@ -97,7 +97,7 @@ def round_weights(campaigns: Sequence[Campaign], target: Target | None = None) -
     first = campaigns[0].design
     budgets = [campaign.design.budget or 0.0 for campaign in campaigns]
     pools = [campaign.design.pool for campaign in campaigns]
-    if all(_costs_the_same(pool, pools[0]) for pool in pools):
+    if all(_has_same_costs(pool, pools[0]) for pool in pools):
         return planned_weights(first, budgets, target)
     left = max(campaigns[0].drawn_design.cost - budgets[0], 0.0)
     spent = budgets[:1]
@@ -108,7 +108,7 @@ def round_weights(campaigns: Sequence[Campaign], target: Target | None = None) -
     return planned_weights(first, spent, target)
 
 
-def _costs_the_same(pool: QueryPool, other: QueryPool) -> bool:
+def _has_same_costs(pool: QueryPool, other: QueryPool) -> bool:
     """True if all costs of two pools agree up to the unit."""
     ratio = pool.item_costs.mean() / other.item_costs.mean()
     return np.allclose(pool.item_costs, ratio * other.item_costs) and np.allclose(
@@ -163,7 +163,7 @@ def combined(estimates: Sequence[Estimate], weights: ArrayLike) -> Estimate:
     if shares.shape != (len(estimates),) or not (shares >= 0).all() or abs(shares.sum() - 1) > 1e-9:
         raise InputError(f"weights of {len(estimates)} rounds must be from 0 on with the sum 1, got {shares.tolist()}")
     parts = [(float(w), estimate) for w, estimate in zip(shares, estimates, strict=True) if w > 0]
-    variances = [(w * _seen(estimate)) ** 2 for w, estimate in parts]
+    variances = [(w * _observed_error(estimate)) ** 2 for w, estimate in parts]
     total, planned = (
         math.fsum(variances),
         math.fsum((w * (estimate.planned_error or 0.0)) ** 2 for w, estimate in parts),
@@ -196,7 +196,7 @@ def combined(estimates: Sequence[Estimate], weights: ArrayLike) -> Estimate:
     )
 
 
-def _seen(estimate: Estimate) -> float:
+def _observed_error(estimate: Estimate) -> float:
     """Return the observed standard error of a sample, or its substitute if the sample shows no spread."""
     observed = estimate.observed_error
     return estimate.std_error if observed is None or math.isinf(observed) else observed
@@ -222,7 +222,7 @@ def check_rounds(campaigns: Sequence[Campaign], targets: Sequence[Target | None]
         is_same = all(map(np.array_equal, pool_hashes(design.pool), hashes))
         if not is_same or not np.allclose(design.pool.query_probs, first.pool.query_probs, rtol=1e-9):
             raise InputError(f"all rounds must be of one pool: that of round {k} differs from that of round 1")
-        if not _asks_the_same(of_rounds[k - 1], of_rounds[0]):
+        if not _is_same_question(of_rounds[k - 1], of_rounds[0]):
             name = of_rounds[k - 1].name
             raise InputError(f"all rounds must have one target: {name} of round {k} has another measure or ranking")
         if any(campaign.key == other.key for other in campaigns[: k - 1]):
@@ -237,7 +237,7 @@ def check_rounds(campaigns: Sequence[Campaign], targets: Sequence[Target | None]
             )
 
 
-def _asks_the_same(target: Target, other: Target) -> bool:
+def _is_same_question(target: Target, other: Target) -> bool:
     """True if two targets of pools with the same ids have the same measure and lists."""
     lists = ((target.ranking, other.ranking), (target.versus, other.versus))
     is_same = all(

@@ -27,7 +27,7 @@ class Record(RequestedUnits):
     def __init__(self, design: Design, key: np.uint64, rules: Rules, **ways: Any) -> None:
         super().__init__(design, key, rules, **ways)
         self._log: list[Event] = []
-        self._is_kept_elsewhere = False
+        self._has_external_log = False
         self._state = State(judges_per_item=rules.judges_per_item, adjudicate=rules.adjudicate)
         self._n_before = 0
 
@@ -142,7 +142,7 @@ class Record(RequestedUnits):
             Number of units of earlier rounds in the log, which precede the units of this one.
         """
         self._log, self._state, self._n_before = log, state, n_before
-        self._is_kept_elsewhere = True
+        self._has_external_log = True
         for unit in self.planned[len(self._labels.units) :]:
             self._labels.add(unit)
         self.settle(place for place in state.judgments if place[0] - n_before in range(1, len(self.planned) + 1))

@@ -104,7 +104,7 @@ class RequestedUnits:
         return self.paths is None or self._followed.paths is self.paths
 
     def _forget(self) -> None:
-        """With adaptive depth: drop cached values that depend on labels."""
+        """With adaptive depth: clear cached values that depend on labels."""
         for name in ("_followed", "_of_paths"):
             self.__dict__.pop(name, None)
 
@@ -119,7 +119,7 @@ class RequestedUnits:
         return self.paths is not None and self._followed.following(surely=self.surely) is not None
 
     def keep(self) -> None:
-        """With adaptive depth: fix the rates that the current labels determine."""
+        """With adaptive depth: make the rates that follow from the current labels permanent."""
         if self.paths is not None:
             self.paths = self._followed.paths
             self._forget()

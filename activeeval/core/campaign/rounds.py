@@ -136,10 +136,10 @@ class Rounds:
             raise StateError(f"{n} of {all_of_them} rounds were drawn: their weights are for all of them")
         if not taught:
             return read_together(self.campaigns, [target] * len(self.campaigns), scope)
-        self._refitted = self._refitted or tuple(map(self._read_again, self.campaigns))
+        self._refitted = self._refitted or tuple(map(self._refit_round, self.campaigns))
         return read_together(self._refitted, [target] * len(self._refitted), scope)
 
-    def _read_again(self, campaign: Campaign) -> Campaign:
+    def _refit_round(self, campaign: Campaign) -> Campaign:
         """Return a judged round with predictions refitted to labels of other folds."""
         design, before = campaign.design, campaign.design.known
         pool, after = design.pool, np.maximum(before, campaign.grades)

@@ -140,7 +140,7 @@ class Design:
         return tuple(replace(reading, plan=curve).part_sums for reading, curve in pairs)
 
     def gathered(self, larger_pool: LargerPool, sums: Sequence[PoolSums]) -> Design:
-        """Return the design of queries gathered from a larger pool, with ``sums`` over that pool."""
+        """Return the design for queries extracted from a larger pool, with ``sums`` over that whole pool."""
         order, history = replace(self.order, larger_pool=larger_pool), self.history
         readings = zip(self.readings, sums, strict=True)
         known = tuple(replace(reading, order=order, larger_pool_sums=of_pool) for reading, of_pool in readings)
@@ -261,7 +261,7 @@ class Design:
         return replace(self, budget=float(budget), blocks=ends, planned=float(budget), expected=expected)
 
     def in_blocks(self, ends: Sequence[float]) -> Design:
-        """Return the design with stages that end at cumulated budgets, the last below its own budget.
+        """Return the design with stages (blocks) that end at cumulated budgets, the last below its own budget.
 
         Stages that do not pay for the most expensive unit are left out, except the last.
         """
@@ -306,7 +306,7 @@ class Design:
         if self.unseen is not None:
             return self._of_segment(target, self.unseen)
         if self.history is not None:
-            raise InputError(_not_asked(target))
+            raise InputError(_missing_target(target))
         if self.order.larger_pool is not None:
             raise InputError(
                 f"{target.name} was no target when these queries were gathered from a larger pool: name it then"
@@ -326,7 +326,7 @@ class Design:
         assert isinstance(first, AdaptiveReading)
         assert unseen.history is not None
         if not any(replace(each, within=None).is_same(everywhere) for each in self.targets):
-            raise InputError(_not_asked(target))
+            raise InputError(_missing_target(target))
         reading = unseen.stage.reading(target, unseen.order, self.beliefs, self.known)
         assert isinstance(reading, PrefixReading)
         plan = unseen.history.curve(unseen.order, target, reading.beliefs, self.known)
@@ -363,7 +363,7 @@ class Design:
         return float(weights.max(initial=0.0))
 
 
-def _not_asked(target: Target) -> str:
+def _missing_target(target: Target) -> str:
     """Format the error for a target that an adaptive sample was not drawn for."""
     of = "the ranking" if target.versus is None else "the difference"
     problem = f"{target.name} of {of} is not among the targets of this sample, whose depths follow labels"

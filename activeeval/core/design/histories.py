@@ -38,7 +38,7 @@ _ARRAYS = ("looks", "planned", "weights", "alive", "expected")
 
 
 def check_looks(looks: str) -> str:
-    """Check that the schedule of re-planning is one of `LOOKS` and return it."""
+    """Check that a schedule of adaptive depth is one of `LOOKS` and return it."""
     return one_of(looks, LOOKS, "adaptive_depth")
 
 
@@ -114,20 +114,20 @@ class History:
         """Compute the planned variance of a target that is one of the design's targets restricted to some queries."""
         return planned_of(order, (target,), _weights_of(target, 1.0)[None], beliefs, known, self.looks)[1][0]
 
-    def path(self, seen: LabelsSoFar, kept: Floats | None = None) -> tuple[Floats, Ints]:
+    def path(self, seen: LabelsSoFar, fixed: Floats | None = None) -> tuple[Floats, Ints]:
         """Compute place rates determined by the labels so far (0 for others) and the number of places to judge.
 
         Parameters
         ----------
-        kept : ndarray, shape (n_places,), optional
+        fixed : ndarray, shape (n_places,), optional
             Rates already fixed, which do not change with labels; 0 for others.
         """
         order = seen.order
         left, shares, stops = self._left(seen)
         ratios = np.divide(left, self.planned, out=np.ones_like(left), where=self.planned > 0)
-        kept = np.zeros(order.items.size) if kept is None else kept
+        fixed = np.zeros(order.items.size) if fixed is None else fixed
         place_rates, living = np.empty(order.items.size), np.empty(order.n_queries, dtype=np.int64)
-        arrays = (order.query_rates, *made_of(order), ratios, shares, self.looks, stops, kept)
+        arrays = (order.query_rates, *made_of(order), ratios, shares, self.looks, stops, fixed)
         rates.go_on(order.offsets, seen.wanted, seen.depths, *arrays, place_rates, living)
         return rounded(place_rates), living
 

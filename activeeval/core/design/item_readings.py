@@ -87,7 +87,9 @@ class ItemReading(Reading):
 
     @cached_property
     def word(self) -> Floats:
-        """Expected gain of every place at each node, and running sums, shape (n_places, 3, n_nodes).
+        """Model predictions by place and node: expected gain, running sums, likelihood (1 before labels).
+
+        Shape (n_places, 3, n_nodes).
 
         See `activeeval.core.kernels.items`.
         """

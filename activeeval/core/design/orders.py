@@ -87,14 +87,14 @@ class Order:
     dead: Bools | None = None
 
     def check_key(self, key: np.uint64) -> None:
-        """Raise InputError if the order was gathered for the sample of another key."""
+        """Raise InputError if the order holds the part of a larger pool that a sample with another key needs."""
         if self.larger_pool is not None and int(key) != self.larger_pool.key:
             raise InputError(
                 f"these queries were gathered for the key {self.larger_pool.key}: another key needs further queries"
             )
 
     def check_whole(self) -> None:
-        """Raise InputError if the order holds only a part of a larger pool."""
+        """Raise InputError if the order holds only the part of a larger pool that one sample needs."""
         if self.larger_pool is not None:
             raise InputError("this order was gathered for one sample of a larger pool: other levels cannot be computed")
 
@@ -121,7 +121,7 @@ class Order:
 
     @property
     def is_open(self) -> Bools:
-        """True for each query that has something to judge."""
+        """True for each query that has a place to judge."""
         return self.query_rates > 0
 
     @cached_property
@@ -338,7 +338,7 @@ class OrderPlaces:
         )
 
     def rates_unseen(self, query_rates: Floats, slopes: Floats, floors: Floats) -> Floats:
-        """Compute the rates of places of a nested order before any label, shape (n_places,)."""
+        """Compute the planned rates of places of a nested order, which never rise along a query; shape (n_places,)."""
         n, wanted = self.items.size, np.diff(self.open_offsets)
         place_rates, nothing = np.empty(n), np.zeros(n, dtype=np.bool_)
         stops = np.full(wanted.size, n + 1)

@@ -87,7 +87,7 @@ class Selections:
 
 
 def whole(order: Order, queries: Ints, cost: float, level: float = math.inf) -> Selection:
-    """Build the selection of whole queries."""
+    """Build the selection of all places of the given queries."""
     counts = np.diff(order.offsets)[queries]
     first = order.offsets[queries]
     places = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())

@@ -273,7 +273,7 @@ def _judged_values(
 
 
 def _each_once(queries: Ints, values: Floats) -> tuple[Ints, Floats]:
-    """Drop repeated queries with their values."""
+    """Keep the first value of each distinct query."""
     distinct, first = np.unique(queries, return_index=True)
     return distinct, values[first]
 

@@ -77,7 +77,7 @@ def _between(evaluated: EstimatorResult, low: float, high: float, confidence: fl
     return Interval(least, most, confidence)
 
 
-def _knows(evaluated: EstimatorResult) -> bool:
+def _has_variance(evaluated: EstimatorResult) -> bool:
     """True if the variance of an estimate is finite, positive and has degrees of freedom."""
     return math.isfinite(evaluated.variance) and evaluated.variance > 0 and evaluated.degrees_of_freedom > 0
 
@@ -109,7 +109,7 @@ SPENDING: dict[str, Callable[[float, float], float]] = {"obrien-fleming": _obrie
 
 @lru_cache(maxsize=2)
 def _rule(n_nodes: int = _N_NODES) -> tuple[Floats, Floats]:
-    """Compute nodes and weights on [−1, 1], cached because it is slower than a boundary."""
+    """Compute Gauss–Legendre nodes and weights on [−1, 1]; cached, because that is slower than finding a boundary."""
     return np.polynomial.legendre.leggauss(n_nodes)
 
 
@@ -200,7 +200,7 @@ class GroupSequential:
         last = looks[-1].evaluated
         if last.variance == 0:
             return Interval(last.value, last.value, confidence)
-        known = [look for look in looks if _knows(look.evaluated)]
+        known = [look for look in looks if _has_variance(look.evaluated)]
         if looks[-1] not in known:
             return _between(last, -math.inf, math.inf, confidence)
         bounds = spending_boundaries(*_timetable(known), 1 - confidence, self.spending)
