@@ -1,4 +1,4 @@
-"""Follow README.md as a new user: a fresh clone, its command to install with pip, the demo, every command that it shows.
+"""Follow README.md as a new user: a fresh clone, its command to install with pip, the demo, and every command shown.
 
 ``python tests/follow_readme.py`` clones the repository into an empty folder and installs it as README says. It runs the
 demo in another folder, so that only the installed package is found, and compares the output of README's commands with

@@ -70,7 +70,7 @@ new, old = (pd.read_csv(f"{name}.run", sep=" ", names=["query_id", "q0", "doc_id
 truth = pd.read_csv("truth.csv").rename(columns={"query": "query_id", "document": "doc_id"})
 
 drawn = ae.sample(runs={"newer": new, "old": old}, measure="DCG@10", budget=150, max_grade=3, seed=5)
-sheet = drawn.sheet().drop(columns="grade").merge(truth, on=["query_id", "doc_id"])  # whoever judges fills it in
+sheet = drawn.sheet().drop(columns="grade").merge(truth, on=["query_id", "doc_id"])  # the judge fills it in
 answer = drawn.estimate(sheet)
 print(answer)
 print(answer.to_frame()[["measure", "direction", "value", "low", "high"]].round(3).to_string(index=False))

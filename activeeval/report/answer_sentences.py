@@ -252,10 +252,10 @@ def contest_sentence(measure: str, best: Sequence[str], n_systems: int, n_told: 
     Examples
     --------
     >>> contest_sentence("DCG@10", ["b.run"], 3, 2, 3)
-    'b.run is the best of 3 by DCG@10; 2 of 3 pairs are told apart, all with one confidence.'
+    'b.run is the best of 3 by DCG@10; 2 of 3 pairs are decided, with simultaneous intervals.'
     """
     pairs = (
-        f"{n_told} of {counted(n_pairs, 'pair')} {agreeing(n_told, 'is', 'are')} told apart, all with one confidence"
+        f"{n_told} of {counted(n_pairs, 'pair')} {agreeing(n_told, 'is', 'are')} decided, with simultaneous intervals"
     )
     if len(best) == 1:
         return f"{best[0]} is the best of {n_systems} by {measure}; {pairs}."

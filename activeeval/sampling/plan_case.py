@@ -104,11 +104,7 @@ def plan_sample(
     planned = _planned(case, names, methods or (default,), targets, how)
     for name in shown_methods[1:]:
         _check_pays(case, planner, find_method(name), budgets, is_named=name in methods)
-    rehearsed = list(map(planner.rehearsed, planned))
-    forecasts = [
-        {name: forecast.taught(lesson) for name, forecast in zip(names, of_target, strict=True)}
-        for of_target, lesson in zip(zip(*rehearsed, strict=True), lessons, strict=True)
-    ]
+    forecasts = _rescaled(names, list(map(planner.rehearsed, planned)), lessons)
     titles = [name_of(case, question) for question in questions_asked]
     needed = {} if budgets else {goal: needed_for(goal, forecasts, default, titles) for goal in goals}
     budgets_shown = [
@@ -141,6 +137,16 @@ def plan_sample(
         )
     ]
     return SamplePlan(questions=tuple(plans))
+
+
+def _rescaled(
+    names: Sequence[str], rehearsed: Sequence[Sequence[Forecast]], lessons: Sequence[PilotRatios | None]
+) -> list[dict[str, Forecast]]:
+    """Map each method's name to its forecast for every target, rescaled by what pilots showed of the target."""
+    return [
+        {name: forecast.taught(lesson) for name, forecast in zip(names, of_target, strict=True)}
+        for of_target, lesson in zip(zip(*rehearsed, strict=True), lessons, strict=True)
+    ]
 
 
 def _planned(

@@ -3,9 +3,8 @@
 Whether a query is judged depends on the query itself, apart from a few sums over the pool: the cost of its mean item,
 Σ p, and the mean and largest rate (`activeeval.core.design.RateSums`); for draws with replacement Σ p m and the
 normaliser of q ∝ p sqrt((v + (m − R_θ)²) / λ), Sawade et al., eqs. (16)–(18). The first pass predicts each partition
-once, writes its unit table and accumulates these sums, for draws with replacement also q and λ of every query. The
-second pass uses the tables to find the units below the threshold level of a budget. The rows of their queries form an
-ordinary design and campaign.
+once, writes its unit table and adds up these sums. The second pass finds the units below a budget's threshold level in
+the tables; the rows of their queries form an ordinary design and campaign.
 """
 
 from __future__ import annotations
@@ -92,10 +91,7 @@ class ChunkedDesign:
         Set if queries are drawn with replacement.
     scratch : Scratch
         Holds the unit tables of the partitions.
-    engine : Engine
-        Runs tasks over partitions.
-    progress : callable
-        Called with progress messages.
+    engine, progress
     keeper : object
         Deletes the tables when it is garbage-collected.
 

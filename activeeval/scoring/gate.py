@@ -154,13 +154,7 @@ class GateRequest:
 
 
 def rows_of(decisions: Sequence[Decision], notes: Sequence[Note | Caution] = ()) -> list[dict[str, Cell]]:
-    """Build one row for each decision, with Holm's p value if there are several measures.
-
-    Parameters
-    ----------
-    notes : sequence
-        Notes on the lists of a sample; for judgments they are part of each estimate.
-    """
+    """Build one row for each decision, with Holm's p value for several measures; ``notes`` are those of a sample."""
     rows = []
     for decision in decisions:
         more: dict[str, Cell] = {"p_value": decision.p_value}

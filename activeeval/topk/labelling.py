@@ -1,9 +1,8 @@
 """Top-k labelling: the k best of n items in order, by pairwise comparisons (Niu, Guo, Lan, Cheng, SIGIR 2012).
 
 `algorithm_1` is the paper's algorithm as a generator: it yields a pair, receives whether the first item is better, and
-returns the k best. The state of a labelling is a fold over its events, answers and discarded items: the generator runs
-over the remaining items, known answers are fed to it, and the first pair without a known answer is the next question.
-Pausing, resuming, undoing an answer and discarding an item all use this one path.
+returns the k best. The state of a labelling follows from its events, answers and discarded items: the generator runs
+over the remaining items with the known answers, and the first pair without one is the next question.
 """
 
 from __future__ import annotations
@@ -227,10 +226,7 @@ class TopKLabelling:
         return list(self._best)
 
     def groups(self) -> list[list[int]]:
-        """Return the k best items in groups of tied items, best first; the last group may extend beyond rank k.
-
-        For a judge whose ties follow a ranking, these are its groups, whatever the order of arrival.
-        """
+        """Return the k best items in groups of tied items, best first; the last group may extend beyond rank k."""
         best = self.top()
         below = [item for item in self.arrival if item not in self._discarded and item not in set(best)]
         return tied_groups(best, below, ((*pair, self._known.answer(*pair)) for pair in self._known.pairs()))
@@ -265,8 +261,7 @@ class TopKLabelling:
     def remaining(self, rng: Seed = None, n_samples: int = 200) -> RemainingComparisons:
         """Estimate the number of remaining comparisons by its 5 % and 95 % quantiles.
 
-        Every sample draws an order consistent with the answers (see `likely_values`) and simulates a judge who follows
-        it.
+        Every sample simulates a judge with an order consistent with the answers (see `likely_values`).
         """
         n_samples, random = whole_number(n_samples, "n_samples", 1), np.random.default_rng(rng)
         left = [item for item in self.arrival if item not in self._discarded]

@@ -180,10 +180,7 @@ def test_queries_without_relevant_documents_an_end_and_no_gain_are_told(folder, 
         "adapt", "judged.txt", "pairs.jsonl", "--trees", 10, "--regularization", 1e30, "--out", "same", "-o", "jsonl"
     )
     value = f"{alone.rows[0]['b']:.4f}"
-    assert (
-        f"no λ is better than the base: B {value} against {value}; the ranker is written anyway"
-        in alone.err
-    )
+    assert f"no λ is better than the base: B {value} against {value}; the ranker is written anyway" in alone.err
     assert "of the path" not in alone.err
     assert "better than its base" not in call("adapt", "judged.txt", "pairs.jsonl", *SMALL, "--out", "good").err
 

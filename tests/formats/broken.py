@@ -365,7 +365,13 @@ TABLES = [
         load_probabilities,
         r"a.csv:3: column p0 … p1: the row of document 'd' of query 'q' sums to 0.9, expected 1",
     ),
-    ("suffix", "a.txt", DRAWS + DRAW, read_draws, r"a.txt: is not a table by its name, expected one that ends in .csv, .tsv, .*"),
+    (
+        "suffix",
+        "a.txt",
+        DRAWS + DRAW,
+        read_draws,
+        r"a.txt: is not a table by its name, expected one that ends in .csv, .tsv, .*",
+    ),
     (
         "no column",
         "a.csv",

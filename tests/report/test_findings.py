@@ -187,7 +187,7 @@ def test_segments_are_counted():
 
 def test_of_several_systems_the_best_is_named():
     assert contest_sentence("P@5", ["a", "b"], 3, 1, 3) == (
-        "Which of 3 is the best by P@5 is open between a, b; 1 of 3 pairs is told apart, all with one confidence."
+        "Which of 3 is the best by P@5 is open between a, b; 1 of 3 pairs is decided, with simultaneous intervals."
     )
 
 

@@ -114,7 +114,7 @@ def test_tables_to_read_name_the_systems_best_first(call):
     assert "simultaneous intervals ask much" not in whole.err
     text = whole.out
     said, places, pairs, legend, notes = [block.splitlines() for block in text.strip().split("\n\n")]
-    told = f"{order[0]} is the best of 3 by DCG@5; 3 of 3 pairs are told apart, all with one confidence."
+    told = f"{order[0]} is the best of 3 by DCG@5; 3 of 3 pairs are decided, with simultaneous intervals."
     assert said[-1:] == [told]
     assert all(" no list in " in line for line in said[:-1])
     assert places[0].split() == ["DCG@5", "rank", "value", "better", "than"]

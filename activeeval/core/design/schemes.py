@@ -189,7 +189,7 @@ class Scheme(Protocol):
 
     @classmethod
     def on_average(cls, expected: bool) -> bool:
-        """Return whether repetitions meet a budget on average if that is requested."""
+        """True if repetitions meet a budget on average, where requested."""
         return False
 
 

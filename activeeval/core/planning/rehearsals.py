@@ -29,7 +29,7 @@ SHARES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.7)
 _MANY_ITEMS = 100_000
 """Number of items above which one set of labels is enough, because there are more queries."""
 MOST_ITEMS = 1_000_000
-"""Number of items above which there is no rehearsal: with so many queries the t quantile is nearly normal."""
+"""Number of items above which there is no rehearsal: with more queries the t quantile is nearly normal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

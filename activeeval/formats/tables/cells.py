@@ -30,7 +30,7 @@ def is_empty(value: Any) -> bool:
     return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
-def is_converted_id(value: Any) -> bool:
+def is_altered(value: Any) -> bool:
     """Check whether a cell has a type into which spreadsheets convert some ids: a long number, bool, date or time."""
     is_long = isinstance(value, float) and abs(value) >= MOST_DIGITS
     return is_long or isinstance(value, (bool, date, time, timedelta))

@@ -18,14 +18,7 @@ from activeeval.core.pool.texts import Texts
 from activeeval.core.types import Floats, Ints
 from activeeval.formats.files import MOST_PARSED, open_bytes, text_stream
 from activeeval.formats.suffixes import TABLES, PathLike, bare_suffix, check_table
-from activeeval.formats.tables.cells import (
-    as_float,
-    has_decimal_comma,
-    is_converted_id,
-    is_empty,
-    plain_floats,
-    unguarded,
-)
+from activeeval.formats.tables.cells import as_float, has_decimal_comma, is_altered, is_empty, plain_floats, unguarded
 from activeeval.formats.tables.quoting import Quoting, QuotingColumns, quoting_of_tabs
 from activeeval.formats.tables.records import Records, RenamedColumns, json_record
 from activeeval.formats.tables.text_records import check_count, column_names, quoted_records, unquoted_records
@@ -142,7 +135,7 @@ class Sheet:
         """Convert a cell to an id; raise FormatError if it is not text or an integer."""
         if isinstance(value, bool) or not isinstance(value, (str, int)):
             problem = "is empty" if is_empty(value) else f"holds {shown(str(value))}"
-            spoilt = "; did a spreadsheet change it?" if is_converted_id(value) else ""
+            spoilt = "; did a spreadsheet change it?" if is_altered(value) else ""
             self.fail(row, name, f"{problem}, expected an id, text or a whole number{spoilt}")
         if value == "":
             self.fail(row, name, "is empty, expected an id")
@@ -164,9 +157,8 @@ class Sheet:
         elif (plain := plain_floats(values)) is not None:
             out = plain
         else:
-            out = np.array(
-                [self._number(row, name, value, empty) for row, value in enumerate(values)], dtype=np.float64
-            )
+            numbers = [self._number(row, name, value, empty) for row, value in enumerate(values)]
+            out = np.array(numbers, dtype=np.float64)
         bad = np.flatnonzero(~np.isfinite(out))
         if bad.size:
             self.fail(int(bad[0]), name, f"holds {out[bad[0]]}, expected a finite number")
@@ -211,10 +203,7 @@ class Sheet:
 def read_sheet(path: PathLike, suffix: str | None = None) -> Sheet:
     """Read a table by the suffix of its name: .csv, .tsv, .jsonl (each also .gz), .parquet, .xlsx or .ods.
 
-    Parameters
-    ----------
-    suffix : str, optional
-        Suffix to use instead of the name's.
+    ``suffix`` replaces that of the name.
 
     Raises
     ------
@@ -236,9 +225,8 @@ def sheet_parts(path: PathLike, n_rows: int | None = None, suffix: str | None = 
     }
     suffix = suffix or bare_suffix(path)
     if suffix not in readers:
-        raise FormatError(
-            os.fspath(path), None, f"is not a table by its name, expected one that ends in {', '.join(TABLES)}"
-        )
+        ends = ", ".join(TABLES)
+        raise FormatError(os.fspath(path), None, f"is not a table by its name, expected one that ends in {ends}")
     check_table(path)
     has_no_rows = True
     for part in readers[suffix](path, n_rows):
@@ -249,9 +237,7 @@ def sheet_parts(path: PathLike, n_rows: int | None = None, suffix: str | None = 
 
 
 def frame_sheet(frame: Any, source: str) -> Sheet:
-    """Convert a data frame of any library that narwhals supports to a sheet.
-
-    Column names become text, for example ``0`` in a frame built from an array.
+    """Convert a data frame of any library that narwhals supports to a sheet; column names become text.
 
     Raises
     ------

@@ -399,7 +399,9 @@ def test_only_an_answer_that_stands_can_be_taken_back(store):
     make_campaign(store)
     got = store.claim("night", "ann")
     judged = store.submit("night", got.token, grade(2)).event
-    with pytest.raises(InputError, match="event 6 is an answer of 'ann': retracting another judge's answer needs a reason"):
+    with pytest.raises(
+        InputError, match="event 6 is an answer of 'ann': retracting another judge's answer needs a reason"
+    ):
         store.retract("night", judged.seq, "bob")
     for seq, says in ((1, "event 1 is drawn"), (5, "event 5 is shown"), (99, "event 99 is not there")):
         with pytest.raises(StateError, match=says):
