@@ -129,7 +129,7 @@ def test_every_door_refuses_every_form_in_a_line_that_names_where_it_belongs(cal
         assert (code, out) == (1, ""), (form, err)
         line = err.splitlines()[-1]
         assert f"{form}: these are a grader's grades" in line
-        assert "they belong to --grader" in line
+        assert "pass them with --grader" in line
         after = {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix in (".sample", ".csv")}
         assert after == before
 
@@ -312,7 +312,7 @@ def test_a_campaign_keeps_that_a_machine_is_taken_for_truth(call, folder, door, 
         )
         assert is_told(out, err, form, 10), kind
     for kind in ("csv", "jsonl"):
-        assert "they belong to --grader" in call("score", f"w.{kind}", "a.run", "DCG@5")[2]
+        assert "pass them with --grader" in call("score", f"w.{kind}", "a.run", "DCG@5")[2]
         assert len(Grades.read(f"w.{kind}")) == 10
 
 
@@ -339,7 +339,7 @@ def test_a_campaign_of_the_best_keeps_it_with_what_comparisons_settle(call, fold
     made = ("--run", "a.run", "--max-grade", "3", "--measure", "kNDCG(k=3)@3", "--budget", "50%")
     assert call("campaign", "create", "k", *made, "--seed", "1")[0] == 0
     oracle = ("campaign", "judge", "k", "--oracle", "kinds.csv", "--judge", "ann")
-    assert "they belong to --grader" in call(*oracle)[2]
+    assert "pass them with --grader" in call(*oracle)[2]
     code, out, err = call(*oracle, "--machine-is-truth")
     assert code == 0, err
     assert is_told(out, err, "kinds.csv", 40)

@@ -232,7 +232,7 @@ def test_a_useless_model_and_certain_rows_are_survived():
         ({"grades": [0, 1, 2, 1]}, "grade 2 at row 2, above the largest grade 1"),
         ({"grades": [1, 1, 1, 1]}, "only grade 1 occurs"),
         ({"grades": [0, 1]}, "each of the 4 rows"),
-        ({"queries": [1, 1, 1, 1]}, "belong to 1 queries, at least two"),
+        ({"queries": [1, 1, 1, 1]}, "belong to 1 queries, a query factor needs at least two"),
         ({"queries": [1, 1, 2]}, "query of each of the 4 rows"),
         ({"probs": [[0.5, 0.6]] * 4}, "sum to 1, but in row 0"),
         ({"probs": [[1.0]] * 4}, "one column"),
@@ -311,7 +311,7 @@ def test_folds_are_even_and_few_queries_make_fewer(items):
 
 def test_bad_folds_are_named(items):
     X, y = items(60, 1)
-    with pytest.raises(InputError, match="belong to 1 queries, at least two"):
+    with pytest.raises(InputError, match="belong to 1 queries, a query factor needs at least two"):
         cross_fitted_probs(UniformGradeModel(), X, y, np.zeros(60))
     with pytest.raises(InputError, match="n_folds must be a whole number of at least 2, got 1"):
         cross_fitted_probs(UniformGradeModel(), X, y, np.arange(60), n_folds=1)

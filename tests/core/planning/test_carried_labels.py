@@ -79,7 +79,7 @@ def test_the_same_half_widths_take_more_of_a_design_that_knows_of_none(method, m
             chances = readable[plan.places[plan.offsets[:-1]]]
         return all(
             goal.is_met(
-                forecasts[which].prospect(MANY, forecasts[which].way.of_chances(chances, readable[plan.places]))
+                forecasts[which].prospect(MANY, forecasts[which].spending.of_chances(chances, readable[plan.places]))
             )
             for which, goal in goals.items()
         )

@@ -245,10 +245,7 @@ def test_a_goal_that_the_queries_themselves_do_not_allow(made):
         ({"difference": math.inf}, "positive number, got inf"),
         ({"difference": 1.0, "power": 1.0}, "power must lie strictly between 0 and 1, got 1.0"),
         ({"half_width": 1.0, "scope": "world"}, "scope must be one of pool, population, got 'world'"),
-        (
-            {"difference": 1.0, "power": 0.05},
-            "power 0.05 is reached without judgments: expected more than 1 - confidence, 0.05",
-        ),
+        ({"difference": 1.0, "power": 0.05}, "power 0.05 is reached without judgments: expected more than .*, 0.05"),
     ],
 )
 def test_goals_that_are_none(given, message):
