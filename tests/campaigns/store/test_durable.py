@@ -156,7 +156,9 @@ def test_what_postgresql_could_not_write_is_never_acknowledged(
             postgresql.bring_back()
         assert "INJECTED" in (tmp_path / "trace").read_text()
         assert cause in says
-        assert "nothing was acknowledged, and whether it was stored is unknown; try again, it is stored only once" in says
+        assert (
+            "nothing was acknowledged, and whether it was stored is unknown; try again, it is stored only once" in says
+        )
         before = [event for event in store.events("night") if event.kind == "judged"]
         answer = store.submit("night", got.token, grade(3), key="k")
         assert answer.is_repeated == bool(before)

@@ -189,7 +189,7 @@ def test_strictly_by_level_judges_take_what_is_next_whoever_is_in_the_unit(store
     store.claim("night", "cyd")
     _, ann = store.submit_and_claim("night", ann.token, grade())
     assert items([ann]) == [(2, "d2-0", 1)]
-    with pytest.raises(InputError, match="no item is put off"):
+    with pytest.raises(InputError, match="items cannot be deferred"):
         store.submit("night", ann.token, LATER)
 
 
@@ -293,10 +293,10 @@ def test_a_second_answer_to_a_token_is_late(store):
         (grade(None), "got None"),
         (grade(1.0), "got 1.0"),
         (grade(True), "got True"),
-        (JudgeAnswer(kind="cannot", grade=1), "cannot goes without a grade"),
+        (JudgeAnswer(kind="cannot", grade=1), "cannot has no grade"),
         (JudgeAnswer(kind="late", grade=1), "an answer is one of judged, cannot, deferred, preferred, got 'late'"),
         (grade(1, active_ms=-1), "active_ms must be a whole number"),
-        (JudgeAnswer(kind="cannot", reason="a\0"), "reason has a letter"),
+        (JudgeAnswer(kind="cannot", reason="a\0"), "reason has a character"),
     ],
 )
 def test_what_nobody_can_say_is_refused(store, said, says):
@@ -399,7 +399,9 @@ def test_only_an_answer_that_stands_can_be_taken_back(store):
     make_campaign(store)
     got = store.claim("night", "ann")
     judged = store.submit("night", got.token, grade(2)).event
-    with pytest.raises(InputError, match="event 6 is an answer of 'ann': retracting another judge's answer needs a reason"):
+    with pytest.raises(
+        InputError, match="event 6 is an answer of 'ann': retracting another judge's answer needs a reason"
+    ):
         store.retract("night", judged.seq, "bob")
     for seq, says in ((1, "event 1 is drawn"), (5, "event 5 is shown"), (99, "event 99 is not there")):
         with pytest.raises(StateError, match=says):
