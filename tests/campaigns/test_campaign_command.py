@@ -416,7 +416,7 @@ def test_what_was_tampered_with_is_found(campaign, folder, oracle):
             "UPDATE campaign SET config = replace(config, 'majority', 'median')",
             "the campaign's set-up is not",
         ),
-        ("sample", "UPDATE sample SET digest = 'x'", "version 1 of the sample is not what was drawn"),
+        ("sample", "UPDATE sample SET digest = 'x'", "version 1 of the sample is not the one that was drawn"),
     ],
 )
 def test_no_number_is_read_from_a_log_that_was_tampered_with(call, campaign, folder, oracle, table, change, says):

@@ -410,7 +410,7 @@ def test_only_an_answer_that_stands_can_be_taken_back(store):
     with pytest.raises(StateError, match="is not valid any more: event 7 replaced it"):
         store.retract("night", judged.seq, "ann")
     store.retract("night", corrected.event.seq, "ann")
-    with pytest.raises(StateError, match="event 8 took its place"):
+    with pytest.raises(StateError, match="event 8 replaced it"):
         store.retract("night", corrected.event.seq, "ann")
 
 
@@ -525,7 +525,7 @@ def test_what_is_longer_than_anybody_writes_is_refused_at_every_door(store, lett
     for what, ask in doors:
         says = complaint(InputError, ask)
         limit = "10,000" if what == "reason" else "200"
-        assert f"{what} may have {limit} bytes, got {int(limit.replace(',', '')) + 1:,}: '{letter}" in says
+        assert f"{what} may have at most {limit} bytes, got {int(limit.replace(',', '')) + 1:,}: '{letter}" in says
     assert store.events("night") == before
     assert store.verify("night") == []
 
