@@ -414,7 +414,7 @@ def test_what_was_tampered_with_is_found(campaign, folder, oracle):
         (
             "campaign",
             "UPDATE campaign SET config = replace(config, 'majority', 'median')",
-            "the campaign's set-up is not",
+            "the campaign's set-up was altered",
         ),
         ("sample", "UPDATE sample SET digest = 'x'", "version 1 of the sample is not the one that was drawn"),
     ],
