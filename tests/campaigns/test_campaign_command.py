@@ -76,7 +76,7 @@ def test_depths_that_follow_labels_are_judged_to_the_end(call, oracle):
     made = call("campaign", "create", "w", *RUN, *options)
     assert made.code == 0, made.err
     refused = call("campaign", "create", "v", *RUN, *options, "--strict-order")
-    assert "--strict-order reads below the lowest item that waits" in " ".join(refused.err.split())
+    assert "--strict-order uses items below the lowest waiting one" in " ".join(refused.err.split())
     assert refused.code != 0
     taken = call("campaign", "claim", "w", "--judge", "ann").rows[0]
     then = ("--token", taken["token"], "--grade", grade_of(taken["query_id"], taken["doc_id"]), "--then-claim")
