@@ -188,7 +188,7 @@ def check_judged(store: Store, name: str) -> None:
             "once the previous rounds are completely judged"
         )
     if store.campaign(name).follows_labels and state_of(store, name).sample.campaign.goes_on:
-        problem = "labels may still lead to further items: a round is drawn once the previous ones are completely"
+        problem = "labels may still lead to further items: a round is drawn once the previous rounds are completely"
         raise StateError(f"campaign {name}: {problem} judged")
 
 

@@ -366,7 +366,7 @@ def test_a_top_up_while_all_follows_from_what_waits_says_so():
 def test_a_further_round_may_follow_labels_too(looks):
     case = Following()
     case.judge("ann", upto=50)
-    with pytest.raises(StateError, match="a round is drawn once those before are judged"):
+    with pytest.raises(StateError, match="a round is drawn once the previous rounds are completely judged"):
         redraw(case.store, "week", case.drawn(np.random.SeedSequence(9), 60.0))
     case.judge("ann")
     labels, ids = labels_of(case.state()), case.pool.query_texts[case.pool.item_queries]
@@ -393,7 +393,7 @@ def test_a_further_round_may_follow_labels_too(looks):
 
 
 def test_what_cannot_hold_is_refused_in_a_line():
-    with pytest.raises(InputError, match="`strict_order` reads below the lowest item that waits"):
+    with pytest.raises(InputError, match="`strict_order` uses items below the lowest waiting one"):
         Following(strict_order=True)
     plain = Following(looks="off")
     plain.judge("ann")

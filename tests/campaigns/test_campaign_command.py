@@ -76,7 +76,7 @@ def test_depths_that_follow_labels_are_judged_to_the_end(call, oracle):
     made = call("campaign", "create", "w", *RUN, *options)
     assert made.code == 0, made.err
     refused = call("campaign", "create", "v", *RUN, *options, "--strict-order")
-    assert "--strict-order reads below the lowest item that waits" in " ".join(refused.err.split())
+    assert "--strict-order uses items below the lowest waiting one" in " ".join(refused.err.split())
     assert refused.code != 0
     taken = call("campaign", "claim", "w", "--judge", "ann").rows[0]
     then = ("--token", taken["token"], "--grade", grade_of(taken["query_id"], taken["doc_id"]), "--then-claim")
@@ -304,7 +304,7 @@ def test_a_top_up_is_the_larger_sample(call, campaign, oracle):
 
 def test_rounds_are_read_together_and_ask_nothing_twice(call, campaign, oracle):
     again = ("create", "--redraw", *RUN, "--measure", "DCG@5", "--budget", "40", "--seed", 5)
-    assert "a round is drawn once those before are judged" in campaign(*again).err
+    assert "a round is drawn once the previous rounds are completely judged" in campaign(*again).err
     campaign("judge", "--judge", "ann", "--oracle", oracle)
     assert campaign(*again).code == 0
     rows = campaign("judge", "--judge", "bob", "--oracle", oracle).rows
@@ -414,9 +414,9 @@ def test_what_was_tampered_with_is_found(campaign, folder, oracle):
         (
             "campaign",
             "UPDATE campaign SET config = replace(config, 'majority', 'median')",
-            "the campaign's set-up is not",
+            "the campaign's set-up was altered",
         ),
-        ("sample", "UPDATE sample SET digest = 'x'", "version 1 of the sample is not what was drawn"),
+        ("sample", "UPDATE sample SET digest = 'x'", "version 1 of the sample is not the one that was drawn"),
     ],
 )
 def test_no_number_is_read_from_a_log_that_was_tampered_with(call, campaign, folder, oracle, table, change, says):
@@ -564,7 +564,7 @@ def test_a_scripted_judge_reads_what_the_other_readers_read_and_starts_without_t
 def test_a_round_that_could_not_be_read_is_refused_before_anyone_judges_it(call, campaign, oracle):
     campaign("judge", "--judge", "ann", "--oracle", oracle)
     other = campaign("create", "--redraw", *RUN, "--measure", "P@3", "--budget", "40", "--seed", 5)
-    assert "answers the questions that the campaign was made for" in other.err
+    assert "must have the campaign's own questions and measures" in other.err
     for options, problem in (
         (("--budget", "40", "--lease", "9"), "--redraw takes a --budget and the rules of the campaign: no --lease"),
         (("--half-width", "1"), "--half-width: a further round has a --budget"),
@@ -754,7 +754,7 @@ def test_strictly_by_level_nothing_is_passed_over(call, oracle, folder):
     assert "not by sheets" in call("campaign", "next", "w", "--out", "b.csv").err
     assert "by claim and submit" in call("campaign", "import", "w", oracle, "--judge", "bob").err
     assert call("campaign", "create", "v", *MADE).code == 0
-    assert "one made with --strict-order" in call("campaign", "estimate", "v", "--strict-order").err
+    assert "create it with --strict-order" in call("campaign", "estimate", "v", "--strict-order").err
     levels = ("--measure", "DCG@5", "--budget", "60", "--method", "active")
     assert "items have no order" in call("campaign", "create", "u", *RUN, *levels, "--strict-order").err
     assert not Path("u.activeeval").exists()

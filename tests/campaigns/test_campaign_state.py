@@ -101,7 +101,7 @@ def test_a_known_grade_that_judges_no_longer_share_is_none(policy):
         return
     with pytest.raises(StateError, match="1 item that round 2 treats as known has no single grade any more"):
         answered(live)
-    with pytest.raises(InputError, match="items count the mean gain of grades that differ"):
+    with pytest.raises(InputError, match="items with differing grades count as their mean gain"):
         labels_of(live)
 
 

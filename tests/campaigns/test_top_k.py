@@ -122,7 +122,7 @@ def test_a_terminal_asks_resumes_and_undoes(drawn, call, folder, start):
     said = told_to("bob.log")
     assert [body["what"] for body in said] == ["compared", "compared", "compared", "undone", "discarded"]
     assert [body["preferred"] for body in said[:3]] == [said[0]["first"], said[1]["second"], None]
-    assert "1 or 2 is better" in err
+    assert "1 or 2: this one is better" in err
     with labelling("s.csv", 3, "bob.log") as work:
         assert work.compared.n_comparisons == 2
         query, thrown = work.ask().query, said[-1]["document"]
@@ -205,7 +205,7 @@ def test_what_is_no_file_is_no_log(drawn, call, folder, target):
     (folder / "x.log").symlink_to(target)
     told = call("label", "s.csv", "--k", 3, "--log", "x.log", "--out", "x.csv")
     assert told.code == 1
-    assert "x.log: is no log of comparisons, expected a new file" in told.err
+    assert "x.log: is not a log of comparisons, expected a new file" in told.err
 
 
 @pytest.mark.parametrize(("k", "change"), [(2, str), (3, lambda text: text.replace(",d1,", ",d77,"))])
@@ -387,7 +387,7 @@ def test_ties_of_no_ranking_are_counted(drawn, call):
     done = compare_all("m.log", margin=0.4)
     assert 0 < done.n_overruled < done.n_ties
     told = call("label", "s.csv", "--k", 3, "--log", "m.log", "--out", "m.csv")
-    said = f"documents of {done.n_ties} ties share a rank, but for {done.n_overruled} that other answers set apart"
+    said = f"documents of {done.n_ties} ties share a rank, except {done.n_overruled} that other answers separate"
     assert said in told.err
 
 

@@ -67,7 +67,7 @@ def test_it_never_counts_and_the_first_answer_stands(site):
 @pytest.mark.parametrize(
     ("rows", "says"),
     [
-        (("query,grade", "jaguar,7"), "no grade, expected one from 0 to 2"),
+        (("query,grade", "jaguar,7"), "not a grade, expected one from 0 to 2"),
         (("query,grade", "jaguar,"), "no grade"),
         (("query,title", "jaguar,x"), "grade"),
         (("query,grade",), "holds no rows"),

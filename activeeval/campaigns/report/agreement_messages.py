@@ -29,7 +29,7 @@ def undefined_sentence(coefficient: Coefficient, n_items: int, common_grade: flo
     if not coefficient.why_undefined:
         return ""
     if not coefficient.n:
-        return "The judges' agreement is unknown: no item was graded by several judges."
+        return "The judges' agreement is unknown: no item was judged by several judges."
     items = f"the {counted(n_items, 'item')} that several judged" if n_items > 1 else "the item that several judged"
     return f"No coefficient of agreement is defined: {items} got one grade only, {common_grade:g}."
 

@@ -151,7 +151,7 @@ def test_a_full_disk_under_the_log_of_postgresql(server_with_small_log):
         disk.fill(but=300_000)
         filling = Filling(store)
         assert "No space left on device" in filling.refusal or "the disk is full" in filling.refusal
-        assert "whether it was stored is unknown; do it again" in filling.refusal or NOTHING_STORED in filling.refusal
+        assert "whether it was stored is unknown; try again" in filling.refusal or NOTHING_STORED in filling.refusal
         disk.make_room()
         server.bring_back()
         assert len(filling.unacknowledged()) <= 1

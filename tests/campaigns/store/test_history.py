@@ -47,7 +47,7 @@ def test_the_same_correction_again_is_one_and_another_is_refused(night):
         StateError, lambda: night.correct("night", first.seq, "ann", grade(2), "again")
     )
     says = complaint(StateError, lambda: night.correct("night", first.seq, "ann", grade(2), "more"))
-    assert f"event {done.event.seq} took its place" in says
+    assert f"event {done.event.seq} replaced it" in says
     cannot = JudgeAnswer(kind="cannot", reason="a login page")
     assert night.correct("night", done.event.seq, "ann", cannot, "third").event.kind == "cannot"
 

@@ -151,7 +151,7 @@ def test_a_folder_without_the_right_to_write_is_named(open_folder):
     judged_campaign(url)
     (open_folder / "folder" / "night").chmod(0o666)
     (open_folder / "folder").chmod(0o555)
-    assert "its folder may not be written" in read_by_nobody(url)["error"]
+    assert "its folder is not writable" in read_by_nobody(url)["error"]
 
 
 def test_what_another_user_writes_meanwhile_is_read(open_folder):

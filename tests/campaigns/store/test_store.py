@@ -189,7 +189,7 @@ def test_strictly_by_level_judges_take_what_is_next_whoever_is_in_the_unit(store
     store.claim("night", "cyd")
     _, ann = store.submit_and_claim("night", ann.token, grade())
     assert items([ann]) == [(2, "d2-0", 1)]
-    with pytest.raises(InputError, match="no item is put off"):
+    with pytest.raises(InputError, match="items cannot be deferred"):
         store.submit("night", ann.token, LATER)
 
 
@@ -293,10 +293,10 @@ def test_a_second_answer_to_a_token_is_late(store):
         (grade(None), "got None"),
         (grade(1.0), "got 1.0"),
         (grade(True), "got True"),
-        (JudgeAnswer(kind="cannot", grade=1), "cannot goes without a grade"),
+        (JudgeAnswer(kind="cannot", grade=1), "cannot has no grade"),
         (JudgeAnswer(kind="late", grade=1), "an answer is one of judged, cannot, deferred, preferred, got 'late'"),
         (grade(1, active_ms=-1), "active_ms must be a whole number"),
-        (JudgeAnswer(kind="cannot", reason="a\0"), "reason has a letter"),
+        (JudgeAnswer(kind="cannot", reason="a\0"), "reason has a character"),
     ],
 )
 def test_what_nobody_can_say_is_refused(store, said, says):
@@ -410,7 +410,7 @@ def test_only_an_answer_that_stands_can_be_taken_back(store):
     with pytest.raises(StateError, match="is not valid any more: event 7 replaced it"):
         store.retract("night", judged.seq, "ann")
     store.retract("night", corrected.event.seq, "ann")
-    with pytest.raises(StateError, match="event 8 took its place"):
+    with pytest.raises(StateError, match="event 8 replaced it"):
         store.retract("night", corrected.event.seq, "ann")
 
 
@@ -525,7 +525,7 @@ def test_what_is_longer_than_anybody_writes_is_refused_at_every_door(store, lett
     for what, ask in doors:
         says = complaint(InputError, ask)
         limit = "10,000" if what == "reason" else "200"
-        assert f"{what} may have {limit} bytes, got {int(limit.replace(',', '')) + 1:,}: '{letter}" in says
+        assert f"{what} may have at most {limit} bytes, got {int(limit.replace(',', '')) + 1:,}: '{letter}" in says
     assert store.events("night") == before
     assert store.verify("night") == []
 

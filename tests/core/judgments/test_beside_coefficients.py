@@ -157,7 +157,7 @@ def test_why_there_is_no_coefficient():
     assert found.preferences.overall.why_undefined == found.pairs[0].difference.why_undefined == ""
     said = undefined_sentence(found.alphas["ordinal"], found.n_items, found.common_grade)
     assert said.endswith("the 4 items that several judged got one grade only, 1.")
-    assert "nothing was judged by several" in undefined_sentence(found.preferences.strict, 0, 1)
+    assert "no item was judged by several" in undefined_sentence(found.preferences.strict, 0, 1)
 
 
 def graded(differences, queries=None):
