@@ -121,10 +121,7 @@ def test_a_campaign_is_made_of_a_pool_in_files(call, folder):
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        (
-            ("--judged", "q.qrels"),
-            "--judged is not for --pool-parquet: give it to `activeeval pool write`",
-        ),
+        (("--judged", "q.qrels"), "--judged is not for --pool-parquet: give it to `activeeval pool write`"),
         (("--run", "c"), "--versus-run is the second of two systems"),
         (("--engine", "proceses:2"), "unknown engine 'proceses:2'; did you mean processes?"),
         (("--engine", "processes:0"), "workers must be a positive number, got '0'"),
