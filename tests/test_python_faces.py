@@ -89,7 +89,7 @@ def test_sheets_for_several_judges_are_those_of_the_command_line(call, tmp_path)
     sample.write_sheet("q.xlsx", grade_names={0: "bad", 3: "perfect"})
     with pytest.raises(ae.InputError, match="is there already"):
         sample.write_sheet("q.csv", **people)
-    with pytest.raises(ae.InputError, match="`overlap` is of several judges"):
+    with pytest.raises(ae.InputError, match="`overlap` needs several judges"):
         sample.sheet(overlap=3)
 
 

@@ -63,7 +63,7 @@ class Choices(PoolFields):
         """Raise ChoiceError if the engine's name is followed by anything but scratch=DIR or trust-ids."""
         _, *rest = self.engine_name.split(",") if isinstance(self.engine, str) else [""]
         if wrong := [part for part in rest if not self.engine.startswith("spark://") or "=" in part]:
-            problem = f"`engine`: {wrong[0]!r} is not known, expected scratch=DIR or trust-ids behind a comma each"
+            problem = f"`engine`: {wrong[0]!r} is none of scratch=DIR and trust-ids, which go behind a comma each"
             raise ChoiceError(problem, field="engine")
 
     def _differs(self, name: str) -> bool:

@@ -97,7 +97,7 @@ def test_of_a_machine_that_nobody_has_asked_too():
 
 def test_one_that_was_asked_has_its_price_already():
     case = case_of(0.01)
-    with pytest.raises(ChoiceError, match="`ask_price` is for a machine that nobody has asked"):
+    with pytest.raises(ChoiceError, match="`ask_price` is for a grader not asked yet"):
         asking_notes(case, planned(case), 0.02)
 
 

@@ -30,7 +30,7 @@ def judged_to_its_end(call):
         judge_file(sheets[-1])
         done = following(call, *sheets)
         assert done.code == 0, done.err
-        if "nothing more" in done.err:
+        if "the sample is complete" in done.err:
             return sheets, done
         sheets.append(f"w-{len(sheets) + 1}.csv")
 
@@ -40,7 +40,7 @@ def test_sheet_after_sheet_to_an_estimate(call, drawn):
     sheets, done = judged_to_its_end(call)
     assert len(sheets) >= 2
     budget = float(re.search(r"of (\d+) judgments", drawn.err)[1])
-    assert float(re.search(r"nothing more: ([\d.]+) of a budget", done.err)[1]) <= budget
+    assert float(re.search(r"the sample is complete: ([\d.]+) of a budget", done.err)[1]) <= budget
     pairs = [(row["query_id"], row["doc_id"]) for sheet in sheets for row in csv_rows(sheet)]
     assert len(pairs) == len(set(pairs))
     answer = call("estimate", "w.sample", *sheets, "-o", "jsonl").rows[0]

@@ -121,10 +121,10 @@ def test_sheets_of_several_people_are_written_all_or_none(call, folder):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--overlap", 5), "--overlap is of several judges"),
+        (("--overlap", 5), "--overlap needs several judges"),
         (("--judge", "ann", "--judge", " ann "), "--judge must be a name, each once"),
         (("--judge", "a/b", "--judge", "a?b"), "two judges have the sheet"),
-        (("--grade", "2=relevant"), "stand in .xlsx alone"),
+        (("--grade", "2=relevant"), "need a sheet .xlsx"),
     ],
 )
 def test_what_cannot_be_shared_out_is_said_before_anything_is_drawn(call, folder, options, says):

@@ -98,7 +98,7 @@ def test_a_top_up_is_that_of_the_runs(call, folder):
     assert call("top-up", "runs.sample", *more).code == 0
     wanted = rows_of("more.csv")
     answer = call("top-up", "files.sample", *more)
-    assert (answer.code, "say where that is, --pool-parquet" in answer.err) == (2, True)
+    assert (answer.code, "name the pool with --pool-parquet" in answer.err) == (2, True)
     answer = call("top-up", "runs.sample", *more, "--pool-parquet", "pool/*.parquet")
     assert (answer.code, "was not drawn of a pool in files" in answer.err) == (2, True)
     answer = call("top-up", "files.sample", *more, "--pool-parquet", "pool/*.parquet", "--engine", "threads:2")

@@ -70,5 +70,5 @@ def test_a_judged_sheet_is_known_for_one_of_a_sample(call):
 def test_a_file_of_few_judgments_is_said_to_be_half_judged(call, folder):
     write_lines(folder / "few.qrels", [f"q{q} 0 d1 1" for q in range(1, 31)])
     assert (
-        "few.qrels: of most queries less than half of what is ranked" in call("score", "few.qrels", "a.run", "AP").err
+        "few.qrels: in most queries less than half of the ranked items" in call("score", "few.qrels", "a.run", "AP").err
     )
