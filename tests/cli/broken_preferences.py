@@ -35,7 +35,7 @@ PAIRS = [
     ("pairs: cut gzip", {"x.jsonl": gzip.compress(pairs(WHOLE)["x.jsonl"].encode())[:-9]}, LEARN, 1,
      r"x\.jsonl: the gzip file is cut short, expected its end marker"),
     ("pairs: not JSON", {"x.jsonl": "{\n"}, LEARN, 1, r"x\.jsonl:1: '\{' is not JSON: .*"),
-    ("pairs: no table", {}, "gains learn q.qrels --out x.json", 1, r"q\.qrels: no table by its name, expected .*"),
+    ("pairs: no table", {}, "gains learn q.qrels --out x.json", 1, r"q\.qrels: is not a table by its name, expected .*"),
     ("pairs: other column lost", {"x.jsonl": '{"preferred": [1]}\n'}, LEARN, 1,
      r"x\.jsonl:1: no list column in: preferred; expected other"),
     ("pairs: both vocabularies", pairs({"first": [1]}), LEARN, 1,

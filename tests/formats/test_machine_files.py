@@ -299,7 +299,7 @@ def test_the_ai_of_a_quepid_book_is_who_has_no_address(tmp_path):
     assert pairs_of(grades) == {("q1", "d1"): 1}
     assert (grades.notes[0].code, list(grades.explanations)) == ("grader of people", ["hardly"])
     path.write_text(json.dumps(book(people, {**people, "user_email": "bob@example.org"})))
-    with pytest.raises(InputError, match=r"none of the raters 'ann@example.org', 'bob@example.org' is known"):
+    with pytest.raises(InputError, match=r"none of the raters 'ann@example.org', 'bob@example.org' is recognized"):
         Grades.read(path)
     assert pairs_of(Grades.read(path, name="bob@example.org")) == {("flea", "d1"): 3}
 

@@ -237,7 +237,7 @@ def test_changed_texts_are_counted(watch, folder):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("night", "--run", "2.run", "--date", DATES[0]), "is there already"),
+        (("night", "--run", "2.run", "--date", DATES[0]), "exists already"),
         (("night", "--run", "2.run", "--date", "2026-10-01"), "draw nights in order"),
         (("night", "--run", "2.run", "--date", "yesterday"), "a night's date must be like 2026-11-25"),
         (("night", "--run", "a.run", "--date", DATES[1]), "is not one of the 20 queries of the watch"),
@@ -310,7 +310,7 @@ def test_holes_of_a_night_without_a_judgment_are_a_line(watch):
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (("--holes", "-o", "markdown"), "--holes is told as text or rows: leave out -o markdown"),
+        (("--holes", "-o", "markdown"), "--holes prints text or rows: leave out -o markdown"),
         (("--more", 5), "--more goes with --holes"),
     ],
 )

@@ -457,7 +457,7 @@ def test_a_document_without_its_text_is_refused_and_nothing_is_stored(tmp_path):
 @pytest.mark.parametrize(
     ("night", "run", "says"),
     [
-        (1, None, "is there already"),
+        (1, None, "exists already"),
         (0, None, "draw nights in order"),
         (2, {"q0": {"a": 1.0}, "zz": {"a": 1.0}}, "is not one of the 20 queries of the watch"),
     ],

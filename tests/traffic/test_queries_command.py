@@ -194,7 +194,7 @@ def test_queries_that_the_runs_lack_are_said(call, month, folder):
         ({}, "queries draw may.csv --n 9 --out may.csv --force", 1, "may.csv: --out would replace may.csv"),
         ({}, "queries draw may.csv --n 9 --out q.csv", 1, "q.csv: is there already, --force overwrites it"),
         ({}, "queries draw may.csv --n 9 --out r.csv --last may.csv", 1, "may.csv:1: no column query_id, expected"),
-        ({}, "queries draw may.csv --n 9 --out r.csv --last new.run", 1, "new.run: no table by its name"),
+        ({}, "queries draw may.csv --n 9 --out r.csv --last new.run", 1, "new.run: is not a table by its name"),
         ({}, "queries draw may.csv --n 9 --out r.csv --strata segments", 2, "--strata segments: may.csv has no column"),
         ({"x.csv": "query,count\na,0\n"}, "queries draw x.csv --n 9 --out r.csv", 1, "x.csv:2: column count: holds 0"),
         ({"x.csv": "query,count\n"}, "queries draw x.csv --n 9 --out r.csv", 1, "x.csv: the table holds no rows"),

@@ -96,4 +96,4 @@ def segments_of_sheet(sheet: Sheet, source: str) -> Segments:
 
 def _repeat_text(queries: Texts, names: Texts, row: int) -> str:
     """Format a repeated pair for a message."""
-    return f"query {shown(queries[row])} is in segment {shown(names[row])} twice, expected it once"
+    return f"query {shown(queries[row])} is in segment {shown(names[row])} already, expected it once"

@@ -47,6 +47,7 @@ def status(
 
     With --holes: the value of its run if the items without a judgment are irrelevant, as a grade model expects, and
     at best. Nothing new is judged for that.
+
     \b
     activeeval watch status quality
     activeeval watch status quality --holes
@@ -79,6 +80,7 @@ def estimate(name: str, db: str | None, begin: str, end: str, form: str) -> None
 
     A watch with --segments prints rows with a `segment` too (-o jsonl): their intervals hold for all segments of a
     night at once.
+
     \b
     activeeval watch estimate quality
     activeeval watch estimate quality --from 2026-11-01 --to 2026-11-25 -o jsonl

@@ -90,6 +90,7 @@ def init(name: str, db: str | None, seed: int | None, policy: str | None, form: 
     With --half-width a night draws the fewest new labels that should bring its values to these half-widths, with all
     earlier labels in hand; none if these are enough. If that takes more than --budget-per-night, the night is drawn
     for the budget, and prints how many labels are needed. Changes between nights are read from the same sample.
+
     \b
     activeeval watch init quality --measure DCG@10 --measure nDCG@10 --budget-per-night 40
     activeeval watch init quality --measure P@5 --budget-per-night 40 --margin 0.02 --reference first
@@ -158,6 +159,7 @@ def night(
 
     Ends with 0 (fine), 10 (worse: an alarm) or 11 (undecided, or items wait). A night that looks bad and is undecided
     gets more labels at once with --oracle; else `submit` draws them once the night's own items are judged.
+
     \b
     activeeval watch night quality --run tonight.run --sheet tonight.csv
     activeeval watch night quality --run tonight.run --date 2026-11-25 --oracle qrels.txt -o jsonl
@@ -216,6 +218,7 @@ def submit(
 
     If the night is judged, looks bad and is undecided, its labels on suspicion are drawn, and written beside the
     first SHEET: to tonight-more.csv beside tonight.csv. Without a SHEET: judgments that `activeeval serve` has stored.
+
     \b
     activeeval watch submit quality tonight.csv --judge ann
     activeeval watch submit quality tonight-more.csv --judge ann
