@@ -1,11 +1,10 @@
 """Sampling design of a pool read in partitions.
 
-Whether a query is judged depends on the query itself, apart from a few sums over the pool: the cost of its mean item,
-Σ p, and the mean and largest rate (`activeeval.core.design.RateSums`); for draws with replacement Σ p m and the
-normaliser of q ∝ p sqrt((v + (m − R_θ)²) / λ), Sawade et al., eqs. (16)–(18). The first pass predicts each partition
-once, writes its unit table and accumulates these sums, for draws with replacement also q and λ of every query. The
-second pass uses the tables to find the units below the threshold level of a budget. The rows of their queries form an
-ordinary design and campaign.
+Whether a query is judged depends on the query and on a few sums over the pool: the cost of its mean item, Σ p, and the
+mean and largest rate (`activeeval.core.design.RateSums`); for draws with replacement Σ p m and the normaliser of
+q ∝ p sqrt((v + (m − R_θ)²) / λ), Sawade et al., eqs. (16)–(18). The first pass writes each partition's unit table and
+accumulates these sums, and q and λ of queries drawn with replacement. The second pass finds the units below the level
+of a budget in the tables. The rows of their queries form an ordinary design and campaign.
 """
 
 from __future__ import annotations
@@ -97,7 +96,7 @@ class ChunkedDesign:
     progress : callable
         Called with progress messages.
     keeper : object
-        Deletes the tables when it is garbage-collected.
+        Deletes the tables when garbage-collected.
 
     Examples
     --------
@@ -172,8 +171,7 @@ class ChunkedDesign:
         BudgetError
             If the budget is below the cost of the most expensive unit.
         InputError
-            If queries or traffic differ from those of the design. Other contents may differ: the sample is then valid
-            for the new chunks, but the design may be less efficient for them.
+            If queries or traffic differ from those of the design. Other contents may differ, at a loss of precision.
         """
         source = _source_of(chunks)
         key = key_of(rng, self.survey.digest)
@@ -250,8 +248,7 @@ def chunked_design(
     chunks : iterable of Chunk, function that returns one, or Source
         Together the pool; they are read one by one and none is kept. Query ids must be unique over all.
     measure : SampledMeasure, or function of a chunk
-        Measure of the chunk's ranking, or of the difference of its two. A function returns one or several targets of a
-        chunk, estimated from one sample.
+        Measure of the chunk's ranking, or of the difference of its two; a function returns the targets of a chunk.
     method : str, optional
         By default `default_method` of the measure: the most precise method that is robust to a bad grade model.
     weights : sequence of float, optional
