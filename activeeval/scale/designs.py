@@ -1,10 +1,10 @@
 """Sampling design of a pool read in partitions.
 
-Whether a query is judged depends on the query and on a few sums over the pool: the cost of its mean item, Σ p, and the
-mean and largest rate (`activeeval.core.design.RateSums`); for draws with replacement Σ p m and the normaliser of
-q ∝ p sqrt((v + (m − R_θ)²) / λ), Sawade et al., eqs. (16)–(18). The first pass writes unit tables and accumulates these
-sums, and q and λ of queries drawn with replacement. The second pass finds the units below the level of a budget in the
-tables. The rows of their queries form a design and campaign like any other.
+Whether a query is judged depends on the query and a few sums over the pool: the cost of its mean item, Σ p, the mean
+and largest rate (`activeeval.core.design.RateSums`); for draws with replacement Σ p m and the normaliser of q ∝ p
+sqrt((v + (m − R_θ)²) / λ), Sawade et al., eqs. (16)–(18). The first pass writes unit tables and sums (and q and λ of
+queries drawn with replacement). The second finds the units below the level of a budget in the tables, whose queries
+form an ordinary design and campaign.
 """
 
 from __future__ import annotations
