@@ -227,7 +227,6 @@ class ChunkedDesign:
 
 
 def _source_of(chunks: Any) -> Source:
-    """Wrap chunks in a source."""
     return chunks if hasattr(chunks, "is_streamed") else SuppliedChunks(chunks)
 
 
