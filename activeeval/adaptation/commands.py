@@ -30,9 +30,7 @@ OF_BASE = {"n_trees": "--trees", "n_leaves": "--leaves"}
               help="More documents that pairs may name, not judged; they replace the judged documents of their query."
               " Repeatable.")  # fmt: skip
 @click.option("--base", metavar="FILE", help="Ranker to tune, learned from other queries. Default: boosted trees.")
-@click.option(
-    "--trees", "n_trees", type=click.IntRange(1, 10_000), default=300, help="Number of trees of the default base."
-)
+@click.option("--trees", "n_trees", type=click.IntRange(1, 10_000), default=300, help="Trees of the default base.")
 @click.option("--leaves", "n_leaves", type=click.IntRange(2, 1000), default=20, help="Leaves of a tree.")
 @click.option("--method", type=click.Choice(("closed_form", "sgd", "hinge")), default="closed_form",
               help="Squared loss exactly or by stochastic gradient, or the hinge.")  # fmt: skip
@@ -163,8 +161,8 @@ def _say_cautions(choice: RegularizationChoice, base: str | None) -> None:
         output.say(
             f"{base} was tuned on {choice.n_seen} of these queries before: for them the figures are not held out"
         )
-    if still_open := [f"{row.regularization:g}" for row in choice.table if not row.converged]:
-        output.say(f"the hinge has not converged at λ = {', '.join(still_open)}: these figures are not final")
+    if open_ones := [f"{row.regularization:g}" for row in choice.table if not row.converged]:
+        output.say(f"the hinge has not converged at λ = {', '.join(open_ones)}: these figures are not final")
     if not choice.is_better:
         values = f"B {number(choice.chosen.b.value, 4)} against {number(choice.base.b.value, 4)}"
         output.say(f"no λ is better than the base: {values}; the ranker is written anyway")

@@ -89,14 +89,12 @@ def _of_histograms(model: HistGradientBoostingRegressor) -> Ensemble:
     if model.loss in ("poisson", "gamma"):
         raise InputError(f"the base model's loss is {model.loss!r}: its prediction is no sum of leaves")
     # scikit-learn stores these trees only in a private attribute
-    nodes_of = [trees[0].nodes for trees in model._predictors]
+    held = [trees[0].nodes for trees in model._predictors]
     # also if no tree splits on them: the model moves categorical columns to the front, so column numbers differ from X
     if model.is_categorical_ is not None and model.is_categorical_.any():
         raise InputError("the base model splits on categories, expected comparisons of numbers")
-    trees = Trees.joined(
-        map(_histogram_tree, nodes_of), n_features=model.n_features_in_, single=False, takes_missing=True
-    )
-    values = np.concatenate([nodes["value"][nodes["is_leaf"] == 1] for nodes in nodes_of])
+    trees = Trees.joined(map(_histogram_tree, held), n_features=model.n_features_in_, single=False, takes_missing=True)
+    values = np.concatenate([nodes["value"][nodes["is_leaf"] == 1] for nodes in held])
     return Ensemble(trees, values, float(np.asarray(model._baseline_prediction).item()))
 
 

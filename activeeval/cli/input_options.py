@@ -47,22 +47,20 @@ def options_of(
     return lambda command: with_options(command, decorators)
 
 
-def _click_option(option: Option, changes: dict[str, Any], flags: Mapping[str, str]) -> Callable[[Any], Any]:
+def _click_option(spec: Option, changes: dict[str, Any], flags: Mapping[str, str]) -> Callable[[Any], Any]:
     """Build the option of a field; names of other fields in its help become their options."""
-    settings = {key: value for key, value in changes.items() if not hasattr(option, key)}
-    option = replace(option, **{key: value for key, value in changes.items() if hasattr(option, key)})
-    option = replace(option, help=_FIELD.sub(lambda match: flags.get(match[1], match[0]), option.help))
-    if option.kind == "flag":
-        return click.option(option.flag, option.name, is_flag=True, help=option.help, **settings)
-    if option.default is not None and option.default != () and not settings.get("required"):
-        settings["default"] = option.default
-    if option.is_many and option.default and not settings.get("required"):
-        settings.setdefault("show_default", ", ".join(map(str, option.default)))
-    kind = settings.pop("type", click.Choice(option.choices) if option.choices else TYPES[option.kind])
-    metavar = option.metavar or ("FILE" if option.kind == "file" else None)
-    return click.option(
-        option.flag, option.name, type=kind, multiple=option.is_many, metavar=metavar, help=option.help, **settings
-    )
+    more = {key: value for key, value in changes.items() if not hasattr(spec, key)}
+    spec = replace(spec, **{key: value for key, value in changes.items() if hasattr(spec, key)})
+    spec = replace(spec, help=_FIELD.sub(lambda match: flags.get(match[1], match[0]), spec.help))
+    if spec.kind == "flag":
+        return click.option(spec.flag, spec.name, is_flag=True, help=spec.help, **more)
+    if spec.default is not None and spec.default != () and not more.get("required"):
+        more["default"] = spec.default
+    if spec.is_many and spec.default and not more.get("required"):
+        more.setdefault("show_default", ", ".join(map(str, spec.default)))
+    kind = more.pop("type", click.Choice(spec.choices) if spec.choices else TYPES[spec.kind])
+    metavar = spec.metavar or ("FILE" if spec.kind == "file" else None)
+    return click.option(spec.flag, spec.name, type=kind, multiple=spec.is_many, metavar=metavar, help=spec.help, **more)
 
 
 confidence_option = options_of(IntervalFields, only=("confidence",))

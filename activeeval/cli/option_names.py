@@ -84,12 +84,8 @@ def option_words(**values: Any) -> list[str]:
     >>> option_words(out="a.sample", judges=["ann", "bob"], overlap=0)
     ['--out', 'a.sample', '--judge', 'ann', '--judge', 'bob']
     """
-    values_by_name = {
-        name: [value] if isinstance(value, str | int) else value for name, value in values.items() if value
-    }
-    return [
-        word for name, entries in values_by_name.items() for value in entries for word in (option_of(name), str(value))
-    ]
+    lists = {name: [value] if isinstance(value, str | int) else value for name, value in values.items() if value}
+    return [word for name, texts in lists.items() for value in texts for word in (option_of(name), str(value))]
 
 
 def command_here() -> click.Command | None:

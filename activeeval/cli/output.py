@@ -220,9 +220,8 @@ def warn_of_weights(name: str, design: Design) -> None:
     """Warn if a query, once drawn, would have a weight that dominates the estimate."""
     from activeeval.core.design.methods import find_method
 
-    if (
-        design.order.larger_pool is not None or design.largest_weight <= _HEAVY
-    ):  # weights of a part of a larger pool are unknown
+    # the other weights of a larger pool are unknown
+    if design.order.larger_pool is not None or design.largest_weight <= _HEAVY:
         return
     context = click.get_current_context(silent=True)
     share = context.params.get("defensive_share") if context is not None else None

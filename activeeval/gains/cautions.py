@@ -56,10 +56,8 @@ def cautions(data: PreferenceData, summary: PairSummary, weights: Floats, shape:
     n_silent = summary.indistinguishable + (summary.decided if falls else 0)
     if n_silent > _MOST * summary.pairs:
         warnings.append(Caution("warning", "silent preferences", {"n": n_silent, "pairs": summary.pairs}))
-    tells_apart = np.where(
-        data.ties, with_ties, open_pairs(data) if falls else (data.preferred != data.other).any(axis=1)
-    )
-    informative = data.subset(tells_apart) if tells_apart.any() else data
+    informs = np.where(data.ties, with_ties, open_pairs(data) if falls else (data.preferred != data.other).any(axis=1))
+    informative = data.subset(informs) if informs.any() else data
     try:
         readout = read_out(weights)
     except InputError as problem:

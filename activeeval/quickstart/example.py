@@ -58,14 +58,12 @@ def write_example(folder: str | Path) -> list[str]:
         files[f"{name}.run"] = partial(write_run, Run(*_ids(queries, documents, rows), scores, ranks, name))
     grader = np.clip(pool.grades + rng.choice(GRADER_ERRORS, owners.size, p=GRADER_SHARES), 0, MAX_GRADE)
     judged = listed & (owners < N_JUDGED)
-    for name, is_listed, grades in (
+    for name, taken, grades in (
         ("qrels.txt", judged, pool.grades),
         ("llm.qrels", listed, grader),
         ("truth.qrels", listed, pool.grades),
     ):
-        files[name] = partial(
-            write_qrels, Qrels(*_ids(queries, documents, np.flatnonzero(is_listed)), grades[is_listed])
-        )
+        files[name] = partial(write_qrels, Qrels(*_ids(queries, documents, np.flatnonzero(taken)), grades[taken]))
     pairs = zip(queries.tolist(), documents.tolist(), strict=True)
     known_grades = dict(zip(pairs, pool.grades.tolist(), strict=True))
     files[JUDGED] = partial(_write_judged, files=dict(files), pairs=known_grades)

@@ -57,9 +57,7 @@ def next_step(finding: Answer) -> str:
     if needed.budget == 0:
         wait = agreeing(needed.waiting, "waits", "wait")
         return f"; judging the {counted(needed.waiting, 'item')} that {wait} should decide"
-    budget, low, high = (
-        None if bound is None else math.ceil(bound) for bound in (needed.budget, needed.low, needed.high)
-    )
+    budget, low, high = (None if end is None else math.ceil(end) for end in (needed.budget, needed.low, needed.high))
     more = f"about {counted(budget or 0, f'more {needed.unit[:-1]}', f'more {needed.unit}')}"
     interval = "" if low is None or high is None else f" ({low:,} to {high:,})"
     odds = "" if needed.chance is None else f", {_times_in_ten(needed.chance)}"

@@ -155,10 +155,8 @@ def table_of(findings: Sequence[Answer], places: int | None = None, width: int =
         """Build the rows with names shortened to a length."""
         rows = [_row(finding, places, longest) for finding in findings]
         names = max(rows, key=len)
-        columns = [
-            name for name in names if name in _ALWAYS or _is_informative(name, [row.get(name, "") for row in rows])
-        ]
-        return [{name: row.get(name, "") for name in columns} for row in rows]
+        cols = [name for name in names if name in _ALWAYS or _informs(name, [row.get(name, "") for row in rows])]
+        return [{name: row.get(name, "") for name in cols} for row in rows]
 
     rows = fitting(rows_of, width)
     if table_width(rows) <= width:
@@ -299,7 +297,7 @@ def short_name(name: str, longest: int = _LONGEST_NAME) -> str:
     return name if len(name) <= max(longest, _WHOLE) else f"{name[: longest - half - 1]}…{name[-half:]}"
 
 
-def _is_informative(name: str, cells: Sequence[str]) -> bool:
+def _informs(name: str, cells: Sequence[str]) -> bool:
     """Check whether a column is informative: not empty, and not constant unless it is p or a single row."""
     return any(cells) and (name == "p" or len(cells) == 1 or len(set(cells)) > 1)
 

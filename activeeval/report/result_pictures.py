@@ -87,13 +87,11 @@ def draw_half_widths(
         The requested half-width.
     """
     axes = axes_of(ax, 4)
-    finite_points = sorted(
-        (budget, half) for budget, half, *_ in points if math.isfinite(budget) and math.isfinite(half)
-    )
+    known = sorted((budget, half) for budget, half, *_ in points if math.isfinite(budget) and math.isfinite(half))
     ranges = [(budget, low, high) for budget, _, low, high in points if low is not None and high is not None]
     if ranges := sorted(bounds for bounds in ranges if all(map(math.isfinite, bounds))):
         axes.fill_between(*zip(*ranges, strict=True), color=_BLUE, alpha=0.2, lw=0, label="four of five samples")
-    axes.plot(*zip(*finite_points, strict=True), "o-", color=_BLUE, ms=4, lw=1.2, label="half-width")
+    axes.plot(*zip(*known, strict=True), "o-", color=_BLUE, ms=4, lw=1.2, label="half-width")
     if goal is not None:
         axes.axhline(goal, color=_ORANGE, ls="--", lw=1, label=f"± {goal:g}")
     axes.set(xlabel=f"budget, {unit}", ylabel="half-width to expect", title=label)

@@ -132,17 +132,10 @@ def plain_plan_rows(plan: SamplePlan, *, confidence: float, price: Price | None)
     Budgets that should reach a goal are marked. With many rows, only recommended budgets are shown.
     """
     plans = plan.hardest
-    selected = [
-        (question_plan, row)
-        for question_plan in plans
-        for row in question_plan.rows
-        if row.prospect.method != "passive"
-    ]
-    if len(selected) > _MOST_ROWS and len(plans) > 1:
-        selected = [(question_plan, row) for question_plan in plans for row in question_plan.chosen]
-    rows = [
-        _plain_row(question_plan, row, confidence, price, of_several=len(plans) > 1) for question_plan, row in selected
-    ]
+    pairs = [(part, row) for part in plans for row in part.rows if row.prospect.method != "passive"]
+    if len(pairs) > _MOST_ROWS and len(plans) > 1:
+        pairs = [(part, row) for part in plans for row in part.chosen]
+    rows = [_plain_row(part, row, confidence, price, of_several=len(plans) > 1) for part, row in pairs]
     if len({row["method"] for row in rows}) == 1:
         rows = [without(row, "method") for row in rows]
     for name in ("measure", "question"):

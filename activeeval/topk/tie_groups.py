@@ -36,31 +36,29 @@ def tied_groups(best: Sequence[int], below: Sequence[int], answers: Iterable[Com
     >>> tied_groups([2, 0], [1, 3], [(2, 0, 2), (0, 1, None), (1, 3, 1)])
     [[2], [0, 1]]
     """
-    ties_of: dict[int, set[int]] = defaultdict(set)
-    strict_of: dict[int, set[int]] = defaultdict(set)
+    alike: dict[int, set[int]] = defaultdict(set)
+    apart: dict[int, set[int]] = defaultdict(set)
     for first, second, preferred in answers:
         for item, other in ((first, second), (second, first)):
-            (ties_of if preferred is None else strict_of)[item].add(other)
+            (alike if preferred is None else apart)[item].add(other)
     left, groups = {*best, *below}, list[list[int]]()
     for item in best:
-        if groups and item in _joining(groups[-1], left, ties_of, strict_of):
+        if groups and item in _joining(groups[-1], left, alike, apart):
             groups[-1].append(item)
         else:
             groups.append([item])
-    while groups and (joining := _joining(groups[-1], left, ties_of, strict_of).intersection(below)):
+    while groups and (joining := _joining(groups[-1], left, alike, apart).intersection(below)):
         # items that join in the same step may be strictly ordered among themselves
-        groups[-1].extend(item for item in sorted(joining) if strict_of[item].isdisjoint(groups[-1]))
+        groups[-1].extend(item for item in sorted(joining) if apart[item].isdisjoint(groups[-1]))
     return groups
 
 
-def _joining(
-    group: Sequence[int], left: set[int], ties_of: dict[int, set[int]], strict_of: dict[int, set[int]]
-) -> set[int]:
+def _joining(group: Sequence[int], left: set[int], alike: dict[int, set[int]], apart: dict[int, set[int]]) -> set[int]:
     """Find the remaining items connected to a group by ties and not separated from it by a strict answer."""
     members, reached, frontier = set(group), set(group), list(group)
     while frontier:
-        for other in ties_of[frontier.pop()] - reached:
+        for other in alike[frontier.pop()] - reached:
             reached.add(other)
             if other not in left:
                 frontier.append(other)
-    return {item for item in (reached & left) - members if members.isdisjoint(strict_of[item])}
+    return {item for item in (reached & left) - members if members.isdisjoint(apart[item])}

@@ -319,10 +319,8 @@ def _test(samples: int, form: str, options: dict[str, Any]) -> None:
     tested = rank_one_test(data, shape=options["shape"], n_bootstrap=samples, rng=options["seed"])
     if form == "text":
         depends = tested.p_value <= _SURE
-        verdict = (
-            "depend on the rank: `gains learn --by-rank` writes them" if depends else "need not depend on the rank"
-        )
-        output.show_text(f"Gains {verdict} (p = {tested.p_value:.3g}, {counted(tested.n_preferences, 'preference')}).")
+        text = "depend on the rank: `gains learn --by-rank` writes them" if depends else "need not depend on the rank"
+        output.show_text(f"Gains {text} (p = {tested.p_value:.3g}, {counted(tested.n_preferences, 'preference')}).")
         click.echo()
     output.emit([asdict(tested)], form)
 
