@@ -1,10 +1,10 @@
 """Sampling design of a pool read in partitions.
 
-Whether a query is judged depends on the query and a few sums over the pool: the cost of its mean item, Σ p, the mean
-and largest rate (`activeeval.core.design.RateSums`); for draws with replacement Σ p m and the normaliser of q ∝ p
-sqrt((v + (m − R_θ)²) / λ), Sawade et al., eqs. (16)–(18). The first pass writes unit tables and sums (and q and λ of
-queries drawn with replacement). The second finds the units below the level of a budget in the tables, whose queries
-form an ordinary design and campaign.
+Whether a query is judged depends on the query itself, apart from a few sums over the pool: the cost of its mean item,
+Σ p, and the mean and largest rate (`activeeval.core.design.RateSums`); for draws with replacement Σ p m and the
+normaliser of q ∝ p sqrt((v + (m − R_θ)²) / λ), Sawade et al., eqs. (16)–(18). The first pass predicts each partition
+once, writes its unit table and adds up these sums. The second pass finds the units below a budget's threshold level in
+the tables; the rows of their queries form an ordinary design and campaign.
 """
 
 from __future__ import annotations
@@ -91,12 +91,9 @@ class ChunkedDesign:
         Set if queries are drawn with replacement.
     scratch : Scratch
         Holds the unit tables of the partitions.
-    engine : Engine
-        Runs tasks over partitions.
-    progress : callable
-        Called with progress messages.
+    engine, progress
     keeper : object
-        Deletes the tables when garbage-collected.
+        Deletes the tables when it is garbage-collected.
 
     Examples
     --------
@@ -171,7 +168,8 @@ class ChunkedDesign:
         BudgetError
             If the budget is below the cost of the most expensive unit.
         InputError
-            If queries or traffic differ from those of the design. Other contents may differ, at a loss of precision.
+            If queries or traffic differ from those of the design. Other contents may differ: the sample is then valid
+            for the new chunks, but the design may be less efficient for them.
         """
         source = _source_of(chunks)
         key = key_of(rng, self.survey.digest)
@@ -227,6 +225,7 @@ class ChunkedDesign:
 
 
 def _source_of(chunks: Any) -> Source:
+    """Wrap chunks in a source."""
     return chunks if hasattr(chunks, "is_streamed") else SuppliedChunks(chunks)
 
 
@@ -247,7 +246,8 @@ def chunked_design(
     chunks : iterable of Chunk, function that returns one, or Source
         Together the pool; they are read one by one and none is kept. Query ids must be unique over all.
     measure : SampledMeasure, or function of a chunk
-        Measure of the chunk's ranking, or of the difference of its two; a function returns the targets of a chunk.
+        Measure of the chunk's ranking, or of the difference of its two. A function returns one or several targets of a
+        chunk, estimated from one sample.
     method : str, optional
         By default `default_method` of the measure: the most precise method that is robust to a bad grade model.
     weights : sequence of float, optional

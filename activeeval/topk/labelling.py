@@ -1,8 +1,8 @@
 """Top-k labelling: the k best of n items in order, by pairwise comparisons (Niu, Guo, Lan, Cheng, SIGIR 2012).
 
-`algorithm_1` is a generator: it yields a pair, receives whether the first item is better, and returns the k best. The
-state of a labelling is a fold over its events, answers and discarded items: known answers are fed to the generator, and
-the first pair without one is the next question. Resuming, undoing and discarding all use this one path.
+`algorithm_1` is the paper's algorithm as a generator: it yields a pair, receives whether the first item is better, and
+returns the k best. The state of a labelling follows from its events, answers and discarded items: the generator runs
+over the remaining items with the known answers, and the first pair without one is the next question.
 """
 
 from __future__ import annotations
@@ -45,18 +45,21 @@ Event = PairAnswer | Discard
 class TopKLabelling:
     """Find the k best of n items, one comparison at a time.
 
-    Of two tied items the one that arrived earlier counts as better: it keeps its place in the heap and precedes the
-    other in `top`. `groups` and `grades` do not depend on the order of arrival if ties are consistent with a ranking.
+    A tie changes nothing: of two tied items the one that arrived earlier counts as better, keeps its place in the heap
+    and precedes the other in `top`. `groups` and `grades` do not depend on the order of arrival, as long as ties are
+    consistent with a ranking.
 
-    A discard removes an item: the top are the k best of the remaining ones, and comparisons implied by earlier answers
-    are skipped from then on. It costs about 5 more comparisons during arrivals and 13 near the end (n = 50, k = 10).
+    A discarded item is removed from the input: the next one takes its place, and the top are the k best of the
+    remaining items. From then on, comparisons implied by earlier answers are skipped: one discard costs about 5 more
+    comparisons during arrivals and 13 shortly before the end (n = 50, k = 10), instead of up to 37.
 
     Parameters
     ----------
     n_items, k : int
         1 ≤ k ≤ n_items.
     order : {"random", "given"} or sequence of int
-        Order of arrival: shuffled, 0 … n−1, or as listed. A good guess from best to worst needs fewest comparisons.
+        Order of arrival: shuffled, 0 … n−1, or as listed. A good guess of best to worst, such as a run, needs the
+        fewest comparisons, as few later items are then better than the root.
     rng : Generator or int, optional
         Random state of the order and of the repeated questions.
     repeat_share : float
@@ -99,8 +102,9 @@ class TopKLabelling:
             raise InputError(f"repeat_share must be at least 0 and below 1, got {repeat_share!r}")
         self.repeat_share, self.transitive = float(repeat_share), bool(transitive)
         random = np.random.default_rng(rng)
-        # drawn before the order, so that repeats are the same with a listed order
-        self._seed = int(random.integers(2**63))
+        self._seed = int(
+            random.integers(2**63)
+        )  # drawn before the order, so that repeats are the same with a listed order
         self.arrival = tuple(_arrival(self.n_items, order, random))
         self._begin(())
 
@@ -222,10 +226,7 @@ class TopKLabelling:
         return list(self._best)
 
     def groups(self) -> list[list[int]]:
-        """Return the k best items in groups of tied items, best first; the last group may extend beyond rank k.
-
-        For a judge whose ties follow a ranking, these are its groups, whatever the order of arrival.
-        """
+        """Return the k best items in groups of tied items, best first; the last group may extend beyond rank k."""
         best = self.top()
         below = [item for item in self.arrival if item not in self._discarded and item not in set(best)]
         return tied_groups(best, below, ((*pair, self._known.answer(*pair)) for pair in self._known.pairs()))
@@ -260,8 +261,7 @@ class TopKLabelling:
     def remaining(self, rng: Seed = None, n_samples: int = 200) -> RemainingComparisons:
         """Estimate the number of remaining comparisons by its 5 % and 95 % quantiles.
 
-        Every sample draws an order consistent with the answers (see `likely_values`) and simulates a judge who follows
-        it.
+        Every sample simulates a judge with an order consistent with the answers (see `likely_values`).
         """
         n_samples, random = whole_number(n_samples, "n_samples", 1), np.random.default_rng(rng)
         left = [item for item in self.arrival if item not in self._discarded]
