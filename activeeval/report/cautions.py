@@ -42,7 +42,7 @@ def caution_lines(
     --------
     >>> alike, early = Caution("severe warning", "unbounded"), Caution("note", "early", {"share": 0.5})
     >>> caution_lines([("DCG@10", [alike]), ("P@5", [alike, early])])
-    ['severe warning: the judged queries show no spread: they bound nothing, judge more']
+    ['severe warning: the judged queries show no spread: there is no interval, judge more']
     """
     return worded_lines(
         [(name, [worded(caution, written) for caution in cautions]) for name, cautions in named], least=least

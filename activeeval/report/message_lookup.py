@@ -92,7 +92,7 @@ def line_of(caution: Caution, written: Callable[[str], str] = in_backticks) -> s
     Examples
     --------
     >>> line_of(Caution("severe warning", "unbounded"))
-    'severe warning: the judged queries show no spread: they bound nothing, judge more'
+    'severe warning: the judged queries show no spread: there is no interval, judge more'
     """
     return f"{caution.level}: {text_of(caution, written)}"
 

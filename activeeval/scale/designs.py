@@ -93,7 +93,7 @@ class ChunkedDesign:
         Holds the unit tables of the partitions.
     engine, progress
     keeper : object
-        Deletes the tables when garbage-collected.
+        Deletes the tables when it is garbage-collected.
 
     Examples
     --------
@@ -168,7 +168,8 @@ class ChunkedDesign:
         BudgetError
             If the budget is below the cost of the most expensive unit.
         InputError
-            If queries or traffic differ from those of the design. Other contents may differ, at a loss of precision.
+            If queries or traffic differ from those of the design. Other contents may differ: the sample is then valid
+            for the new chunks, but the design may be less efficient for them.
         """
         source = _source_of(chunks)
         key = key_of(rng, self.survey.digest)
@@ -224,6 +225,7 @@ class ChunkedDesign:
 
 
 def _source_of(chunks: Any) -> Source:
+    """Wrap chunks in a source."""
     return chunks if hasattr(chunks, "is_streamed") else SuppliedChunks(chunks)
 
 
@@ -244,7 +246,8 @@ def chunked_design(
     chunks : iterable of Chunk, function that returns one, or Source
         Together the pool; they are read one by one and none is kept. Query ids must be unique over all.
     measure : SampledMeasure, or function of a chunk
-        Measure of the chunk's ranking, or of the difference of its two; a function returns the targets of a chunk.
+        Measure of the chunk's ranking, or of the difference of its two. A function returns one or several targets of a
+        chunk, estimated from one sample.
     method : str, optional
         By default `default_method` of the measure: the most precise method that is robust to a bad grade model.
     weights : sequence of float, optional
