@@ -21,7 +21,8 @@ from activeeval.inputs.loading import from_tables
 from activeeval.inputs.modelling import GradeBeliefs, believe, uniform_beliefs
 from activeeval.inputs.prepared_case import target_weights
 from benchmarks.few_topics import lightgbm_test, robust03
-from benchmarks.machine import data_folder, figure
+from benchmarks.frame.report import figure
+from benchmarks.machine import data_folder
 from benchmarks.pools import SEED, JudgedPool, generated, load
 
 INSIDE = (0.75, 0.9)

@@ -7,7 +7,8 @@ import numpy as np
 
 from activeeval.core.kernels import moments as kernel
 from activeeval.core.types import sealed
-from benchmarks.machine import figure, median_seconds
+from benchmarks.frame.report import figure
+from benchmarks.machine import median_seconds
 
 LENGTHS = (10, 20, 50, 119, 300, 1000, 5000)
 MAX_GRADE = 4

@@ -26,7 +26,8 @@ from activeeval.core.pool import Rankings
 from activeeval.core.simulation import replicate
 from activeeval.inputs.loading import Inputs
 from activeeval.inputs.modelling import GradeBeliefs, believe, uniform_beliefs
-from benchmarks.machine import ROOT, describe, figure, figures_table, show, store
+from benchmarks.frame.report import figure, figures_table, show
+from benchmarks.machine import ROOT, describe, store
 from benchmarks.pools import POOLS, JudgedPool, load
 
 MODULE = "benchmarks.nights"

@@ -28,7 +28,8 @@ from typing import Any
 import numpy as np
 
 from activeeval.campaigns.store import open_store
-from benchmarks.machine import ROOT, describe, figure, median_seconds, seconds, section_tables, show, store
+from benchmarks.frame.report import figure, section_tables, show
+from benchmarks.machine import ROOT, describe, median_seconds, seconds, store
 from benchmarks.page_browsers import killed_beside_pages
 from benchmarks.page_campaigns import through_http
 from benchmarks.page_clients import judged_by

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from activeeval.campaigns.store import open_store
-from benchmarks.machine import figure
+from benchmarks.frame.report import figure
 from benchmarks.page_kills import free_port, kept_figures, kill_servers
 from benchmarks.page_served import NAME, Server, made
 

@@ -35,7 +35,7 @@ from activeeval.core.results import Estimate
 from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.web.app import make_app
 from activeeval.web.settings import Door, Served
-from benchmarks.machine import figure
+from benchmarks.frame.report import figure
 from benchmarks.page_programs import Program
 from benchmarks.page_served import GAINS, sampled
 

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from benchmarks.machine import figure
+from benchmarks.frame.report import figure
 from benchmarks.page_served import made, served
 
 N_SLOW, N_LARGE, HEADER_MB = 400, 8, 100

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from activeeval.campaigns.store import open_store
-from benchmarks.machine import figure
+from benchmarks.frame.report import figure
 from benchmarks.page_served import NAME, Server, made, served
 
 N_PROGRAMS = 8

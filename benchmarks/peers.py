@@ -22,7 +22,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import peer_data, peer_estimates, readers, start
-from benchmarks.machine import ROOT, describe, figure, figures_table, seconds, show, store
+from benchmarks.frame.report import figure, figures_table, show
+from benchmarks.machine import ROOT, describe, seconds, store
 from benchmarks.peer_jobs import MEASURES
 
 MODULE = "benchmarks.peers"

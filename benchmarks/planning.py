@@ -40,7 +40,8 @@ from activeeval.core.pool.generated import generate_pool
 from activeeval.core.simulation import Replications, replicate
 from activeeval.inputs.modelling import GradeBeliefs, believe, uniform_beliefs
 from benchmarks import joint_planning
-from benchmarks.machine import ROOT, describe, figure, figures_table, show, store
+from benchmarks.frame.report import figure, figures_table, show
+from benchmarks.machine import ROOT, describe, store
 from benchmarks.pools import JudgedPool, generated, load
 
 MODULE = "benchmarks.planning"

@@ -8,13 +8,12 @@ taken off. Beside the joint degrees of freedom stand those of the pool's part al
 from __future__ import annotations
 
 import argparse
-import time
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from activeeval import Target
@@ -24,7 +23,7 @@ from activeeval.core.estimation import half_widths
 from activeeval.core.simulation import replicate
 from benchmarks.coverage import MODELS
 from benchmarks.coverage_cells import number_of
-from benchmarks.machine import ROOT, describe, store
+from benchmarks.frame.experiment import Experiment, spread
 from benchmarks.pools import JudgedPool, load
 
 Floats = NDArray[np.float64]
@@ -57,8 +56,10 @@ def drawn(pool: JudgedPool, whole: Target, model: str, n: int, rng: np.random.Ge
     return method.design(target, **beliefs.for_method(method, beliefs.probs.shape[1])), inputs.grades
 
 
-def row_of(pool: JudgedPool, measure: str, case: str, model: str, n: int, share: float, n_pools: int) -> dict[str, Any]:
-    """Return the figures of one cell."""
+def row_of(
+    pool: JudgedPool, measure: str, case: str, model: str, n: int, share: float, n_pools: int
+) -> Iterator[dict[str, Any]]:
+    """Yield the figures of one cell."""
     name = f"{pool.name}, {n} queries, {measure}, {case}, {model}, {share:.0%}"
     rng, whole = np.random.default_rng(number_of(name)), pool.target(measure, case, OVERHEAD)
     truth, total = float(whole.values(pool.inputs.grades).mean()), pool.inputs.pool.n_queries
@@ -79,7 +80,7 @@ def row_of(pool: JudgedPool, measure: str, case: str, model: str, n: int, share:
         held.append(np.column_stack([*(errors <= half for half in halves), *halves]))
     found = np.concatenate(held)
     joint, alone, widths, before = found.T
-    return {
+    yield {
         "name": name,
         "repetitions": len(found),
         "coverage": float(joint.mean()),
@@ -88,26 +89,17 @@ def row_of(pool: JudgedPool, measure: str, case: str, model: str, n: int, share:
     }
 
 
-def main() -> None:
-    """Run all cells and store them."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pools", type=int, default=100, help="pools drawn for each cell")
-    args = parser.parse_args()
-    origin, started = describe("benchmarks.population"), time.perf_counter()
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """Run all cells."""
     rows = []
-    for name in POOLS:
-        pool = load(name)
-        cells = product(QUESTIONS, SIZES, SHARES)
-        calls = (delayed(row_of)(pool, *question, n, share, args.pools) for question, n, share in cells)
-        for row in Parallel(n_jobs=2, return_as="generator")(calls):
-            rows.append(row)
-            both = f"{row['coverage']:.3f} ({row['coverage_by_degrees_of_the_pool']:.3f})"
-            print(f"{row['name']}: {both}, width × {row['width_ratio']:.2f}", flush=True)
-    for figure in ("coverage", "coverage_by_degrees_of_the_pool", "width_ratio"):
-        print(f"mean {figure} {np.mean([row[figure] for row in rows]):.4f}")
-    result = origin | {"seconds": round(time.perf_counter() - started), "rows": rows}
-    store(ROOT / "benchmarks" / "results" / "population.json", result)
+    for pool in map(load, POOLS):
+        cases = ((pool, *question, n, share, options.pools) for question, n, share in product(QUESTIONS, SIZES, SHARES))
+        rows += spread(row_of, cases, 2)
+    return {"rows": rows}
+
+
+EXPERIMENT = Experiment(__spec__, __doc__, measure, pools=100)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

@@ -21,7 +21,8 @@ from activeeval import replicate
 from activeeval.core.design.methods import default_method
 from activeeval.core.interval_ends import t_quantile
 from activeeval.core.planning import BoundedPlan, Goal, Planner, least_budget
-from benchmarks.machine import ROOT, describe, figure, section_tables, show, store
+from benchmarks.frame.experiment import Experiment
+from benchmarks.frame.report import figure, section_tables
 from benchmarks.pools import SEED, JudgedPool, load
 
 SHARES = (0.5, 0.3, 0.15, 0.05)
@@ -84,28 +85,25 @@ def _shown(
     yield figure(f"{cell}: all four intervals hold", float(hold.mean()), "share", at_least=0.93, note=of)
 
 
+def measure(options: argparse.Namespace) -> list[Row]:
+    """Plan and replay every cell of MQ2008."""
+    return list(rows(load("mq2008"), options))
+
+
+EXPERIMENT = Experiment(
+    __spec__, __doc__, sections={"segments": ("half-widths by segment", measure)}, repetitions=400, seed=2014
+)
+
+
 def markdown(result: Row) -> str:
-    """Return the figures as a markdown section."""
+    """Write the figures as a section."""
     what = (
         "Four segments by chance, about 50, 30, 15 and 5 % of MQ2008's queries, each to come to the same half-width; "
         "in proportion: an ordinary sample, large enough that every segment gets there. 400 samples on the real labels."
     )
-    return "\n".join([what, "", *section_tables({"segments": result["segments"]})]).strip()
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repetitions", type=int, default=400)
-    parser.add_argument("--seed", type=int, default=2014)
-    options = parser.parse_args()
-    result = describe("benchmarks.segments")
-    figures = []
-    for row in rows(load("mq2008"), options):
-        show(row["what"], [row])
-        figures.append(row)
-    result["segments"] = {"title": "half-widths by segment", "figures": figures}
-    store(ROOT / "benchmarks" / "results" / "segments.json", result)
+    sections = result.get("sections", {"segments": result.get("segments")})
+    return "\n".join([what, "", *section_tables(sections)]).strip()
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

@@ -32,7 +32,8 @@ from benchmarks import (
     user_study,
 )
 from benchmarks.adaptation import pictures as adaptation_pictures, report as adaptation
-from benchmarks.machine import ROOT, figures_table
+from benchmarks.frame.report import figures_table
+from benchmarks.machine import ROOT
 from benchmarks.metric_learning import markdown as metric_learning, pictures as metric_learning_pictures
 from benchmarks.paper import claims, likeness, pictures
 from benchmarks.paper.averages import curve, labels_saved

@@ -13,23 +13,25 @@ and judged, and the interval for all the traffic of the log either holds the tru
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from activeeval import DCG, METHODS, Campaign, Rankings, Target
+from activeeval import DCG, METHODS, Rankings, Target
 from activeeval.core.pool import QueryPool
 from activeeval.core.pool.generated import WEIGHTS, generate_pool, noisy_scores
 from activeeval.inputs.modelling import uniform_beliefs
 from activeeval.traffic.query_draws import draw_queries
-from benchmarks.machine import ROOT, describe, figure, show, store
+from benchmarks.frame.experiment import Experiment
+from benchmarks.frame.processes import run
+from benchmarks.frame.report import figure
+from benchmarks.pools import judged
 
-MODULE = "benchmarks.traffic"
 SHARED, N_DRAWN, N_QUERIES = 0.9, 500, 50_000
 CONFIDENCE = 0.95
 _LARGE = """
@@ -116,10 +118,7 @@ def coverage(method: str, n: int, budget: float, n_draws: int, seed: int = 1) ->
         target = Target(whole.measure, Rankings.from_scores(named, scores[items]))
         chosen = METHODS[method]
         model = uniform_beliefs(named.n_items, 4).for_method(chosen, 5)
-        campaign = Campaign(chosen.design(target, **model, max_grade=4), budget, rng=k)
-        grades = made.grades[items]
-        while (unit := campaign.ask()) is not None:
-            campaign.tell(unit, grades[np.array(unit.items)].tolist())
+        campaign = judged(chosen.design(target, **model, max_grade=4), made.grades[items], k, budget)
         estimate = campaign.estimate(scope="population")
         low, high = estimate.interval(CONFIDENCE)
         errors.append(estimate.value - truth)
@@ -140,42 +139,44 @@ def large_log(n_events: int) -> tuple[float, float]:
         path = Path(folder) / "log.csv"
         queries = np.random.default_rng(0).zipf(1.25, n_events) % 3_000_000
         pl.DataFrame({"query": pl.Series(queries).cast(pl.String) + " Shoes"}).write_csv(path)
-        done = subprocess.run(
-            [sys.executable, "-c", _LARGE, str(path)], cwd=ROOT, capture_output=True, text=True, check=True
-        )
-    seconds, memory = map(float, done.stdout.split())
+        seconds, memory = map(float, run([sys.executable, "-c", _LARGE, str(path)]).split())
     return seconds, memory
 
 
-def main() -> None:
-    """Measure, print, store."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=20, help="of logs, for each way to differ")
-    parser.add_argument("--draws", type=int, default=500, help="of queries, for coverage")
-    parser.add_argument("--events", type=int, default=10_000_000)
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "traffic.json")
-    args = parser.parse_args()
-    result = describe(MODULE) | {"pairs": args.pairs, "draws": args.draws, "events": args.events, "sections": {}}
-    rows = []
-    for name, change in CHANGES.items():
-        for strata in ("thirds", "none"):
-            shares = kept(change, strata, args.pairs)
-            of_traffic = f"{shares[:, 1].mean():.1%} of the traffic in common, least {shares[:, 0].min():.3f}"
-            what = f"{name}, strata {strata}"
-            rows.append(figure(what, shares[:, 0].mean(), "kept", at_least=0.85, note=of_traffic))
-    result["sections"]["kept"] = {"title": f"{N_DRAWN} queries drawn again from the next log", "figures": rows}
-    rows = []
+def kept_figures(options: argparse.Namespace) -> Iterator[dict]:
+    """Yield the shares of queries that are drawn again."""
+    for (name, change), strata in product(CHANGES.items(), ("thirds", "none")):
+        shares = kept(change, strata, options.pairs)
+        note = f"{shares[:, 1].mean():.1%} of the traffic in common, least {shares[:, 0].min():.3f}"
+        yield figure(f"{name}, strata {strata}", shares[:, 0].mean(), "kept", at_least=0.85, note=note)
+
+
+def coverage_figures(options: argparse.Namespace) -> Iterator[dict]:
+    """Yield how often intervals hold the truth, by method."""
     for method, n, budget in (("items", 150, 400.0), ("depth", 150, 400.0), ("whole", 150, 600.0)):
-        got = coverage(method, n, budget, args.draws)
-        rows.append(figure(f"{method}, {n} queries, budget {budget:g}", got.pop("coverage"), "", at_least=0.93, **got))
-    result["sections"]["coverage"] = {"title": "95 % intervals for all the traffic of the log", "figures": rows}
-    seconds, memory = large_log(args.events)
-    rows = [figure(f"{args.events:,} events", seconds, "s"), figure("its peak memory", memory, "GB", at_most=1.0)]
-    result["sections"]["large"] = {"title": "A large log", "figures": rows}
-    for section in result["sections"].values():
-        show(section["title"], section["figures"])
-    store(args.out, result)
+        got = coverage(method, n, budget, options.draws)
+        yield figure(f"{method}, {n} queries, budget {budget:g}", got.pop("coverage"), "", at_least=0.93, **got)
+
+
+def large_figures(options: argparse.Namespace) -> list[dict]:
+    """Measure a large log."""
+    seconds, memory = large_log(options.events)
+    return [figure(f"{options.events:,} events", seconds, "s"), figure("its peak memory", memory, "GB", at_most=1.0)]
+
+
+EXPERIMENT = Experiment(
+    __spec__,
+    __doc__,
+    sections={
+        "kept": (f"{N_DRAWN} queries drawn again from the next log", kept_figures),
+        "coverage": ("95 % intervals for all the traffic of the log", coverage_figures),
+        "large": ("A large log", large_figures),
+    },
+    pairs=20,
+    draws=500,
+    events=10_000_000,
+)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

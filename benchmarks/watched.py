@@ -29,7 +29,8 @@ from activeeval.core.errors import StateError
 from activeeval.core.estimation import estimate, evidence_of
 from activeeval.core.pool import hashed_uniforms, key_of, pool_hashes
 from activeeval.core.simulation import replicate
-from benchmarks.machine import ROOT, describe, figure, figures_table, show, store
+from benchmarks.frame.report import figure, figures_table, show
+from benchmarks.machine import ROOT, describe, store
 from benchmarks.nights import REMOVED, by_library, equal_budget
 from benchmarks.pools import JudgedPool
 from benchmarks.watched_pools import POOLS

@@ -1,4 +1,4 @@
-"""Alarms of a watch: ``python -m benchmarks.watched_alarms [--part NAME]``, on parts of MQ2008, DCG@10.
+"""Alarms of a watch: ``python -m benchmarks.watched_alarms [--only NAME]``, on parts of MQ2008, DCG@10.
 
 A watch compares tonight with the night before and the first night by the rule of `activeeval.monitoring`, about
 these queries, at 1 false alarm in 100 nights. 3 % of the items are missing each night, by chance.
@@ -17,11 +17,8 @@ values, taught: how many 95 % intervals of values hold on 15 nights, with the mo
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -36,13 +33,12 @@ from activeeval.core.pool import hashed_uniforms, key_of, pool_hashes
 from activeeval.core.simulation import replicate
 from activeeval.monitoring.series import PLAIN
 from activeeval.monitoring.settings import Settings
-from benchmarks.machine import ROOT, describe, figure, show, store
+from benchmarks.frame.experiment import Experiment
+from benchmarks.frame.report import figure
 from benchmarks.nights import REMOVED
 from benchmarks.pools import JudgedPool, load
 from benchmarks.watched import read, selections
 
-MODULE, OUT = "benchmarks.watched_alarms", ROOT / "benchmarks" / "results" / "watched-alarms.json"
-PARTS = ("bad", "quiet", "values", "taught")
 DROPS, BEFORE, AFTER, BUDGETS = (0.01, 0.02, 0.03, 0.05), 10, 30, (60.0, 150.0, 400.0)
 EXACT = 1e-9
 """By which an exactly known difference may miss the true one."""
@@ -362,30 +358,22 @@ def delay_sections(seed: int, *, quick: bool) -> Iterator[Row]:
         yield delay_section(seed, 3, 20, budget)
 
 
-def main() -> None:
-    """Measure, print, store."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", action="append", choices=PARTS, help="repeatable; all by default")
-    parser.add_argument("--seeds", type=int, default=200, help="of bad nights")
-    parser.add_argument("--series", type=int, default=200, help="taught by the watch")
-    parser.add_argument("--nights", type=int, default=60, help="without a change")
-    parser.add_argument("--pools", type=int, default=4, help="without a change")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=OUT)
-    args = parser.parse_args()
-    result = json.loads(args.out.read_text()) if args.out.exists() else {"sections": {}}
-    for part in args.part or PARTS:
-        section = {
-            "bad": lambda: bad_section(args.seeds),
-            "quiet": lambda: quiet_section(args.seed, args.pools, 100, args.nights, 300),
-            "values": lambda: values_section(args.seed, args.pools, 200, 15),
-            "taught": lambda: taught_section(args.series, 15),
-        }[part]()
-        show(section["title"], section["figures"])
-        described = describe(MODULE) | {"seeds": args.seeds, "series": args.series, "nights": args.nights}
-        result["sections"][part] = section | {"measured": described}
-        store(args.out, result)
+EXPERIMENT = Experiment(
+    __spec__,
+    __doc__,
+    sections={
+        "bad": ("Bad nights", lambda o: bad_section(o.seeds)),
+        "quiet": ("Nights without a change", lambda o: quiet_section(o.seed, o.pools, 100, o.nights, 300)),
+        "values": ("Values", lambda o: values_section(o.seed, o.pools, 200, 15)),
+        "taught": ("Values, taught", lambda o: taught_section(o.series, 15)),
+    },
+    seeds=200,
+    series=200,
+    nights=60,
+    pools=4,
+    seed=1,
+)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

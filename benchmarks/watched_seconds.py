@@ -23,7 +23,7 @@ from activeeval.monitoring.night_inputs import Tonight
 from activeeval.monitoring.nights import draw_night
 from activeeval.monitoring.series import last_says
 from activeeval.monitoring.settings import Settings, set_up
-from benchmarks.machine import figure, show
+from benchmarks.frame.report import figure, show
 from benchmarks.watched import OUT, put
 
 N_DOCS, BUDGET, TOP, MOST_SECONDS = 100, 40.0, 4, 5.0

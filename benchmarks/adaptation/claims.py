@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.adaptation.running import COSTS, FINE, LAMBDAS, PRINTED, Folds, balanced, chosen
-from benchmarks.verdicts import EXCLUDED, HOLDS, NOT_SHOWN, Claim, Gap, joined, level as level_of
+from benchmarks.frame.claims import EXCLUDED, HOLDS, NOT_SHOWN, Claim, Gap, joined, level as level_of
 
 Result = dict[str, Any]
 BEST_LAMBDA = {"SGD": {"DS1": 1.0, "DS2": 0.01}, "CF": {"DS1": 1000.0}, "SVML": {"DS1": 1000.0}}

@@ -17,9 +17,9 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning
 
 from activeeval.adaptation import HyperLinearRanker
+from benchmarks.frame.claims import EXCLUDED, HOLDS
 from benchmarks.machine import ROOT
 from benchmarks.memory import peak_mb
-from benchmarks.verdicts import EXCLUDED, HOLDS
 
 PAIRS, TREES, LEAVES, FEATURES = 20_000, 300, 20, 46
 RIDGE = 1.0

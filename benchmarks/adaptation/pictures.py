@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.adaptation.running import LAMBDAS, PRINTED
-from benchmarks.metric_learning.drawing import COLOURS, finish, one_legend, panels
+from benchmarks.frame.pictures import COLOURS, finish, one_legend, panels
 
 Result = dict[str, Any]
 MEASURES = {"b": "B", "mu": "NDCG5", "nu": "user pairs in order"}

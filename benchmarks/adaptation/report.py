@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.adaptation.running import FINE, LAMBDAS
-from benchmarks.verdicts import table
+from benchmarks.frame.claims import table
 
 Result = dict[str, Any]
 _RULE = (

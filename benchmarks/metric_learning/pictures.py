@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from benchmarks.metric_learning.drawing import COLOURS, finish, line, one_legend, panels
+from benchmarks.frame.pictures import COLOURS, finish, line, one_legend, panels
 from benchmarks.metric_learning.rows import Tables
 from benchmarks.metric_learning.running import Row
 

@@ -17,7 +17,7 @@ from benchmarks.adaptation.large import METHODS, large_claims, measure
 from benchmarks.adaptation.pictures import save_all
 from benchmarks.adaptation.report import markdown
 from benchmarks.adaptation.running import COSTS, FINE, LAMBDAS, PRINTED, Fold, balanced, chosen, folds_of
-from benchmarks.verdicts import EXCLUDED, HOLDS, NOT_SHOWN, Gap
+from benchmarks.frame.claims import EXCLUDED, HOLDS, NOT_SHOWN, Gap
 
 LARGE = {"method": "sgd", "pairs": 20_000, "leaves": 6000, "lambda": 1.0, "epochs": 20, "converged": True}
 LARGE |= {"seconds": 59.0, "peak_gb": 1.9}

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from benchmarks import engines, engines_pools
+from benchmarks import engines_pools
 from benchmarks.machine import ROOT
 
 pytest.importorskip("pyarrow", reason="a pool in parquet needs pyarrow")
@@ -15,7 +15,7 @@ pytest.importorskip("pyarrow", reason="a pool in parquet needs pyarrow")
 def test_engines_draw_the_same_sample_and_are_measured(tmp_path):
     out = tmp_path / "engines.json"
     words = ["--queries", "60", "--engine", "here", "--engine", "processes:2", "--out", str(out)]
-    command = [sys.executable, "-m", engines.MODULE, *words]
+    command = [sys.executable, "-m", "benchmarks.engines", *words]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     result = json.loads(out.read_text())
     here, processes = result["rows"]

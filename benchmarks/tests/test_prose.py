@@ -6,10 +6,10 @@ import json
 
 import pytest
 
+from benchmarks.frame.claims import HOLDS
 from benchmarks.machine import ROOT
 from benchmarks.prose import NOT_RUN, filled
 from benchmarks.tables import RESULTS
-from benchmarks.verdicts import HOLDS
 
 NOTES = (ROOT / "benchmarks" / "notes.md").read_text()
 

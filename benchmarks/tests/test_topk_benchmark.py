@@ -11,6 +11,7 @@ from activeeval import NDCG
 from activeeval.core.pool.texts import Texts
 from activeeval.formats.text.letor import LetorData
 from activeeval.rankers.choosing import JudgedQueries
+from benchmarks.frame.claims import EXCLUDED, HOLDS, NOT_SHOWN
 from benchmarks.topk import running
 from benchmarks.topk.__main__ import merged
 from benchmarks.topk.claims import RANKER_ORDER, against_published, claims, no_worse, on_control, said
@@ -18,7 +19,6 @@ from benchmarks.topk.collections import ANGLES, N_LEARNED, N_TESTED, N_TUNED, _c
 from benchmarks.topk.pictures import save_all
 from benchmarks.topk.report import markdown
 from benchmarks.topk.running import FINE, FOCUSED, RANKS, SPLIT, Fold, directions, run_fold, summed_up
-from benchmarks.verdicts import EXCLUDED, HOLDS, NOT_SHOWN
 
 GRADED, TOP = [f"N@{k}" for k in RANKS] + ["ERR"], [f"κ-N@{k}" for k in RANKS] + ["κ-ERR"]
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.frame.claims import EXCLUDED, NOT_SHOWN, Claim, Gap, ahead, holm, joined, level, size_note
 from benchmarks.topk.running import FINE, FOCUSED, RANKS
-from benchmarks.verdicts import EXCLUDED, NOT_SHOWN, Claim, Gap, ahead, holm, joined, level, size_note
 
 Folds = list[dict[str, Any]]
 RANKER_ORDER = (

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.metric_learning.drawing import COLOURS, finish, one_legend, panels
+from benchmarks.frame.pictures import COLOURS, finish, one_legend, panels
 from benchmarks.topk.running import FINE, FOCUSED, RANKS
 
 Result = dict[str, Any]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchmarks.frame.claims import HOLDS, table
 from benchmarks.topk.claims import PAPER, RANKER_ORDER
-from benchmarks.verdicts import HOLDS, table
 
 Result = dict[str, Any]
 COLUMNS = {"graded": ("N@1", "N@3", "N@5", "N@10", "ERR"), "top-k": ("κ-N@1", "κ-N@3", "κ-N@5", "κ-N@10", "κ-ERR")}
