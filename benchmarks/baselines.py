@@ -156,7 +156,7 @@ EXPERIMENT = Experiment(
     measure_all,
     report=markdown,
     is_written=True,
-    keys=KEYS,
+    row_keys=KEYS,
     pool=COLLECTIONS,
     model=MODELS,
     measure=MEASURES,

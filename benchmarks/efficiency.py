@@ -112,7 +112,7 @@ EXPERIMENT = Experiment(
     measure,
     report=report,
     is_written=True,
-    keys=KEYS,
+    row_keys=KEYS,
     pool=tuple(POOLS),
     model={"action": "append", "choices": (*MODELS, "uniform"), "default": list(MODELS)},
     overhead=OVERHEADS,

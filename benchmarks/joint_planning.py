@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from activeeval import METHODS, Campaign, Target, parse_measure
+from activeeval import METHODS, Target, parse_measure
 from activeeval.core.design.methods import default_method
 from activeeval.core.errors import ActiveEvalError
 from activeeval.core.planning import Forecast, Lesson, Planner
@@ -23,7 +23,7 @@ from activeeval.inputs.prepared_case import target_weights
 from benchmarks.few_topics import lightgbm_test, robust03
 from benchmarks.frame.report import figure
 from benchmarks.machine import data_folder
-from benchmarks.pools import SEED, JudgedPool, generated, load
+from benchmarks.pools import SEED, JudgedPool, generated, judged, load
 
 INSIDE = (0.75, 0.9)
 SHARES, PILOT_QUERIES, PILOTS = (0.1, 0.25), 50.0, 5
@@ -195,9 +195,7 @@ def _lessons(planner: Planner, design: Any, forecast: Forecast, grades: Any) -> 
         lowest, highest = (lowest, middle) if forecast.at(middle).queries > n else (middle, highest)
     lessons = []
     for seed in range(PILOTS):
-        campaign = Campaign(design, highest, rng=10_000 + seed)
-        while (unit := campaign.ask()) is not None:
-            campaign.tell(unit, [int(grades[item]) for item in unit.items])
+        campaign = judged(design, grades, 10_000 + seed, highest)
         try:
             arguments = (campaign.design, campaign.selection, campaign.grades)
             lessons.append([planner.lesson(*arguments, which) for which in range(len(planner.targets))])

@@ -7,8 +7,11 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from activeeval import DCG, ERR, QueryPool, Rankings
+from activeeval.formats.graders.grader_grades import Grades
+from benchmarks.machine import seconds
 
 
 def peak_mb() -> float:
@@ -34,9 +37,8 @@ def peaks_of_moments(folder: str) -> dict[str, float]:
     for measure in (DCG(), ERR(4)):
         measure.moments(small, np.full((2, 5), 0.2), one, one)
     peaks = {"importing and compiling": peak_mb()}
-    probs, offsets, first, second = (
-        np.load(Path(folder) / f"{n}.npy") for n in ("probs", "offsets", "first", "second")
-    )
+    names = ("probs", "offsets", "first", "second")
+    probs, offsets, first, second = (np.load(Path(folder) / f"{name}.npy") for name in names)
     peaks["loading probabilities and two lists as arrays"] = peak_mb()
     pool = QueryPool(np.arange(offsets.size - 1), offsets)
     peaks["making the pool"] = peak_mb()
@@ -49,3 +51,9 @@ def peaks_of_moments(folder: str) -> dict[str, float]:
         measure.moments(pool, probs, ranking, versus)
     peaks["taking moments, comparison"] = peak_mb()
     return peaks
+
+
+def timed_grades(*paths: str) -> dict[str, float]:
+    """Measure the seconds of reading some files of grades, compiled before, and the peak of memory of this process."""
+    Grades.read(pl.DataFrame({"query_id": ["a"], "doc_id": ["b"], "grade": [1]}))
+    return {"seconds": sum(seconds(Grades.read, path) for path in paths), "peak_mb": peak_mb()}

@@ -196,7 +196,7 @@ EXPERIMENT = Experiment(
     __doc__,
     measure_peers,
     report=report,
-    keys=KEYS,
+    row_keys=KEYS,
     pool=tuple(POOLS),
     model=MODELS,
     measure=MEASURES,

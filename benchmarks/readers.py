@@ -12,12 +12,11 @@ import numpy as np
 import polars as pl
 from sklearn.datasets import load_svmlight_file
 
-from activeeval.formats.graders.grader_grades import Grades
 from activeeval.formats.text.letor import read_letor
 from benchmarks.frame.processes import apart
 from benchmarks.frame.report import figure
 from benchmarks.machine import data_folder, seconds
-from benchmarks.memory import peak_mb
+from benchmarks.memory import timed_grades
 
 SAMPLES = ("mslr_fold1_train_sample.from_pickle.txt.gz", "mslr_fold1_valid_sample.txt.gz")
 N_FEATURES = 136
@@ -142,12 +141,6 @@ def _write_judges(folder: Path) -> list[Path]:
         paths.append(folder / f"{judge}.qrels.gz")
         paths[-1].write_bytes(gzip.compress("".join(lines).encode()))
     return paths
-
-
-def timed_grades(*paths: str) -> dict[str, float]:
-    """Measure the seconds of reading some files, compiled before, and the peak of memory of this process."""
-    Grades.read(pl.DataFrame({"query_id": ["a"], "doc_id": ["b"], "grade": [1]}))
-    return {"seconds": sum(seconds(Grades.read, path) for path in paths), "peak_mb": peak_mb()}
 
 
 def check_agreement(path: Path) -> None:

@@ -55,13 +55,13 @@ class Campaign:
         names = [(f"q{query}", f"d{item}") for item, query in enumerate(queries.tolist())]
         truth = (f"{q} 0 {d} {g}\n" for (q, d), g in zip(names, made.grades.tolist(), strict=True))
         (self.folder / "truth.qrels").write_text("".join(truth))
-        for k, run in enumerate(("new", "old")):
+        for k, name in enumerate(("new", "old")):
             scores = noisy_scores(made.grades.astype(float), seed + k)
             order = np.lexsort((-scores, queries))
             rank = np.arange(order.size) - np.searchsorted(queries, queries)
             rows = zip(order[rank < DEPTH].tolist(), rank[rank < DEPTH].tolist(), strict=True)
-            lines = (f"{names[z][0]} Q0 {names[z][1]} {r + 1} {scores[z]:.6f} {run}\n" for z, r in rows)
-            (self.folder / f"{run}.run").write_text("".join(lines))
+            lines = (f"{names[z][0]} Q0 {names[z][1]} {r + 1} {scores[z]:.6f} {name}\n" for z, r in rows)
+            (self.folder / f"{name}.run").write_text("".join(lines))
 
     def _fill_in(self) -> None:
         with open(self.folder / "sheet.csv", newline="") as file:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.adaptation.running import COSTS, FINE, LAMBDAS, PRINTED, Folds, balanced, chosen
-from benchmarks.frame.claims import EXCLUDED, HOLDS, NOT_SHOWN, Claim, Gap, joined, level as level_of
+from benchmarks.frame.claims import EXCLUDED, HOLDS, NOT_SHOWN, Claim, Gap, above, joined, level as level_of
 
 Result = dict[str, Any]
 BEST_LAMBDA = {"SGD": {"DS1": 1.0, "DS2": 0.01}, "CF": {"DS1": 1000.0}, "SVML": {"DS1": 1000.0}}
@@ -34,12 +34,6 @@ def gap_of(found: Result, one: Any, other: Any) -> Gap:
     """Return the mean difference over folds that share queries to learn from, or over worlds that share nothing."""
     apart = np.asarray(one) - np.asarray(other)
     return Gap.of_independent(apart) if found["is_independent"] else Gap.of_folds(apart)
-
-
-def above(gap: Gap, bound: float = 0.0) -> str:
-    """Return whether a difference is above a bound."""
-    low, high = gap.interval()
-    return HOLDS if low > bound else EXCLUDED if high < bound else NOT_SHOWN
 
 
 def level(gaps: Iterable[Gap], bound: float = FLAT) -> str:

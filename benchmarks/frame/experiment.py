@@ -42,7 +42,7 @@ class Experiment:
         Whether the text is written beside the result too, in Markdown.
     packages : sequence of str
         Further packages whose versions are stored.
-    keys : sequence of str
+    row_keys : sequence of str
         What identifies a question: stored rows of questions that are not asked again are kept.
     out : Path, optional
         The file of the result.
@@ -62,14 +62,14 @@ class Experiment:
         report: Callable[[Row], str] | None = None,
         is_written: bool = False,
         packages: Sequence[str] = (),
-        keys: Sequence[str] = (),
+        row_keys: Sequence[str] = (),
         out: Path | None = None,
         **options: Any,
     ) -> None:
         self.module = spec.name.removesuffix(".__main__")
         self.doc, self.measure, self.sections = doc, measure, dict(sections or {})
         self.report, self.is_written = report, is_written
-        self.packages, self.keys, self.options = tuple(packages), tuple(keys), options
+        self.packages, self.row_keys, self.options = tuple(packages), tuple(row_keys), options
         self.out = out or RESULTS / f"{self.module.rpartition('.')[2].replace('_', '-')}.json"
 
     def main(self, arguments: Sequence[str] | None = None) -> Row:
@@ -83,8 +83,8 @@ class Experiment:
             result |= self.measure(options)
             show(self.doc.partition("\n")[0], result.get("figures", []))
         result.setdefault("seconds", round(time.perf_counter() - started))
-        if self.keys:
-            result["rows"] = merged(stored(options.out).get("rows", []), result["rows"], self.keys)
+        if self.row_keys:
+            result["rows"] = merged(stored(options.out).get("rows", []), result["rows"], self.row_keys)
         if self.report:
             print(self.report(result))
         store(options.out, result)

@@ -41,7 +41,7 @@ def one_legend(drawing: Figure, axes: Any, n_columns: int = 3) -> None:
         if axis.get_legend():
             axis.get_legend().remove()
         handles, labels = axis.get_legend_handles_labels()
-        labelled = dict(zip(labels, handles, strict=True)) | labelled
+        labelled |= dict(zip(labels, handles, strict=True))
     drawing.legend(labelled.values(), labelled, loc="outside lower center", ncols=n_columns, frameon=False, fontsize=8)
 
 
@@ -53,5 +53,6 @@ def save(drawings: Iterable[tuple[str, Figure]], folder: Path, formats: Sequence
         for name, drawing in drawings:
             for suffix in formats:
                 paths.append(folder / f"{name}.{suffix}")
-                drawing.savefig(paths[-1], dpi=110, metadata={"Date": None} if suffix == "svg" else None)
+                options = {"metadata": {"Date": None}} if suffix == "svg" else {"dpi": 110}
+                drawing.savefig(paths[-1], **options)
     return paths

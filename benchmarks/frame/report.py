@@ -60,13 +60,21 @@ def _cells(row: Row) -> tuple[str, ...]:
     return row["what"], f"{value} {row['unit']}", row.get("target", ""), verdict, ratio, row.get("note", "")
 
 
-def section_tables(sections: Mapping[str, Row]) -> list[str]:
-    """Write the figures of sections, each with its title, as tables."""
+def section_tables(sections: Mapping[str, Row], commit: str | None = None) -> list[str]:
+    """Write the figures of sections, each with its title, as tables; say which ones are of another commit than all."""
     return [
         line
         for section in sections.values()
-        for line in (f"### {section['title']}", "", *figures_table(section["figures"]), "")
+        for line in (f"### {section['title']}", "", *_apart(section, commit), *figures_table(section["figures"]), "")
     ]
+
+
+def _apart(section: Row, commit: str | None) -> list[str]:
+    """Write the origin of a section that was not made with the others, and the load of the machine."""
+    of_another = commit and section.get("git_commit", commit) != commit
+    parts = [f"commit {section['git_commit']}, {section['date'][:10]}"] if of_another else []
+    parts += [f"load of the machine {section['load']:g}"] if "load" in section else []
+    return [f"({'; '.join(parts)})", ""] if parts else []
 
 
 def sections_of(result: Row) -> str:
@@ -77,7 +85,7 @@ def sections_of(result: Row) -> str:
     if "repetitions" in result:
         of_pool = f"{result['pool']}, " if "pool" in result else ""
         lead = f"{of_pool}{result['repetitions']:,} repetitions; ± is the Monte-Carlo standard error.\n\n"
-    return lead + "\n".join(section_tables(result["sections"]))
+    return lead + "\n".join(section_tables(result["sections"], result["git_commit"])).rstrip()
 
 
 def origin(result: Row) -> str:

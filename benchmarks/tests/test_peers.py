@@ -58,7 +58,7 @@ def test_a_peer_that_is_not_there_has_a_row_that_says_so(folder, monkeypatch):
     assert found["missing"] == "the program trec_eval is not installed here"
     row = peers.unavailable("trec_eval", found)
     text = peers.markdown({"sections": {"text": {"title": "From text", "figures": [row]}}})
-    assert "| trec_eval | | | | | the program trec_eval is not installed here |" in text
+    assert "| trec_eval |  |  |  |  | the program trec_eval is not installed here |" in text
 
 
 def labelled(n_queries=300):
