@@ -24,7 +24,6 @@ from typing import Any
 
 from activeeval import DCG, ERR, chunked_design
 from activeeval.sampling.drawn_sample import DrawnSample
-from activeeval.scale.engines.executors import Processes
 from activeeval.scale.engines.selection import opened_engine
 from activeeval.scale.partitions import PartitionedPool
 from activeeval.scale.scratch import Folder
@@ -124,9 +123,9 @@ def _size(folder: str, kind: str) -> int:
 def generate(folder: Path, n_queries: int) -> float:
     """Write a pool by two processes; return the seconds of the clock that it takes."""
     folder.mkdir(parents=True, exist_ok=True)
-    started = time.perf_counter()
-    with Processes(2) as engine:
-        for _ in engine.map(WritePartition(str(folder), n_queries), range(n_partitions(n_queries))):
+    started, n = time.perf_counter(), n_partitions(n_queries)
+    with opened_engine("here" if n == 1 else "processes:2") as engine:
+        for _ in engine.map(WritePartition(str(folder), n_queries), range(n)):
             pass
     return time.perf_counter() - started
 

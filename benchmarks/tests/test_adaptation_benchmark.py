@@ -11,7 +11,7 @@ from joblib import Parallel
 
 from benchmarks.adaptation import running
 from benchmarks.adaptation.__main__ import summed_up
-from benchmarks.adaptation.claims import BEST_LAMBDA, EDGE, above, best_algorithm, choices, claims, level, premise
+from benchmarks.adaptation.claims import EDGE, above, best_algorithm, choices, claims, level, premise
 from benchmarks.adaptation.data import FOLDS, SHIFTS, bent, generated, linear
 from benchmarks.adaptation.large import METHODS, large_claims, measure
 from benchmarks.adaptation.pictures import save_all
@@ -29,7 +29,7 @@ def case():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_cases", [1, 3])
+@pytest.mark.parametrize("n_cases", [1, 2])
 def test_a_small_case_runs_from_data_to_pictures(case, n_cases, monkeypatch, tmp_path):
     """Five folds of one case, or a world each."""
     monkeypatch.setattr(running, "SHAPES", ((5, 4, 0.3), (10, 4, 0.1)))
@@ -39,7 +39,7 @@ def test_a_small_case_runs_from_data_to_pictures(case, n_cases, monkeypatch, tmp
         found = running.run(cases, parallel) | {"sizes": case.sizes, "clicks": list(case.clicks)}
         found["alike"] = running.svms([generated("tiny", 40, 40, 400, {}, seed) for seed in range(n_cases)], parallel)
     assert len(found["base"]) == (FOLDS if n_cases == 1 else n_cases)
-    found["agreement"] = running.agreement(case, tuple(found["shapes"][0]), (5, 5000))
+    found["agreement"] = running.agreement(case, tuple(found["shapes"][0]), (5, 2000))
     rows = [*claims("DS1", found), best_algorithm({"DS1": summed_up(found)})]
     assert {row["verdict"] for row in rows} <= {HOLDS, EXCLUDED, NOT_SHOWN}
     assert next(row for row in rows if row["claim"] == "converged SGD equals CF")["verdict"] == HOLDS
@@ -310,7 +310,3 @@ def test_what_a_size_takes_is_measured(method):
 )
 def test_a_size_is_held_against_what_was_asked(change, verdict):
     assert large_claims([LARGE | change])[0]["verdict"] == verdict
-
-
-def test_the_published_places_are_among_the_lambdas():
-    assert {ridge for places in BEST_LAMBDA.values() for ridge in places.values()} <= set(LAMBDAS)
