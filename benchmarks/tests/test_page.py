@@ -17,7 +17,7 @@ KINDS = [(measure, is_whole) for measure in page_campaigns.MEASURES for is_whole
 def small():
     """Make pools and campaigns small."""
     patch = pytest.MonkeyPatch()
-    patch.setattr(page_campaigns, "N_UNITS", 24)
+    patch.setattr(page_campaigns, "N_UNITS", 32)
     patch.setattr(page_campaigns, "N_QUERIES", 12)
     truth_of.cache_clear()
     yield
@@ -29,7 +29,7 @@ def small():
 def test_a_campaign_through_http_is_the_library_s_whoever_skips(measure, is_whole):
     clock = [1_800_000_000 * SECOND]
     with open_store("sqlite://", create=True, clock=lambda: clock[0]) as db:
-        wholes = [judged(db, clock, measure, is_whole, seed) for seed in range(2)]
+        wholes = [judged(db, clock, measure, is_whole, seed) for seed in range(4)]
     assert max(whole.differs for whole in wholes) <= 1e-12
     skips = sum((whole.skips for whole in wholes), wholes[0].skips)
     assert min(skips["later"], skips["left"]) > 0
