@@ -38,33 +38,44 @@ from benchmarks.paper import likeness, pictures, report as paper
 from benchmarks.prose import filled
 from benchmarks.topk import pictures as topk_pictures, report as topk
 
+NOTES = ROOT / "benchmarks" / "notes.md"
 Result = dict[str, Any]
 
 
-def write(results: Path = RESULTS, notes: Path = ROOT / "benchmarks" / "notes.md") -> Path:
-    """Write RESULTS.md beside the folder of results, tables and pictures into it; return the path of RESULTS.md."""
-    path = results.parent / "RESULTS.md"
+def texts(results: Path = RESULTS, notes: Path = NOTES) -> dict[str, str]:
+    """Make RESULTS.md, and the tables that stand in the folder of results, from the stored results there."""
     parts = ["# Results", "Made by `python -m benchmarks.tables` from the files in `benchmarks/results`."]
-    for file in sorted(results.glob("paper-*.json"), key=lambda p: (not p.stem.startswith("paper-mslr"), p.stem)):
-        result = stored(file)
-        pictures.save_all(result, results / "figures")
+    for result in map(stored, papers(results)):
         title = f"The paper's experiments: {result['collection']}"
         parts.append(f"## {title}\n\n{_origin(result)}\n\n{paper.markdown(result, results.name)}")
     if notes.exists():
         parts.append(filled(notes.read_text().strip(), results))
     for name, (title, render) in SECTIONS.items():
         if result := stored(results / f"{name}.json"):
-            if name in PICTURES:
-                PICTURES[name](result, results / "figures")
             parts.append(f"## {title}\n\n{_origin(result)}\n\n{render(result)}")
-    path.write_text("\n\n".join(parts) + "\n")
-    for name, render in FILES.items():
-        if result := stored(results / f"{name}.json"):
-            (results / f"{name}.md").write_text(render(result) + "\n")
+    made = {"../RESULTS.md": "\n\n".join(parts)}
+    made |= {f"{name}.md": render(one) for name, render in FILES.items() if (one := stored(results / f"{name}.json"))}
     if result := stored(results / "efficiency.json"):
         peer = stored(results / "peer-efficiency.json") or {"rows": []}
-        (results / "readme-table.md").write_text(efficiency_report.readme_table(result, peer) + "\n")
-    return path
+        made["readme-table.md"] = efficiency_report.readme_table(result, peer)
+    return {name: f"{text}\n" for name, text in made.items()}
+
+
+def papers(results: Path) -> list[Path]:
+    """List the results of the paper's experiments, those on the largest collection first."""
+    return sorted(results.glob("paper-*.json"), key=lambda path: (not path.stem.startswith("paper-mslr"), path.stem))
+
+
+def write(results: Path = RESULTS, notes: Path = NOTES) -> Path:
+    """Write the texts and the pictures of a folder of results; return the path of RESULTS.md, beside the folder."""
+    for name, text in texts(results, notes).items():
+        (results / name).write_text(text)
+    for result in map(stored, papers(results)):
+        pictures.save_all(result, results / "figures")
+    for name, save_all in PICTURES.items():
+        if result := stored(results / f"{name}.json"):
+            save_all(result, results / "figures")
+    return results.parent / "RESULTS.md"
 
 
 def _origin(result: Result) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 
-from benchmarks import all as every
-from benchmarks.efficiency_report import best, markdown, readme_table
+from benchmarks import all as every, tables
+from benchmarks.efficiency_report import best
 from benchmarks.headlines import headlines
 from benchmarks.machine import ROOT
 
@@ -31,6 +31,12 @@ def test_every_command_is_there():
     for step in STEPS:
         module = step.command.split()[0].replace(".", "/")
         assert (ROOT / f"{module}.py").exists() or (ROOT / module / "__main__.py").exists()
+
+
+def test_tables_are_those_that_the_stored_results_make():
+    """So every stored result can be read, and no table is older than the code that writes it."""
+    for name, text in tables.texts().items():
+        assert (tables.RESULTS / name).read_text() == text, f"{name}: run `python -m benchmarks.tables`"
 
 
 def test_results_that_documents_quote_are_made_by_a_step():
@@ -65,23 +71,11 @@ def test_steps_are_run_in_order_and_their_minutes_are_kept(tmp_path, monkeypatch
 WHERE = {"pool": "MQ2008", "model": "forest", "overhead": 5.0, "case": "one ranking", "share": 0.1}
 
 
-def own(measure, **fields):
-    figures = {"method": "items", "rmse": 0.1, "rmse_se": 0.01, "efficiency": 1.84, "efficiency_se": 0.1, "limit": 1.96}
-    return WHERE | {"measure": measure} | figures | fields
-
-
 def peer(measure, efficiency, units="queries", coverage=0.95, **fields):
     figures = {"peer": "ASI", "units": units, "efficiency": efficiency, "coverage": coverage}
     return WHERE | {"measure": measure} | figures | fields
 
 
-ORIGIN = {
-    "command": "python -m x",
-    "git_commit": "12",
-    "date": "2026-01-01T00",
-    "repetitions": 9,
-    "peers": {"glide": "1"},
-}
 PEERS = [
     peer("DCG@10", 1.2),
     peer("DCG@10", 1.5, units="items"),
@@ -106,21 +100,6 @@ def test_heads_count_where_their_intervals_hold_with_every_model():
     ]
     assert best([*PEERS, *wrong], heads=True) == {}
     assert {row["model"] for row in best([*PEERS, *wrong], heads=False).values()} == {"forest", "uniform + factor"}
-
-
-def test_tables_lead_with_what_people_measure_beside_limit_and_peer():
-    rows = [own("DCG"), own("nDCG@10", limit=None), own("DCG@10"), own("DCG@10", overhead=0.0, efficiency=24.4)]
-    result, peers = ORIGIN | {"rows": rows}, ORIGIN | {"rows": PEERS}
-    text = markdown(result, ORIGIN | {"rows": []}, peers)
-    lines = [line for line in text.splitlines() if line.startswith("| ") and "items" in line]
-    assert [line.split(",")[0] for line in lines] == ["| DCG@10", "| nDCG@10", "| DCG"]
-    assert "1.84 ± 0.10 <sub>limit 1.96, peer 1.50, heads 4.00</sub>" in lines[0]
-    assert "glide 1" in text
-    assert readme_table(result, peers).splitlines()[2:] == [
-        "| DCG@10 of one ranking | **24** · – · 2.0 | **1.8** · 1.5 · 2.0 |",
-        "| nDCG@10 of one ranking |  | **1.8** · – · – |",
-        "| DCG of one ranking |  | **1.8** · – · 2.0 |",
-    ]
 
 
 def test_the_table_of_readme_is_the_one_that_was_measured():

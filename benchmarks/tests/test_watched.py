@@ -41,7 +41,6 @@ def test_a_chain_is_the_same_again_and_shares_lie_below_one_later(pool, monkeypa
     assert [each["title"] for each in stored] == ["other", "small, 3 nights"]
     assert stored[1]["chains"] == 9
     assert stored[1]["measured"]["seed"] == 1
-    assert any("small, 3 nights" in line for line in watched.markdown({"sections": stored}))
 
 
 def test_a_worse_ranking_loses_as_much_as_is_asked_and_both_ways_find_a_large_loss(pool):
