@@ -79,7 +79,7 @@ class Followed:
         return self.half > 0 and abs(self.value) <= self.half
 
     def advice(self) -> Needed | None:
-        """Return what should decide it."""
+        """Advise a top-up that should decide it."""
         outlook = Outlook.of(self.design, self.selection, self.grades, None, "pool", self.variances[:-1])
         least = self.design.scheme.least(self.design.order)
         assert outlook is not None
@@ -93,7 +93,7 @@ class Followed:
 
 
 def decided(one: Question, design: Design, budget: float, repetitions: int) -> Iterator[Row]:
-    """Yield how many open differences one advised top-up decides, by the true difference."""
+    """Count the open differences that one advised top-up decides, by the true difference."""
 
     def drawn(seed: int, true: float) -> Followed:
         return Followed(design, one.grades, seed, true - one.truth, budget)
@@ -124,7 +124,7 @@ def decided(one: Question, design: Design, budget: float, repetitions: int) -> I
 
 
 def false_verdicts(one: Question, design: Design, budget: float, repetitions: int, *, is_plain: bool) -> Iterator[Row]:
-    """Yield how many verdicts are false where the true difference is 0."""
+    """Count the false verdicts where the true difference is 0."""
     repeated = replicate(design, one.grades, [budget], FIRST, 1)
     first = float(np.mean(np.abs(repeated.values[:, 0] - one.truth) > repeated.half_widths()[:, 0]))
     later, refused = np.zeros(MOST_READINGS - 1), 0

@@ -75,7 +75,7 @@ def cells(k: int, measure: str, repetitions: int) -> Iterator[Row]:
 
 
 def figures_of(rows: Sequence[Row]) -> list[Row]:
-    """Return of each price and number of runs the ratios to asking about nothing, and the regret of the choice."""
+    """Make the ratios to asking about nothing, and the regret of the choice, by price and number of runs."""
     out = []
     graders = list(dict.fromkeys(row["grader"] for row in rows))
     for n in (1, 2):

@@ -105,7 +105,7 @@ def best_of(
 def of_documents(
     drawn: tuple, overheads: Floats, predictions: Floats, budget: float, repetitions: int, rng: np.random.Generator
 ) -> Iterator[Found]:
-    """Return what random queries say whose documents were drawn, alone and by regression on predictions."""
+    """Estimate from random queries whose documents were drawn, alone and by regression on predictions."""
     name, configuration, costs, estimates = drawn
     cost = float((costs + overheads).mean())
     n = min(int(budget / cost), costs.size)
@@ -120,7 +120,7 @@ def of_documents(
 
 
 def regressed(values: Floats, predictions: Floats, mean: float) -> Floats:
-    """Return what predictions, by least squares in each row, add to the mean of values; ``mean`` is of all queries."""
+    """Compute the regression term that predictions add to the mean of values; ``mean`` is of all queries."""
     gaps = predictions - predictions.mean(axis=1, keepdims=True)
     squares = (gaps**2).sum(axis=1)
     slope = np.divide((gaps * values).sum(axis=1), squares, out=np.zeros(squares.size), where=squares > 0)
@@ -128,7 +128,7 @@ def regressed(values: Floats, predictions: Floats, mean: float) -> Floats:
 
 
 def figures(errors: Floats, own: Row) -> Row:
-    """Return how many times passive's mean squared error is that of the errors, its standard error, and the bias."""
+    """Compute passive's mean squared error over that of the errors, its standard error, and the bias."""
     squares = errors**2
     mse, se = float(squares.mean()), float(squares.std(ddof=1) / np.sqrt(squares.size))
     bias = {"bias": float(errors.mean()), "bias_se": float(errors.std(ddof=1) / np.sqrt(errors.size))}

@@ -102,7 +102,7 @@ def _cell(row: Row | None) -> str:
 
 
 def bias_share(row: Row) -> float:
-    """Return how much of a mean squared error is the square of a bias, Monte-Carlo error taken off."""
+    """Compute the share of a mean squared error that is the square of a bias, less Monte-Carlo error."""
     return max(row["bias"] ** 2 - row["bias_se"] ** 2, 0.0) / row["rmse"] ** 2 if row["rmse"] else 0.0
 
 

@@ -84,7 +84,7 @@ class Judge:
     in_hand: list[tuple[int, Claimed]] = field(default_factory=list)
 
     def answer(self, item: Claimed, grade: int) -> JudgeAnswer:
-        """Return what the judge says of an item."""
+        """Return the judge's answer to an item."""
         skips = grade > 0 and random.Random(f"{self.name} {item.query_id} {item.doc_id}").random() < self.put_off
         return JudgeAnswer(kind="later") if skips else JudgeAnswer(kind="judged", grade=grade)
 
@@ -118,7 +118,7 @@ def judged(db: Store, name: str, truth: dict[tuple[str, str], int], clock: Clock
 def one_campaign(
     design: Design, seed: int, truth: dict[tuple[str, str], int], grades: np.ndarray
 ) -> tuple[dict[str, float], float]:
-    """Return what a campaign says, early and at its end, and how far its end is from the library called directly."""
+    """Run a campaign; return its answers, early and at its end, and the difference to the library."""
     clock, campaign = Clock(), Campaign(design, rng=seed)
     question = "run" if design.target.versus is None else "difference"
     with open_store("sqlite://", create=True, clock=clock) as db:
@@ -200,7 +200,7 @@ def coverage(pool: JudgedPool, repetitions: int) -> list[Row]:
 
 
 def killed(pool: JudgedPool, url: str | None, kills: int, seed: int = 0) -> Row:
-    """Return what became of a campaign whose judges were killed again and again."""
+    """Run a campaign whose judges are killed again and again."""
     rng, design, truth = random.Random(seed), designed(pool, *CASES[0], KILLED_BUDGET), truth_of(pool)
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         home = url or f"sqlite:///{folder}/c.activeeval"
@@ -244,7 +244,7 @@ def killed(pool: JudgedPool, url: str | None, kills: int, seed: int = 0) -> Row:
 
 
 def nightly(pool: JudgedPool, share: float = 0.1, repetitions: int = 200) -> list[Row]:
-    """Return what each of ten nights through the store takes, and how far it is from the library."""
+    """Run ten nights through the store, and compare each with the library."""
     truth, differences = truth_of(pool), []
 
     def judge(design: Design, seed: int, grades: np.ndarray) -> np.ndarray:

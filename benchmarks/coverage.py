@@ -149,7 +149,7 @@ def figures(found: Replications, truth: float, scale: float, budget: float, *, i
 
 
 def _cautions(found: Replications, errors: Floats, misses: Bools, slack: float) -> dict[str, Any]:
-    """Return how often each caution comes, how often the interval then misses, and how often V̂ alone would have."""
+    """Count how often each caution comes, the interval then misses, and V̂ alone would have missed."""
     observed, planned, degrees = found.observed[:, 0], found.planned[:, 0], found.degrees_of_freedom[:, 0]
     alone = np.abs(errors) > half_widths(observed, degrees, 0.95) + slack
     shows = np.isfinite(observed)

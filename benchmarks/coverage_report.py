@@ -52,7 +52,7 @@ def markdown(result: dict[str, Any], plans: dict[str, Any] | None = None) -> str
 
 
 def _of_plans(plans: dict[str, Any]) -> list[str]:
-    """Return how many samples have half-widths within the range of their plan, the mean over cells."""
+    """Write the share of samples whose half-widths lie within the range of their plan, the mean over cells."""
     rows = [row for row in plans.get("overall", []) if row["unit"] == "inside"]
     if not rows:
         return []
@@ -132,7 +132,7 @@ def _verdicts(counted: list[Row], below: list[Row], *, is_few: bool) -> list[str
 def _bars(
     n_below: int, under: list[Row], far: list[Row], n: int, *, is_few: bool
 ) -> list[tuple[str, str, str, bool | None]]:
-    """Return what cells far below 95 % come to: of few queries shares of all cells, else how many."""
+    """Judge the number of cells far below 95 %; of few queries, their share."""
     significant = ("cells significantly below 90 %", f"{n_below} of {n}", "" if is_few else f"<= {MOST_BELOW}")
     shares = ((under, LOW, MOST_UNDER), (far, VERY_LOW, MOST_FAR))
     return [
@@ -150,7 +150,7 @@ def _bars(
 
 
 def _cautions(rows: Sequence[Row]) -> list[str]:
-    """Return what each caution tells: how often it comes, and how often the intervals of those runs miss."""
+    """Write for each caution its share of runs, and how often the intervals of those runs miss."""
     wording = {
         "no spread": "do not use: no spread",
         "less spread": f"not given: V̂ / planned < {LESS_SPREAD:g}",

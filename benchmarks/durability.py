@@ -36,7 +36,7 @@ Row = dict[str, Any]
 
 
 def tried(promise: str, tests: str) -> Row:
-    """Return what became of the tests of a promise."""
+    """Run the tests of a promise."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         file, _, chosen = tests.partition(" -k ")
@@ -75,7 +75,7 @@ def markdown(result: dict[str, Any]) -> str:
 
 
 def _large(shown: Sequence[str]) -> list[str]:
-    """Return what was counted in thousands, or all where nothing was."""
+    """Choose the counts of a thousand and more, or all where there are none."""
     large = [one for one in shown if any(word.isdecimal() and len(word) > 3 for word in one.replace(",", "").split())]
     return large or list(shown)
 

@@ -37,7 +37,7 @@ Question = tuple[str, str, float]
 
 
 def believed(pool: JudgedPool, model: str) -> GradeBeliefs:
-    """Return what a model believes of a pool's grades."""
+    """Return a model's beliefs of a pool's grades."""
     if model == "forest":
         return pool.beliefs
     return uniform_beliefs(pool.inputs.pool.n_items, pool.max_grade, with_factor=model == "uniform + factor")

@@ -74,7 +74,7 @@ def best(rows: Sequence[Row], *, heads: bool) -> ByKey:
 
 
 def _way(row: Row) -> tuple[Any, ...]:
-    """Return what a peer did, whatever model it was given."""
+    """Identify the way of a peer, whichever model it uses."""
     return tuple(row[name] for name in (*PEER_KEYS, "peer", "units") if name != "model")
 
 

@@ -72,7 +72,7 @@ class Counted:
 
 
 def run_one(text: str, pattern: str, warm: str, method: str) -> dict[str, Any]:
-    """Return what an engine takes to draw a sample of a pool."""
+    """Measure an engine that draws a sample of a pool."""
     keep_orphans()
     with tempfile.TemporaryDirectory(prefix="activeeval-tables-") as place, opened_engine(text) as engine:
         _drawn(Counted(engine), warm, method, tempfile.mkdtemp(dir=place))

@@ -65,7 +65,7 @@ def ratios(question: Question, repetitions: int) -> Ratios:
 
 
 def _foreseen(question: Question, campaign: Campaign, budget: float) -> dict[str, float]:
-    """Return what each forecaster says of the end, NaN where it cannot tell."""
+    """Forecast the half-width at the end by each forecaster, NaN where it cannot tell."""
     plain = question.forecast(question.default)
     try:
         lesson = question.planner.lesson(campaign.design, campaign.selection, campaign.grades)

@@ -98,7 +98,7 @@ def _as_run(qrels: Qrels, name: str) -> Run:
 
 
 def beliefs_of(inputs: Inputs, collection: Collection) -> dict[str, GradeBeliefs]:
-    """Return what is believed without a model and by each grader, useless ones too."""
+    """Make the beliefs without a model and by each grader, useless ones too."""
     rng = np.random.default_rng(SEED)
     graders = list(read_graders(list(collection.graders.values())))
     whole = graders[list(collection.graders).index(collection.turned)]
@@ -258,7 +258,7 @@ def _mean(values: np.ndarray) -> float:
 
 
 def _bar(collection: str, measure: str, grader: str) -> float | None:
-    """Return what is to be reached, where a bar is named."""
+    """Return the target, where there is one."""
     if grader in USELESS:
         return 0.93 if grader == USELESS[0] else 0.95
     if measure == "ERR@10":
@@ -269,7 +269,7 @@ def _bar(collection: str, measure: str, grader: str) -> float | None:
 
 
 def peers_table(rows: Sequence[Row]) -> list[Row]:
-    """Return how many times ours the squared error is of the best peer whose intervals hold in nine samples of ten."""
+    """Compute the squared error over ours of the best peer whose intervals hold in nine samples of ten."""
     best: dict[tuple[Any, ...], Row] = {}
     for row in rows:
         if row.get("mse") and row["coverage"] >= LEAST_COVERAGE and row["spent"] <= MOST_SPENT * row["budget"]:

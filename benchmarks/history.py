@@ -133,7 +133,7 @@ def shop() -> JudgedPool:
 
 
 def few(options: argparse.Namespace) -> list[Row]:
-    """Return to how many queries so many judgments of nDCG@10 come, and how wide 95 % intervals then are."""
+    """Count the queries that a fixed number of judgments reaches, and measure 95 % intervals."""
     out = []
     for pool in (mq2008(data_folder()), shop()):
         target, method = pool.target("nDCG@10", "one ranking", 0.0), METHODS["depth"]
@@ -188,7 +188,7 @@ def figures_of(rows: Sequence[Row], options: argparse.Namespace) -> list[Row]:
 
 
 def _told(what: str, rows: Sequence[Row], repetitions: int) -> list[Row]:
-    """Return how intervals cover, the bias where a hundred queries are judged, and what repeating takes."""
+    """Make the figures of coverage, of bias from a hundred judged queries on, and of time."""
     covered = np.array([row["coverage"] for row in rows])
     n_low = int((covered < COVERED - BELOW * math.sqrt(COVERED * (1 - COVERED) / repetitions)).sum())
     biases = np.array([row["bias_over_rmse"] for row in rows if row["queries"] >= ENOUGH])

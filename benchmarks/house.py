@@ -80,12 +80,12 @@ def room_of(path: Path) -> str:
 
 @cache
 def tree_of(path: Path) -> ast.Module:
-    """Return what a file says."""
+    """Parse a file."""
     return ast.parse(path.read_text("utf-8"))
 
 
 def code_lines(paths: Sequence[Path]) -> int:
-    """Return how many lines hold code."""
+    """Count the lines that hold code."""
     return sum(map(_code_lines, paths))
 
 
@@ -136,7 +136,7 @@ def functions() -> Iterator[tuple[Path, ast.FunctionDef]]:
 
 
 def holds_an_interval(node: ast.ClassDef) -> bool:
-    """Return whether a class has the fields of a value and its interval."""
+    """Test whether a class has the fields of a value and its interval."""
     fields = {
         each.target.id for each in node.body if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
     }
@@ -156,7 +156,7 @@ def arguments_of(node: ast.FunctionDef) -> int:
 
 
 def is_command(node: ast.FunctionDef) -> bool:
-    """Return whether click makes a command of a function: its arguments are its options."""
+    """Test whether click makes a command of a function: its arguments are its options."""
     return any("click." in ast.unparse(each) or "command(" in ast.unparse(each) for each in node.decorator_list)
 
 
@@ -309,7 +309,7 @@ def _page() -> Iterator[dict]:
 
 
 def limits() -> Iterator[dict]:
-    """Yield what has a limit, beside the goal."""
+    """Make the figures of all counts with a limit, beside the goals."""
     return (figure(what, n, "", at_most=GOALS[what]) for what, n in counts().items())
 
 

@@ -80,7 +80,7 @@ def dl_passages() -> JudgedPool:
 
 
 def _llm_beliefs(pool: JudgedPool) -> GradeBeliefs:
-    """Return what a language model's grades of the passages are taken for; all grades alike where it gave none."""
+    """Make beliefs of a language model's grades of the passages; all grades alike where it gave none."""
     llm = load_qrels(str(data_folder() / "dl-passage-llm" / "binary-gpt4.dl21.qrels.gz"))
     judged = from_tables(llm, [load_run(str(path)) for path in _dl_runs()], evaluated=2, unjudged="irrelevant")
     ids = pool.inputs.pool
@@ -119,7 +119,7 @@ def of_model(pool: JudgedPool, model: str) -> JudgedPool:
 
 
 def joint(key: str, options: argparse.Namespace) -> Iterator[Row]:
-    """Yield how many samples of joint questions of a pool have half-widths within the planned ranges."""
+    """Count the samples of joint questions of a pool whose half-widths lie within the planned ranges."""
     load_pool, is_unseen = POOLS[key]
     pool = load_pool()
     for model, asked in product(MODELS, ASKED):
@@ -187,7 +187,7 @@ def _figure(
 
 
 def _lessons(planner: Planner, design: Any, forecast: Forecast, grades: Any) -> list[list[Lesson]]:
-    """Return what pilots of one joint sample teach of each question; those that say nothing of one are left out."""
+    """Learn from pilots of one joint sample, by question; leave out those that say nothing of one."""
     n = min(PILOT_QUERIES, design.pool.n_queries / 4)
     lowest, highest = forecast.least, forecast.cost
     while highest - lowest > 0.01:

@@ -114,7 +114,7 @@ def time_moments(n_queries: int, rounds: int, rng: np.random.Generator) -> dict:
 
 
 def copy_figures(copies: list[float], copies_into: list[float], n_bytes: int) -> list[dict]:
-    """Return what a copy takes, the unit of the other figures."""
+    """Make the figures of a copy, the unit of the others."""
     return [
         figure(what, 1000 * statistics.median(taken), "ms", minimum_ms=1000 * min(taken), n=len(taken), note=rate)
         for what, taken in (("probs.copy(), the unit", copies), ("np.copyto into existing memory", copies_into))

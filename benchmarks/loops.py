@@ -120,7 +120,7 @@ def both_ways(n: int, probs, stop_probs, orders) -> tuple:
 
 
 def errors(n: int, probs, stop_probs, orders, *calls) -> list[float]:
-    """Return how far each call's E[δ²] of the first query is from extended precision, relative."""
+    """Compute the relative error of each call's E[δ²] of the first query, against extended precision."""
     exact = extended_second(probs[:n], stop_probs, 1 / np.arange(1.0, n + 1), *(order[:n] for order in orders))
     return [float(abs(call()[0] - exact) / exact) for call in calls]
 

@@ -81,7 +81,7 @@ def store(path: Path, result: dict) -> None:
 
 
 def seconds(call, *arguments) -> float:
-    """Return how long one call takes."""
+    """Measure the seconds of one call."""
     start = time.perf_counter()
     call(*arguments)
     return time.perf_counter() - start

@@ -51,7 +51,7 @@ class Night:
 
 
 def beliefs_of(pool: JudgedPool, inputs: Inputs, model: str, known: np.ndarray, seed: int) -> GradeBeliefs:
-    """Return what is believed on a night."""
+    """Choose the beliefs of a night."""
     if model == MODELS[1]:
         return pool.beliefs
     taught = replace(inputs, training=None).taught_by(known)
@@ -81,7 +81,7 @@ def one_night(
     seed: int,
     judge: Judging,
 ) -> tuple[Night, np.ndarray]:
-    """Return what a night took, and what is known after it."""
+    """Run one night; return its labels, and the grades that are known after it."""
     inputs, nothing = pool.inputs, np.full(known.size, -1)
     grades = inputs.grades
     fresh = pool.design(target, "items", beliefs_of(pool, inputs, model, nothing, seed), judged=None)
@@ -139,7 +139,7 @@ def rows_of(model: str, chains: list[list[Night]], repetitions: int) -> list[Row
 
 
 def figures_of(rows: list[Row]) -> list[Row]:
-    """Return what is to be reached, for each model."""
+    """Make the figures with targets, for each model."""
     found = []
     for model, own in groupby(rows, lambda row: row["model"]):
         nights = list(own)

@@ -53,12 +53,12 @@ def rmse(found: Replications, truth: float) -> np.ndarray:
 
 
 def covered(found: Replications, truth: float) -> np.ndarray:
-    """Return which intervals hold the truth, shape (repetitions, budgets)."""
+    """Test whether intervals hold the truth, shape (repetitions, budgets)."""
     return (found.lows <= truth) & (truth <= found.highs)
 
 
 def four_questions(pool: JudgedPool, overhead: float, repetitions: int, seed: int) -> Iterator[Row]:
-    """Yield what one sample loses against one of its own, for each question, and how often its intervals hold."""
+    """Compare one sample with a sample for each question: the loss, and how often its intervals hold."""
     grades = pool.inputs.grades
     for (name, measure), (weights, said) in product(SAMPLES, WEIGHTS.items()):
         targets = questions(pool, measure, overhead)
@@ -78,7 +78,7 @@ def four_questions(pool: JudgedPool, overhead: float, repetitions: int, seed: in
 
 
 def early_readings(pool: JudgedPool, overhead: float, repetitions: int, seed: int) -> Iterator[Row]:
-    """Yield how often intervals at the ends of blocks hold, and how often looking at all of them misses."""
+    """Count how often intervals at the ends of blocks hold, and how often any of them misses."""
     for name, measure in SAMPLES:
         targets = questions(pool, measure, overhead)
         grades, joint = pool.inputs.grades, pool.design(list(targets.values()), name)

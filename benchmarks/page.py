@@ -63,7 +63,7 @@ def databases(names: list[str]) -> Iterator[dict[str, Callable[[], str]]]:
 
 
 def answers(name: str, url: str, lasting_s: float, pause_s: float) -> list[Row]:
-    """Return how long answers with the next item take, and what went wrong."""
+    """Measure the time of answers with the next item, and count errors."""
     n = N_JUDGES[name]
     made(url, int(n * lasting_s * (0.6 if pause_s else 12)) + 200)
     with served(url, [f"judge{k}" for k in range(n)]) as server:
@@ -90,7 +90,7 @@ def come_in(browser: urllib.request.OpenerDirector, link: str) -> bytes:
 
 
 def start_and_overview(url: str, n_events: int) -> list[Row]:
-    """Return how long a server takes to its first page, and the lead's page once much has happened."""
+    """Measure the time to a server's first page, and that of the lead's page of a long log."""
     truth = made(url, int(0.36 * n_events))
     with open_store(url) as db:
         judge_all(db, truth, n_events)

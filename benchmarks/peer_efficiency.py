@@ -51,7 +51,7 @@ WORKER = ROOT / "benchmarks" / "peer_worker.py"
 
 
 def question_arrays(target: Target, beliefs: GradeBeliefs, n_grades: int, grades: np.ndarray, budget: float) -> dict:
-    """Return what the peers are given of a question; costs and budget are in mean items."""
+    """Make the arrays of a question for the peers; costs and budget are in mean items."""
     design, is_open, arrays = whole_queries(target, beliefs, n_grades, grades)
     depth, n, p = heads(design, grades, is_open), target.pool.n_queries, target.pool.query_probs
     arrays |= {
@@ -83,7 +83,7 @@ def whole_queries(
 
 
 def whole_costs(design: Design) -> np.ndarray:
-    """Return what judging each query whole costs, in mean items."""
+    """Compute the cost of judging each query whole, in mean items."""
     order = design.order
     costs = np.where(order.place_rates > 0, order.costs, 0.0)
     return np.bincount(order.place_queries, costs, minlength=order.n_queries) + order.overheads
@@ -146,7 +146,7 @@ def rows_of(pool: JudgedPool, measure: str, case: str, options: argparse.Namespa
 
 
 def against(found: Row, rmse: float, rmse_se: float) -> Row:
-    """Return how many times passive's mean squared error is the peer's, and its Monte-Carlo standard error."""
+    """Compute passive's mean squared error over the peer's, and its Monte-Carlo standard error."""
     if "missing" in found or not found["mse"]:
         return {}
     ratio = rmse**2 / found["mse"]
@@ -157,7 +157,7 @@ def against(found: Row, rmse: float, rmse_se: float) -> Row:
 
 
 def run_peers(questions: Sequence[dict], repetitions: int, seed: int, environment: Path) -> list[list[Row]]:
-    """Return what peers answer to each question, in a process of their environment."""
+    """Run the peers on each question, in a process of their environment."""
     with tempfile.TemporaryDirectory() as name:
         paths = [Path(name) / f"{k:03}.npz" for k in range(len(questions))]
         for path, arrays in zip(paths, questions, strict=True):

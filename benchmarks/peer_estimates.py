@@ -35,7 +35,7 @@ RESAMPLES = 200
 
 
 def uniform_sample(values: np.ndarray, predictions: np.ndarray, chosen: np.ndarray) -> Evidence:
-    """Return what judging a uniform sample shows."""
+    """Collect the evidence of a judged uniform sample."""
     n, n_pool = chosen.size, values.size
     regressors = np.column_stack((np.ones(n_pool), predictions))
     share = np.full(n_pool, 1 / n_pool)
@@ -129,7 +129,7 @@ def figures(found: dict, truth: float, reference: str) -> list[dict]:
 
 
 def against(peer: np.ndarray, own: np.ndarray, truth: float, draws: np.ndarray) -> dict:
-    """Return how many times the peer's MSE and widths ours are, with bootstrap standard errors over repetitions."""
+    """Compute our MSE and widths over the peer's, with bootstrap standard errors over repetitions."""
 
     def ratios(which: np.ndarray) -> tuple[float, float, float]:
         a, b = peer[which], own[which]
@@ -177,7 +177,7 @@ def compare(is_quick: bool, seed: int, repetitions: int | None = None) -> dict:
 
 
 def missing() -> list[str]:
-    """Return which peers cannot be imported, and what is known of why."""
+    """List the peers that cannot be imported, and why."""
     reasons = {"ppi_py": "ppi-python is not installed here", "glide": "glide-py cannot be imported here"}
     why = {"glide": " (its releases need Python 3.12 or later)"}
     return [reasons[name] + why.get(name, "") for name in reasons if not find_spec(name)]

@@ -184,7 +184,7 @@ def time_start(options: Options) -> dict:
 
 
 def first_use_of_ranx() -> dict:
-    """Return what ranx compiles for two queries and one measure: the first process less the next."""
+    """Measure the compilation of ranx for two queries and one measure: the first process less the next."""
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as cache:
         if "missing" in run_job("ranx_first_use", Path(folder)):
             return unavailable("ranx, first use", {"missing": "ranx is not installed here"})

@@ -54,7 +54,6 @@ large that any sample shows it, or so small that nearly everything has to be jud
 LARGE, LARGE_SECONDS = 31531, 60
 GENERATED = 660
 """Queries of the generated pool, an eleventh of which trains."""
-NORMAL = 1.959963984540054
 Row = dict[str, Any]
 
 
@@ -116,7 +115,7 @@ def budget_of_queries(forecast: Forecast, n_queries: float) -> float:
 
 
 def ranges(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
-    """Yield how many samples have half-widths within the planned range."""
+    """Count the samples whose half-widths lie within the planned range."""
     for one in questions(pool, MEASURES, CASES):
         for name, share in (*product([one.default], SHARES), ("passive", SHARE)):
             if (found := inside(one, name, share, options)) is not None:
@@ -124,7 +123,7 @@ def ranges(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
 
 
 def inside(one: Question, name: str, share: float, options: argparse.Namespace) -> Row | None:
-    """Return how many samples of a share of judging everything are within their range; None where it is too little."""
+    """Count the samples of a share of judging everything within their range; None where it is too little."""
     forecast = one.forecast(name)
     budget = share * forecast.cost
     if not forecast.works(budget):
@@ -152,7 +151,7 @@ def few(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
 
 
 def _beliefs_of(pool: JudgedPool, n: int, seed: int) -> GradeBeliefs:
-    """Return what a forest of n of the training queries believes."""
+    """Train a forest on n of the training queries; return its beliefs."""
     rows = pool.inputs.training
     if not n or rows is None:
         return uniform_beliefs(pool.inputs.pool.n_items, pool.max_grade)
@@ -188,7 +187,7 @@ def pilots(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
 
 
 def powers(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
-    """Yield how often a budget that was planned for it detects the true difference, without a pilot and with one."""
+    """Count how often a planned budget detects the true difference, without a pilot and with one."""
     for one in questions(pool, MEASURES, CASES[1:]):
         for row in _detected(one, options):
             yield row
@@ -210,7 +209,7 @@ def _detected(one: Question, options: argparse.Namespace) -> Iterator[Row]:
 
 
 def detected(one: Question, budget: float, repetitions: int, seed: int) -> float:
-    """Return in which share of repetitions the interval leaves out 0 on the side of the true difference."""
+    """Compute the share of repetitions whose interval leaves out 0 on the side of the true difference."""
     run = one.replayed(one.default, budget, repetitions, seed)
     return float(np.mean(run.lows > 0 if one.truth > 0 else run.highs < 0))
 
@@ -228,7 +227,7 @@ def _after_pilots(one: Question, goal: Goal, options: argparse.Namespace) -> flo
 
 
 def large_plan(options: argparse.Namespace) -> Iterator[Row]:
-    """Yield how long every method's plan takes for a large pool, two rankings, from the grade model on."""
+    """Time every method's plan for a large pool, two rankings, from the grade model on."""
     made = generate_pool(LARGE, 1)
     rng, score = np.random.default_rng(0), made.features[:, 0]
     lists = [Rankings.from_scores(made.pool, score + x * rng.standard_normal(score.size)) for x in (1.0, 1.2)]
@@ -268,7 +267,7 @@ def overall(result: dict[str, Any]) -> Iterator[Row]:
 
 
 def _kind(row: Row) -> str:
-    """Return which cells a figure is put together with."""
+    """Name the cells that a figure is put together with."""
     parts = row["what"].split(", ")
     kind = next((part for part in parts if part.endswith(" queries")), "")
     return ", ".join(filter(None, [kind, "passive" if "passive" in parts else "default", row.get("of", "")]))

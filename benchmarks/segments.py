@@ -33,7 +33,7 @@ Row = dict[str, Any]
 
 
 def planned(pool: JudgedPool, measure: str, overhead: float) -> tuple[Planner, BoundedPlan, float]:
-    """Return what plans, the plan for equal half-widths of all segments, and that half-width."""
+    """Plan equal half-widths of all segments; return planner, plan and half-width."""
     whole = pool.target(measure, "one ranking", overhead)
     segments = np.random.default_rng(SEED).choice(len(SHARES), whole.pool.n_queries, p=SHARES)
     parts = [replace(whole, within=segments == k) for k in range(len(SHARES))]
@@ -54,7 +54,7 @@ def planned(pool: JudgedPool, measure: str, overhead: float) -> tuple[Planner, B
 
 
 def rows(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
-    """Yield what is planned and what samples show, cell by cell."""
+    """Plan and replay samples, cell by cell."""
     for measure, overhead in product(MEASURES, OVERHEADS):
         planner, plan, half_width = planned(pool, measure, overhead)
         cell, cost = f"{measure}, overhead {overhead:g}", plan.forecasts[0].cost
@@ -67,7 +67,7 @@ def rows(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
 def _shown(
     planner: Planner, plan: BoundedPlan, half_width: float, pool: JudgedPool, cell: str, options: argparse.Namespace
 ) -> Iterator[Row]:
-    """Yield what samples of a plan show of the segments."""
+    """Replay samples of a plan, and compare the segments with it."""
     method, grades = default_method(planner.targets[0].measure), np.maximum(pool.inputs.grades, 0)
     design = planner.weighing(plan.weights.tolist()).designs(method)[0]
     each, halves, hold = 1 - (1 - CONFIDENCE) / len(SHARES), [], np.ones(options.repetitions, dtype=bool)

@@ -75,7 +75,7 @@ def people(scale: float) -> Assessors:
 
 
 def part(method: str, kind: Assessors, seed: int) -> Part:
-    """Return what one study finds of a method, ``"top-k"`` or ``"grades"``."""
+    """Run one study of a method, ``"top-k"`` or ``"grades"``."""
     random = np.random.default_rng(seed)
     relevance = random.standard_normal((N_QUERIES, N_DOCUMENTS))
     assessors = [kind.person(child) for child in random.spawn(N_ASSESSORS)]
@@ -138,7 +138,7 @@ def study_rows(top_k: Sequence[Part], grades: Sequence[Part], fitted: Sequence[s
 
 
 def _chi_squared(one: Coefficient, two: Coefficient) -> float:
-    """Return χ² as of so many pairs as the paper's has, in which each method keeps its share of strict ones."""
+    """Compute χ² for the number of pairs of the paper; each method keeps its share of strict ones."""
     all_pairs = N_QUERIES * N_DOCUMENTS * (N_DOCUMENTS - 1) // 2
     sides = []
     for side in (one, two):

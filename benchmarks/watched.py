@@ -68,7 +68,7 @@ class Chain:
 
 
 def selections(design: Design, numbers: np.ndarray) -> Iterator[Selection]:
-    """Yield what has come of a carried design under the numbers of each key."""
+    """Yield the selection of a carried design under the numbers of each key."""
     order = design.order
     for of_items in numbers:
         places = np.flatnonzero(of_items[order.items] < order.place_rates)
@@ -126,7 +126,7 @@ def carried_night(
 def known_night(
     chain: Chain, night: int, known: np.ndarray, width: float, fresh: float, seed: int
 ) -> tuple[np.ndarray, float]:
-    """Return what is known after a night of fresh numbers at equal width, and how many labels that took."""
+    """Run a night of fresh numbers at equal width; return the known grades and the number of labels."""
     grades, difference = chain.pool.inputs.grades, chain.target(night, night - 1)
     design = chain.design([difference], known)
     budgets = np.unique(np.maximum(np.round(STEPS * fresh), 2.0))
@@ -179,7 +179,7 @@ def label_figures(chains: list[list[Row]]) -> list[Row]:
 
 
 def coverages(chains: list[list[Row]]) -> list[Row]:
-    """Return in how many of 100 series intervals hold."""
+    """Make the figures of coverage, in per cent of the series."""
     figures = []
     for name in ("value", "change"):
         held = np.array([[row[name] for row in nights] for nights in chains])  # (chains, nights, keys)

@@ -200,7 +200,7 @@ def found_after(part: Part, seed: int, drop: float, n_keys: int, budget: float) 
 def gate_alarms(
     part: Part, tonight: Rankings, first: Rankings, budget: float, n_keys: int, seed: int, confidence: float
 ) -> np.ndarray:
-    """Return whether two separate samples, of a night's budget each, give an alarm, shape (n_keys,).
+    """Test whether two separate samples, of a night's budget each, give an alarm, shape (n_keys,).
 
     Their variances over these queries add up.
     """
@@ -216,7 +216,7 @@ def gate_alarms(
 
 
 def quiet_section(seed: int, n_pools: int, n_keys: int, n_nights: int, n_queries: int) -> Row:
-    """Return how many nights had a false alarm."""
+    """Count the nights with a false alarm."""
     whole, rng, budget = load("mq2008"), np.random.default_rng(seed), 100.0
     by_rule: dict[str, list[tuple[float, float]]] = {}
     for k in range(n_pools):
@@ -246,7 +246,7 @@ def quiet_section(seed: int, n_pools: int, n_keys: int, n_nights: int, n_queries
 
 
 def bad_section(n_seeds: int, n_queries: int = 300) -> Row:
-    """Return how often a quarter of the lists upside down raises the alarm, on that night and by the next."""
+    """Count the alarms that a quarter of the lists upside down raises, on that night and by the next."""
     from benchmarks.watched_series import bad_nights
 
     found, losses = bad_nights(range(n_seeds), n_queries)
@@ -263,7 +263,7 @@ def bad_section(n_seeds: int, n_queries: int = 300) -> Row:
 
 
 def values_section(seed: int, n_pools: int, n_keys: int, n_nights: int, n_queries: int = 300) -> Row:
-    """Return how many intervals of values hold, beliefs of a forest that was trained elsewhere."""
+    """Count the intervals of values that hold, beliefs of a forest that was trained elsewhere."""
     whole, rng, settings = load("mq2008"), np.random.default_rng(seed), settings_of(100.0)
     sides: list[np.ndarray] = []
     for k in range(n_pools):
@@ -292,7 +292,7 @@ def values_section(seed: int, n_pools: int, n_keys: int, n_nights: int, n_querie
 
 
 def taught_section(n_seeds: int, n_nights: int, n_queries: int = 300) -> Row:
-    """Return how many intervals of values hold where the labels of the watch teach its model."""
+    """Count the intervals of values that hold where the labels of the watch teach its model."""
     from benchmarks.watched_series import quiet_values
 
     held = quiet_values(range(n_seeds), n_nights, n_queries)
@@ -315,7 +315,7 @@ def value_figures(held: np.ndarray) -> list[Row]:
 
 
 def delay_section(seed: int, n_pools: int, n_keys: int, budget: float, drops: tuple[float, ...] = DROPS) -> Row:
-    """Return how many nights a lasting loss takes to be found."""
+    """Count the nights that a lasting loss takes to be found."""
     whole, rows = load("mq2008"), []
     part = Part.of(whole, np.arange(whole.inputs.pool.n_queries))
     for drop in drops:
@@ -340,7 +340,7 @@ def delay_section(seed: int, n_pools: int, n_keys: int, budget: float, drops: tu
 
 
 def surest(part: Part, drop: float, seed: int, n_pools: int) -> float:
-    """Return by how many standard errors over queries a loss would stand out were everything judged, on average."""
+    """Compute the mean z-value of a loss over queries if everything were judged."""
     p, ratios = part.ranking.pool.query_probs, []
     for k in range(n_pools):
         differences = part.target(part.worse(drop, seed + k), part.ranking).values(part.grades)

@@ -69,7 +69,7 @@ def one_night(place: str, n_queries: int, night: int) -> tuple[float, float, flo
 
 
 def measured(folder: Path, n_queries: int, n_nights: int) -> list[dict]:
-    """Return what each night took; every tenth, the last and the one before in a process of its own."""
+    """Measure each night; every tenth, the last and the one before in a process of its own."""
     with open_store(f"sqlite:///{folder}/watch.db", create=True) as store:
         set_up(store, "quality", Settings(measures=("DCG@10",), budget=BUDGET, max_grade=TOP, seed=3, margin=0.2))
     rows = []

@@ -60,7 +60,7 @@ def markdown(result: Result) -> str:
 
 
 def _premise(cases: Result) -> list[str]:
-    """Return what decides whether tuned trees are ahead: whether trees are the better model of the grades at all."""
+    """Write by how much trees are the better model of the grades, which decides whether tuned trees are ahead."""
     lines = [
         "### When tuned trees are ahead of a ranking SVM of both",
         "",

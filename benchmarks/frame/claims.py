@@ -113,7 +113,7 @@ def joined(verdicts: Iterable[str]) -> str:
 
 
 def holm(p_values: Sequence[float], level: float = 0.05) -> list[bool]:
-    """Return which hypotheses Holm's step-down procedure rejects: one false alarm or more in a share ``level`` at
+    """Test hypotheses by Holm's step-down procedure: one false alarm or more in a share ``level`` at
     most.
     """
     rejected = [False] * len(p_values)

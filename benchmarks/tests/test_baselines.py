@@ -8,9 +8,8 @@ import itertools
 import numpy as np
 import pytest
 
-from activeeval import METHODS, Rankings, Target, parse_measure
+from activeeval import METHODS, Target, parse_measure
 from activeeval.core.simulation import simulate
-from activeeval.formats.text.trec import Prels, read_prels, write_prels
 from benchmarks import baselines, document_samples, inferred, query_samples
 from benchmarks.baselines_report import GROUPS, behind, by_question, group_of, markdown
 from benchmarks.inferred import Documents, Lists
@@ -196,22 +195,6 @@ def test_dcg_of_a_prior_s_sample_is_unbiased():
     for way in ways[:2]:
         found = np.array([way.once(rng).sum() for _ in range(400)])
         assert abs(found.mean() - truth) < 5 * found.std(ddof=1) / 20
-
-
-def test_prels_are_read_onto_a_pool(tmp_path):
-    pool = naive.pool_of([3, 2], item_ids=["a", "b", "c", "a", "b"])
-    rows = [("q0", "a", 1, 1, 0.5), ("q0", "c", 0, 1, 0.25), ("q1", "b", 2, 2, 0.1), ("q1", "z", 1, 1, 0.1)]
-    rows += [("q9", "a", 1, 1, 0.1), ("q1", "a", -1, 1, 0.3)]
-    columns = list(zip(*rows, strict=True))
-    write_prels(Prels(list(columns[0]), list(columns[1]), *map(np.array, columns[2:])), tmp_path / "prels")
-    judged, grades, probs = inferred.sampled_judgments(read_prels(tmp_path / "prels"), pool)
-    assert judged.tolist() == [True, False, True, False, True]
-    assert grades.tolist() == [1, 0, 0, 0, 2]
-    assert probs.tolist() == [0.5, 1.0, 0.25, 1.0, 1.0]
-    documents = Documents(pool.item_queries, np.zeros(5, dtype=np.int64), 2, 1)
-    ranking = Rankings.from_ids(pool, {"q0": ["c", "a"], "q1": ["a", "b"]})
-    lists = Lists(documents, ranking.items, ranking.ranks)
-    assert inferred.stat_ap(lists, judged, grades > 0, probs).tolist() == [0.5, 0.5]
 
 
 # Samples of queries

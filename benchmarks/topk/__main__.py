@@ -50,7 +50,7 @@ def merged(before: dict[str, Any], made: dict[str, Any], names: Iterable[str]) -
 
 
 def on_collection(name: str, folder: Path, parallel: Any) -> dict[str, Any]:
-    """Return what rankers reach on a real collection, curves over β, directions, published scores and claims."""
+    """Measure rankers on a real collection: curves over β, directions, published scores and claims."""
     collection = COLLECTIONS[name](folder)
     cases = [(world, fold) for world in WORLDS for fold in range(5)]
     done = parallel(delayed(_one_fold)(collection, world, fold) for world, fold in cases)
@@ -99,7 +99,7 @@ def published(name: str, collection: Collection, folds: list[dict[str, Any]], fo
 
 
 def on_angles(n_seeds: int, parallel: Any) -> dict[str, Any]:
-    """Return what rankers reach on generated worlds, by the angle of their two directions."""
+    """Measure rankers on generated worlds, by the angle of their two directions."""
     cases = [(angle, seed) for angle in ANGLES for seed in range(n_seeds)]
     done = parallel(delayed(_one_world)(angle, seed) for angle, seed in cases)
     result: dict[str, Any] = {"rows": [], "rankers": {}, "directions": {}}
