@@ -84,7 +84,7 @@ def _compared(
 ) -> Iterator[tuple[str, float, Row]]:
     method = METHODS["depth"]
     asked = beliefs.for_method(method, pool.max_grade + 1)
-    truth = float(pool.inputs.pool.query_probs @ target.values(pool.inputs.grades))
+    truth = pool.truth(target)
     runs, seconds = {}, {}
     for looks in ("off", *options.looks):
         design = method.looking(looks).design(target, **asked)
@@ -141,7 +141,7 @@ def few(options: argparse.Namespace) -> list[Row]:
         for looks in ("off", *options.looks):
             design = method.looking(looks).design(target, **asked)
             run = replicate(design, pool.inputs.grades, [FEW], options.repetitions, SEED)
-            errors = run.values - float(pool.inputs.pool.query_probs @ target.values(pool.inputs.grades))
+            errors = run.values - pool.truth(target)
             covers = float((np.abs(errors) <= run.half_widths()).mean())
             half_width, rmse = float(np.median(run.half_widths())), float(np.sqrt((errors**2).mean()))
             what = f"{FEW} judgments of nDCG@10, {pool.name}, looks {looks}"

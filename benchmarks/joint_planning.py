@@ -130,16 +130,9 @@ def joint(key: str, options: argparse.Namespace) -> Iterator[Row]:
 
 
 def _rows(pool: JudgedPool, model: str, asked: Asked, options: argparse.Namespace, *, is_unseen: bool) -> Iterator[Row]:
-    targets, n_grades = asked.targets(pool), pool.max_grade + 1
+    targets = asked.targets(pool)
     name = default_method(*(target.measure for target in targets)).name
-    planner = Planner(
-        targets=targets,
-        believed=lambda method: pool.beliefs.for_method(method, n_grades),
-        max_grade=pool.max_grade,
-        weights=target_weights(asked.weights, len(targets)),
-        held_out=pool.beliefs.held_out,
-        is_uniform=pool.beliefs.is_uniform,
-    )
+    planner = pool.planner(targets, weights=target_weights(asked.weights, len(targets)))
     forecasts, design = planner.rehearsed(METHODS[name]), planner.designs(METHODS[name])[0]
     grades = np.maximum(pool.inputs.grades, 0)
     budgets = [share * design.cost for share in SHARES if forecasts[0].works(share * design.cost)]

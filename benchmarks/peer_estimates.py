@@ -91,11 +91,10 @@ def same_sample(values: np.ndarray, predictions: np.ndarray, n: int, scope: str,
 def designed(pool: JudgedPool, target: Target, n: int, repetitions: int, seed: int) -> dict:
     """Return estimates and interval ends of the package's designs at the mean cost of n uniform queries."""
     inputs, out = pool.inputs, {}
-    n_grades = pool.max_grade + 1
     budget = n * METHODS["passive"].design(target).cost / target.pool.n_queries
     for name in DESIGNS:
         if METHODS[name].fits(target.measure):
-            design = METHODS[name].design(target, **pool.beliefs.for_method(METHODS[name], n_grades))
+            design = pool.design(target, name)
             found = replicate(design, inputs.grades, [budget], repetitions, seed)
             out[name] = np.column_stack((found.values[:, 0], found.lows[:, 0], found.highs[:, 0]))
     return out
@@ -160,7 +159,7 @@ def compare(is_quick: bool, seed: int, repetitions: int | None = None) -> dict:
         grades = pool.inputs.grades
         for measure, case in CASES[:1] if is_quick else CASES:
             target = pool.target(measure, case, OVERHEAD)
-            design = METHODS["whole"].design(target, **pool.beliefs.for_method(METHODS["whole"], pool.max_grade + 1))
+            design = pool.design(target, "whole")
             values, predictions = target.values(grades), design.reading().predictions
             truth = float(values.mean())
             for share in SHARES[:1] if is_quick else SHARES:

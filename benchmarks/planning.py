@@ -63,15 +63,9 @@ class Question:
     def __init__(self, pool: JudgedPool, measure: str, case: str, overhead: float) -> None:
         self.pool, self.name = pool, f"{pool.name}, {measure}, {case}, overhead {overhead:g}"
         self.target = pool.target(measure, case, overhead)
-        self.grades, n_grades = pool.inputs.grades, pool.max_grade + 1
+        self.grades = pool.inputs.grades
         self.truth = pool.truth(self.target)
-        self.planner = Planner(
-            targets=[self.target],
-            believed=lambda method: pool.beliefs.for_method(method, n_grades),
-            max_grade=pool.max_grade,
-            held_out=pool.beliefs.held_out,
-            is_uniform=pool.beliefs.is_uniform,
-        )
+        self.planner = pool.planner([self.target])
         self.default = default_method(self.target.measure).name
 
     @cache  # noqa: B019  (a question lives as long as its figures are made)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from activeeval import METHODS, Campaign, Rankings, Target, parse_measure
 from activeeval.core.design import Design
 from activeeval.core.design.methods import default_method
+from activeeval.core.planning import Planner
 from activeeval.core.pool.generated import generate_pool, noisy_scores
 from activeeval.inputs.chosen_inputs import from_letor
 from activeeval.inputs.loading import Inputs
@@ -61,6 +62,17 @@ class JudgedPool:
         chosen = METHODS[method] if method else default_method(first.measure)
         model = (self.beliefs if beliefs is None else beliefs).for_method(chosen, self.max_grade + 1)
         return chosen.design(targets, **model, **more)
+
+    def planner(self, targets: list[Target], **more: Any) -> Planner:
+        """Make the planner of samples for some targets, by the pool's beliefs."""
+        return Planner(
+            targets=targets,
+            believed=lambda method: self.beliefs.for_method(method, self.max_grade + 1),
+            max_grade=self.max_grade,
+            held_out=self.beliefs.held_out,
+            is_uniform=self.beliefs.is_uniform,
+            **more,
+        )
 
     def truth(self, target: Target) -> float:
         """Compute the value of a target over the pool with all labels."""

@@ -37,13 +37,8 @@ def planned(pool: JudgedPool, measure: str, overhead: float) -> tuple[Planner, B
     whole = pool.target(measure, "one ranking", overhead)
     segments = np.random.default_rng(SEED).choice(len(SHARES), whole.pool.n_queries, p=SHARES)
     parts = [replace(whole, within=segments == k) for k in range(len(SHARES))]
-    n_grades, method = pool.max_grade + 1, default_method(whole.measure)
-    planner = Planner(
-        targets=[whole, *parts],
-        believed=lambda each: pool.beliefs.for_method(each, n_grades),
-        max_grade=pool.max_grade,
-        held_out=pool.beliefs.held_out,
-    )
+    method = default_method(whole.measure)
+    planner = pool.planner([whole, *parts])
     weights = [1.0] + [0.0] * len(SHARES)
     ordinary = planner.weighing(weights).rehearsed(method)[0]
     half_width = WIDER * ordinary.at(BUDGET * ordinary.cost).half_width()

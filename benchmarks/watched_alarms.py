@@ -27,8 +27,6 @@ from activeeval import Rankings, Target, parse_measure
 from activeeval.core.design import Design
 from activeeval.core.design.carried_samples import InHand, going_on
 from activeeval.core.design.methods import METHODS
-from activeeval.core.errors import StateError
-from activeeval.core.estimation import estimate, evidence_of
 from activeeval.core.pool import hashed_uniforms, key_of, pool_hashes
 from activeeval.core.simulation import replicate
 from activeeval.monitoring.series import PLAIN
@@ -37,7 +35,7 @@ from benchmarks.frame.experiment import Experiment
 from benchmarks.frame.report import figure
 from benchmarks.nights import REMOVED
 from benchmarks.pools import JudgedPool, load
-from benchmarks.watched import read, selections
+from benchmarks.watched import read
 
 DROPS, BEFORE, AFTER, BUDGETS = (0.01, 0.02, 0.03, 0.05), 10, 30, (60.0, 150.0, 400.0)
 EXACT = 1e-9
@@ -108,15 +106,8 @@ def settings_of(budget: float, margin: float = 0.0, **changed: Any) -> Settings:
 
 def uppers(design: Design, k: int, grades: np.ndarray, numbers: np.ndarray, confidences: Sequence[float]) -> np.ndarray:
     """Return value and upper ends of question k under each key, shape (n_keys, 1 + n); infinite where unknown."""
-    reading = design.readings[k]
-    judge, rows = reading.judge(grades), np.full((len(numbers), 1 + len(confidences)), np.inf)
-    for row, selection in zip(rows, selections(design, numbers), strict=True):
-        try:
-            said = estimate(evidence_of(design, reading, judge, selection), "items")
-        except StateError:
-            continue
-        row[:] = [said.value, *(said.bounds(said.interval(confidence))[1] for confidence in confidences)]
-    return rows
+    rows = read(design, k, grades, numbers, list(confidences))[:, ::2]
+    return np.where(np.isnan(rows), np.inf, rows)
 
 
 def quiet_series(
