@@ -20,7 +20,6 @@ import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -31,7 +30,7 @@ from activeeval.core.design import Design
 from activeeval.core.estimation import confidence_after, evaluate, evidence_of, half_widths
 from activeeval.core.pool import key_of, known_digest, pool_hashes
 from activeeval.core.simulation import replicate
-from benchmarks.frame.experiment import Experiment
+from benchmarks.frame.experiment import Experiment, Row
 from benchmarks.frame.report import figure
 from benchmarks.planning import Question
 from benchmarks.pools import load
@@ -41,7 +40,6 @@ TRUE = (0.5, 0.75, 1.0)
 """True differences, as shares of the mean half-width of the first reading."""
 MOST_READINGS, FIRST = 4, 6000
 OFF, ERROR = 0.1, 0.05
-Row = dict[str, Any]
 
 
 @dataclass

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.frame.report import origin, plus_minus, table
-
-Row = dict[str, Any]
+from benchmarks.frame.report import Row, origin, plus_minus, table
 
 KEYS = ("pool", "model", "overhead", "measure", "case", "share")
 GROUPS = ("whole queries", "documents", "pooling", "documents, regression")

@@ -37,7 +37,7 @@ from activeeval.campaigns.store import Claimed, JudgeAnswer, Store, open_store
 from activeeval.core.campaign import Rules
 from activeeval.core.design import Design
 from activeeval.sampling.drawn_sample import DrawnSample
-from benchmarks.frame.experiment import Experiment
+from benchmarks.frame.experiment import Experiment, Row
 from benchmarks.frame.report import figure
 from benchmarks.nights import MODELS, MOST, chain
 from benchmarks.pools import JudgedPool, load
@@ -50,7 +50,6 @@ SECOND = 1_000_000
 COVERED = (93, 97)
 AT_ONCE = 10
 STARTS = 7
-Row = dict[str, Any]
 
 
 @dataclass(slots=True)

@@ -11,9 +11,7 @@ from scipy.stats import binom
 
 from activeeval.core.estimation.significance import holm
 from activeeval.core.results import MORE_SPREAD
-from benchmarks.frame.report import REACHED, origin, plus_minus, table
-
-Row = dict[str, Any]
+from benchmarks.frame.report import REACHED, Row, origin, plus_minus, table
 
 LEVEL, BAR = 0.05, 0.9
 MEAN_RANGE, MEAN_RANGE_OF_FEW = (0.945, 0.965), (0.94, 0.965)

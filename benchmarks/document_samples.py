@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 from activeeval import Target
 from activeeval.core.measures.target import common_lists
 from activeeval.core.measures.terms import CASCADE, PRECISION, Terms
+from activeeval.core.types import Floats, Ints
 from benchmarks import inferred
 from benchmarks.inferred import Documents, Lists
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 BANDS = (3, 10)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.frame.experiment import Experiment
+from benchmarks.frame.experiment import Experiment, Row
 from benchmarks.frame.report import table
 from benchmarks.machine import ROOT
 
@@ -32,7 +32,6 @@ PROMISES: tuple[tuple[str, str], ...] = (
     ("the store does what plain lists do", "tests/campaigns/store/test_against_naive_store.py"),
     ("an older version's campaigns go on", "tests/campaigns/store/test_schema.py -k older"),
 )
-Row = dict[str, Any]
 
 
 def tried(promise: str, tests: str) -> Row:

@@ -33,7 +33,7 @@ from activeeval.inputs.loading import Inputs
 from activeeval.inputs.modelling import believe
 from activeeval.inputs.prepared_case import prepare
 from benchmarks.coverage import MODELS
-from benchmarks.frame.experiment import Experiment, spread
+from benchmarks.frame.experiment import Experiment, Row, spread
 from benchmarks.frame.report import table
 from benchmarks.machine import data_folder
 from benchmarks.pools import CASES, SEED, JudgedPool, load, ranked_by_model
@@ -46,7 +46,6 @@ ENOUGH = 0.9
 MEDIAN = 0.15
 OFTEN = 0.5
 """Share of a cell's samples with an n from which on its figures are those of the estimator, not of lucky samples."""
-Row = dict[str, Any]
 
 
 def mslr_excerpt() -> JudgedPool:

@@ -9,9 +9,8 @@ from typing import Any
 from scipy.special import ndtr
 
 from activeeval.core.estimation.significance import holm
-from benchmarks.frame.report import origin, pivoted, plus_minus, table
+from benchmarks.frame.report import Row, origin, pivoted, plus_minus, table
 
-Row = dict[str, Any]
 ByKey = dict[tuple[Any, ...], Row]
 
 KEYS = ("pool", "model", "overhead", "measure", "case", "method", "share")

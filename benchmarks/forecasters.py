@@ -19,13 +19,12 @@ import argparse
 import math
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Any
 
 import numpy as np
 
 from activeeval import Campaign
 from activeeval.core.errors import ActiveEvalError
-from benchmarks.frame.experiment import Experiment
+from benchmarks.frame.experiment import Experiment, Row
 from benchmarks.frame.report import figure, section_tables
 from benchmarks.planning import CASES, Question, questions
 from benchmarks.pools import load
@@ -35,7 +34,6 @@ SHARE, PART = 0.2, 0.25
 """The budget, of judging everything; how much of it is judged when the end is foreseen."""
 FORECASTERS = ("outlook", "forecast", "plan")
 Ratios = dict[str, list[float]]
-Row = dict[str, Any]
 
 
 def ratios(question: Question, repetitions: int) -> Ratios:

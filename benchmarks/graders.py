@@ -40,7 +40,7 @@ from activeeval.inputs.grader_values import model_names, read_graders, with_grad
 from activeeval.inputs.loading import Inputs, from_tables, on_scale, sampled_measure
 from activeeval.inputs.modelling import GradeBeliefs, believe, uniform_beliefs
 from benchmarks import peer_environment
-from benchmarks.frame.experiment import Experiment, spread
+from benchmarks.frame.experiment import Experiment, Row, spread
 from benchmarks.frame.report import figure
 from benchmarks.machine import data_folder
 from benchmarks.peer_efficiency import question_arrays, run_peers
@@ -60,7 +60,6 @@ LEAST_COVERAGE, MOST_SPENT = 0.9, 1.1
 """Of peers that count: those that take one query of each stratum, or two at least, spend up to five budgets of 25."""
 SLOWER = 5
 """So many times as many repetitions are made of measures whose predictions are not worked out anew in full."""
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from activeeval.core.simulation import replicate
 from activeeval.formats.text.trec import Run
 from activeeval.inputs.loading import Inputs, from_tables
 from benchmarks.coverage import MODELS
-from benchmarks.frame.experiment import Experiment, spread
+from benchmarks.frame.experiment import Experiment, Row, spread
 from benchmarks.frame.report import figure
 from benchmarks.graders import DL21, TOP, beliefs_of, dl21
 from benchmarks.machine import data_folder
@@ -41,7 +41,6 @@ BARS = {
     "DL 2021": {"good": 2.0, "uniform": 2.0, "reversed": 1.7},
     "OHSUMED": {"good": 2.2, "uniform": 1.9, "reversed": 1.5},
 }
-Row = dict[str, Any]
 
 
 def passages() -> JudgedPool:

@@ -21,7 +21,7 @@ from activeeval.inputs.loading import from_tables
 from activeeval.inputs.modelling import GradeBeliefs, believe, uniform_beliefs
 from activeeval.inputs.prepared_case import target_weights
 from benchmarks.few_topics import lightgbm_test, robust03
-from benchmarks.frame.report import figure
+from benchmarks.frame.report import Row, figure
 from benchmarks.machine import data_folder
 from benchmarks.pools import SEED, JudgedPool, generated, judged, load
 
@@ -32,7 +32,6 @@ ENOUGH = 20.0
 MODELS = ("learned", "given", "uniform")
 LLM_PROBS = ((0.75, 0.15, 0.07, 0.03), (0.2, 0.35, 0.3, 0.15))
 """What a user may take a language model's 0 and 1 for; no label has been looked at."""
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from activeeval.inputs.budgets import Budget
 from activeeval.inputs.choices import Choices
 from activeeval.inputs.prepared_case import Case, prepare
 from activeeval.sampling.contests import Contest
-from benchmarks.frame.experiment import Experiment
+from benchmarks.frame.experiment import Experiment, Row
 from benchmarks.frame.report import figure
 from benchmarks.machine import data_folder
 from benchmarks.pools import scores_file
@@ -39,7 +38,6 @@ GRADED_TOPICS = range(601, 651)
 COVERAGE = {"at_least": 94, "at_most": 98}
 LEAST = {("MQ2008", "DCG"): 3, ("MQ2008", "ERR"): 4}
 """What the mean efficiency of all pairs is to reach at an overhead of 0."""
-Row = dict[str, Any]
 
 
 def mq2008(overhead: float, model: str) -> Case:

@@ -23,7 +23,7 @@ from activeeval.core.pool import Rankings
 from activeeval.core.simulation import replicate
 from activeeval.inputs.loading import Inputs
 from activeeval.inputs.modelling import GradeBeliefs, believe, uniform_beliefs
-from benchmarks.frame.experiment import Experiment, stored
+from benchmarks.frame.experiment import Experiment, Row, stored
 from benchmarks.frame.report import figure, figures_table, plus_minus, show, table
 from benchmarks.pools import POOLS, JudgedPool, judged, load
 
@@ -32,7 +32,6 @@ STEPS = np.array([0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 
 MODELS = ("uniform, then learned from what is known", "a forest trained elsewhere", "uniform")
 SHARES = (0.1, 0.2)
 MOST, COVERED = 0.6, (93, 97)
-Row = dict[str, Any]
 Judging = Callable[[Design, int, np.ndarray], np.ndarray]
 
 

@@ -13,15 +13,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import product
-from typing import Any
 
 import numpy as np
 
 from activeeval import Target
 from activeeval.core.simulation import Replications, replicate
-from benchmarks.frame.experiment import Experiment
+from benchmarks.frame.experiment import Experiment, Row
 from benchmarks.frame.report import figure
-from benchmarks.pools import OVERHEADS, JudgedPool, load
+from benchmarks.pools import OVERHEADS, POOLS, JudgedPool, load
 
 SAMPLES = (("items", "DCG"), ("depth", "ERR"))
 WEIGHTS = {None: "equal losses", "minimax": "minimax"}
@@ -32,7 +31,6 @@ CUTOFF = 5
 MOST_LOST, MOST_MISSED, LEAST_SPENT = 1.5, 5.5, 99
 COVERAGE = {"at_least": 93, "at_most": 97}
 ROUNDING = 1e-9
-Row = dict[str, Any]
 
 
 def questions(pool: JudgedPool, measure: str, overhead: float) -> dict[str, Target]:
@@ -116,7 +114,7 @@ def _share(what: str, share: float, repetitions: int, **bounds: float) -> Row:
 
 def section(options: argparse.Namespace, measure: Callable[..., Iterator[Row]]) -> Iterator[Row]:
     """Yield the figures of a section at every overhead."""
-    pool = load("mq2008")
+    pool = load(options.pool)
     for overhead in options.overhead:
         yield from measure(pool, overhead, options.repetitions, options.seed)
 
@@ -132,7 +130,7 @@ EXPERIMENT = Experiment(
             ("budget", f"A hard budget, {BUDGET_SHARE:.0%} of judging everything", hard_budgets),
         )
     },
-    pool="MQ2008",
+    pool={"choices": list(POOLS), "default": "mq2008"},
     overhead=OVERHEADS,
     repetitions=2000,
     seed=1,

@@ -21,14 +21,13 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.cookiejar import CookieJar
-from typing import Any
 
 import numpy as np
 
 from activeeval.campaigns.store import open_store
-from benchmarks.frame.experiment import ORIGIN, Experiment, stored
+from benchmarks.frame.experiment import ORIGIN, Experiment, Row, stored
 from benchmarks.frame.report import figure, show
-from benchmarks.machine import describe, median_seconds, seconds
+from benchmarks.machine import describe, median_seconds, seconds, store
 from benchmarks.page_browsers import killed_beside_pages
 from benchmarks.page_campaigns import through_http
 from benchmarks.page_clients import judged_by
@@ -40,7 +39,6 @@ P95_MS, OVERVIEW_MS, START_S, PAGE_KB = 100.0, 300.0, 2.0, 60.0
 N_JUDGES = {"SQLite": 20, "PostgreSQL": 50}
 PAUSE_S = 2.0
 PARTS = ("kills", "pages", "door", "estimates", "answers", "start")
-Row = dict[str, Any]
 
 
 @contextmanager
@@ -114,11 +112,13 @@ def measure(options: argparse.Namespace) -> Row:
         vars(options).update(through_http=4, page_kills=2, saved=20)
     parts = options.only or PARTS
     sections: dict[str, Row] = stored(options.out).get("sections", {}) if options.only else {}
-    origin = {key: value for key, value in describe(EXPERIMENT.module).items() if key in ORIGIN}
+    about = describe(EXPERIMENT.module, EXPERIMENT.packages)
+    origin = {key: about[key] for key in ORIGIN}
 
     def add(key: str, title: str, figures: list[Row]) -> None:
         sections[key] = {"title": title, "figures": figures, **origin, "load": round(os.getloadavg()[0], 2)}
         show(title, figures)
+        store(options.out, about | {"sections": sections})  # a server that fails later leaves what is measured
 
     with databases(options.database or list(N_JUDGES)) as ways:
         for name, url in ways.items():

@@ -38,7 +38,7 @@ from activeeval.core.pool.generated import generate_pool
 from activeeval.core.simulation import Replications, replicate
 from activeeval.inputs.modelling import GradeBeliefs, believe, uniform_beliefs
 from benchmarks import joint_planning
-from benchmarks.frame.experiment import Experiment, stored
+from benchmarks.frame.experiment import Experiment, Row, stored
 from benchmarks.frame.report import figure, figures_table, show
 from benchmarks.pools import CASES, OVERHEADS, JudgedPool, generated, judged, load
 
@@ -54,7 +54,6 @@ large that any sample shows it, or so small that nearly everything has to be jud
 LARGE, LARGE_SECONDS = 31531, 60
 GENERATED = 660
 """Queries of the generated pool, an eleventh of which trains."""
-Row = dict[str, Any]
 
 
 class Question:

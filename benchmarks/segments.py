@@ -13,7 +13,6 @@ import argparse
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from activeeval import replicate
 from activeeval.core.design.methods import default_method
 from activeeval.core.interval_ends import t_quantile
 from activeeval.core.planning import BoundedPlan, Goal, Planner, least_budget
-from benchmarks.frame.experiment import Experiment
+from benchmarks.frame.experiment import Experiment, Row
 from benchmarks.frame.report import figure, section_tables
 from benchmarks.pools import SEED, JudgedPool, load
 
@@ -29,7 +28,6 @@ SHARES = (0.5, 0.3, 0.15, 0.05)
 MEASURES, OVERHEADS = ("DCG@10", "ERR@10", "nDCG@10"), (0.0, 1.0, 5.0)
 CONFIDENCE = 0.95
 BUDGET, WIDER = 0.15, 2.0
-Row = dict[str, Any]
 
 
 def planned(pool: JudgedPool, measure: str, overhead: float) -> tuple[Planner, BoundedPlan, float]:

@@ -18,9 +18,9 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval import QueryPool, Rankings, kERR, kNDCG
+from activeeval.core.types import Floats, Ints
 from activeeval.formats.text.letor import read_letor
 from activeeval.formats.text.scores import read_scores
 from activeeval.topk import TopKLabelling
@@ -33,8 +33,6 @@ from benchmarks.pools import scores_file
 RANKERS = ("ListNet", "RankBoost")
 CUTOFF = 10
 NOISE, MARGIN = 0.5, 0.5
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Judged(NamedTuple):

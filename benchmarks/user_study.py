@@ -29,7 +29,7 @@ from activeeval.formats.text.letor import read_letor
 from activeeval.formats.text.scores import read_scores
 from activeeval.topk import TopKLabelling, expected_comparisons
 from activeeval.topk.assessors import Assessor, Assessors
-from benchmarks.frame.experiment import RESULTS, Experiment
+from benchmarks.frame.experiment import RESULTS, Experiment, Row
 from benchmarks.frame.report import figure, section_tables, table
 from benchmarks.machine import data_folder
 from benchmarks.pools import scores_file
@@ -56,7 +56,6 @@ PUBLISHED_PAIRS = 4 * N_DOCUMENTS * (N_DOCUMENTS - 1) // 2
 CALIBRATING = 20
 """Studies of a calibration: their mean share has a standard error of 0.2 %."""
 SIZES, DEPTHS = (20, 50, 100, 200), (5, 10)
-Row = dict[str, Any]
 Floats = NDArray[np.float64]
 
 

@@ -15,7 +15,6 @@ import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from activeeval.core.errors import StateError
 from activeeval.core.estimation import estimate, evidence_of
 from activeeval.core.pool import hashed_uniforms, key_of, pool_hashes
 from activeeval.core.simulation import replicate
-from benchmarks.frame.experiment import RESULTS, Experiment, stored
+from benchmarks.frame.experiment import RESULTS, Experiment, Row, stored
 from benchmarks.frame.report import figure, figures_table, show, table
 from benchmarks.machine import describe
 from benchmarks.nights import REMOVED, by_library, equal_budget
@@ -37,7 +36,6 @@ from benchmarks.watched_pools import POOLS
 NIGHTS, STEADY, SHARE = 30, 10, 0.1
 STEPS = np.array([0.02, 0.06, 0.12, 0.2, 0.35, 0.6, 1.0, 1.4])
 MOST, COVERED, MEAN_COVERED, TOGETHER = 0.35, 93.0, (94.0, 97.5), 95.0
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from activeeval.core.pool import hashed_uniforms, key_of, pool_hashes
 from activeeval.core.simulation import replicate
 from activeeval.monitoring.series import PLAIN
 from activeeval.monitoring.settings import Settings
-from benchmarks.frame.experiment import Experiment
+from benchmarks.frame.experiment import Experiment, Row
 from benchmarks.frame.report import figure
 from benchmarks.nights import REMOVED
 from benchmarks.pools import JudgedPool, load
@@ -40,7 +40,6 @@ from benchmarks.watched import read
 DROPS, BEFORE, AFTER, BUDGETS = (0.01, 0.02, 0.03, 0.05), 10, 30, (60.0, 150.0, 400.0)
 EXACT = 1e-9
 """By which an exactly known difference may miss the true one."""
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from activeeval.core.types import Floats, Ints
 from activeeval.gains import GainDiscountLearner, PreferenceData, UndeterminedWarning, random_list_pairs
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Lists = Callable[[int, np.random.Generator], tuple[Ints, Ints]]
 
 N_RANKS, TOP_GRADE = 10, 4
