@@ -19,8 +19,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from functools import partial
 
 import numpy as np
 
@@ -31,17 +30,16 @@ from activeeval.core.design import Design
 from activeeval.core.estimation import confidence_after, evaluate, evidence_of, half_widths
 from activeeval.core.pool import key_of, known_digest, pool_hashes
 from activeeval.core.simulation import replicate
-from benchmarks.machine import ROOT, describe, figure, section_tables, show, store
+from benchmarks.frame.experiment import Experiment, Row
+from benchmarks.frame.report import figure
 from benchmarks.planning import Question
 from benchmarks.pools import load
 
-MODULE = "benchmarks.advice"
 POOL, MEASURES, SHARE, CONFIDENCE = "mq2008", ("DCG@10", "P@10"), 0.1, 0.95
 TRUE = (0.5, 0.75, 1.0)
 """True differences, as shares of the mean half-width of the first reading."""
 MOST_READINGS, FIRST = 4, 6000
 OFF, ERROR = 0.1, 0.05
-Row = dict[str, Any]
 
 
 @dataclass
@@ -79,7 +77,7 @@ class NextBatch:
         return self.half > 0 and abs(self.value) <= self.half
 
     def advice(self) -> MoreNeeded | None:
-        """Return what should decide it."""
+        """Advise a top-up that should decide it."""
         outlook = Outlook.of(self.design, self.selection, self.grades, None, "pool", self.variances[:-1])
         least = self.design.scheme.least(self.design.order)
         assert outlook is not None
@@ -93,7 +91,7 @@ class NextBatch:
 
 
 def decided(one: Question, design: Design, budget: float, repetitions: int) -> Iterator[Row]:
-    """Yield how many open differences one advised top-up decides, by the true difference."""
+    """Count the open differences that one advised top-up decides, by the true difference."""
 
     def drawn(seed: int, true: float) -> NextBatch:
         return NextBatch(design, one.grades, seed, true - one.truth, budget)
@@ -124,7 +122,7 @@ def decided(one: Question, design: Design, budget: float, repetitions: int) -> I
 
 
 def false_verdicts(one: Question, design: Design, budget: float, repetitions: int, *, is_plain: bool) -> Iterator[Row]:
-    """Yield how many verdicts are false where the true difference is 0."""
+    """Count the false verdicts where the true difference is 0."""
     repeated = replicate(design, one.grades, [budget], FIRST, 1)
     first = float(np.mean(np.abs(repeated.values[:, 0] - one.truth) > repeated.half_widths()[:, 0]))
     later, refused = np.zeros(MOST_READINGS - 1), 0
@@ -144,36 +142,23 @@ def false_verdicts(one: Question, design: Design, budget: float, repetitions: in
     yield figure(f"{name}: refused", refused, "top-ups", at_most=0)
 
 
-def sections(repetitions: int) -> Iterator[tuple[str, list[Row]]]:
-    """Yield the figures of each measure."""
-    for measure in MEASURES:
-        one = Question(load(POOL), measure, "two rankers", 0.0)
-        design = one.design("items")
-        budget = SHARE * design.cost
-        rows = [*decided(one, design, budget, repetitions)]
-        for is_plain in (False, True):
-            rows += false_verdicts(one, design, budget, repetitions, is_plain=is_plain)
-        yield measure, rows
+def followed(options: argparse.Namespace, measure: str) -> Iterator[Row]:
+    """Yield the figures of a measure."""
+    one = Question(load(POOL), measure, "two rankers", 0.0)
+    design = one.design("items")
+    budget = SHARE * design.cost
+    yield from decided(one, design, budget, options.repetitions)
+    for is_plain in (False, True):
+        yield from false_verdicts(one, design, budget, options.repetitions, is_plain=is_plain)
 
 
-def markdown(result: dict[str, Any]) -> str:
-    """Return the tables of a result."""
-    return "\n".join(section_tables(result["sections"]))
-
-
-def main() -> None:
-    """Measure, print, store."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repetitions", type=int, default=300)
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "advice.json")
-    options = parser.parse_args()
-    result: dict[str, Any] = describe(MODULE) | {"sections": {}}
-    for measure, rows in sections(options.repetitions):
-        title = f"{measure}: advice that is followed"
-        result["sections"][measure] = {"title": title, "figures": rows}
-        show(title, rows)
-    store(options.out, result)
+EXPERIMENT = Experiment(
+    __spec__,
+    __doc__,
+    sections={one: (f"{one}: advice that is followed", partial(followed, measure=one)) for one in MEASURES},
+    repetitions=300,
+)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

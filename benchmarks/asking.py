@@ -13,10 +13,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from activeeval import Target
 from activeeval.core.design.methods import METHODS
@@ -25,10 +23,10 @@ from activeeval.core.planning import Planner
 from activeeval.core.simulation import simulate
 from activeeval.inputs.grader_values import read_graders
 from activeeval.inputs.loading import from_tables, on_scale, sampled_measure
+from benchmarks.frame.experiment import Experiment, spread
+from benchmarks.frame.report import figure
 from benchmarks.graders import PAIRS, SEED, SHARE, TOP, USELESS, Row, beliefs_of, dl21
-from benchmarks.machine import ROOT, describe, figure, show, store
 
-MODULE = "benchmarks.asking"
 PRICES = (0.002, 0.01, 0.05)
 WAYS = ("none", "first 5", "all")
 _PLACES = 5
@@ -77,7 +75,7 @@ def cells(k: int, measure: str, repetitions: int) -> Iterator[Row]:
 
 
 def figures_of(rows: Sequence[Row]) -> list[Row]:
-    """Return of each price and number of runs the ratios to asking about nothing, and the regret of the choice."""
+    """Make the ratios to asking about nothing, and the regret of the choice, by price and number of runs."""
     out = []
     graders = list(dict.fromkeys(row["grader"] for row in rows))
     for n in (1, 2):
@@ -115,22 +113,14 @@ def _means(rows: Sequence[Row]) -> dict[str, tuple[float, float]]:
     return out
 
 
-def main() -> None:
-    """Measure and store."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repetitions", type=int, default=2000)
-    parser.add_argument("--measure", default="DCG@10")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "asking.json")
-    options = parser.parse_args()
-    about = describe(MODULE)
-    job = delayed(lambda k: list(cells(k, options.measure, options.repetitions)))
-    parts = Parallel(n_jobs=options.jobs)(job(k) for k in range(len(PAIRS)))
-    rows = [row for part in parts for row in part]
-    figures = figures_of(rows)
-    show("Whether to ask", figures)
-    store(options.out, {**about, "repetitions": options.repetitions, "figures": figures, "rows": rows})
+def measure(options: argparse.Namespace) -> Row:
+    """Work on every pair of runs."""
+    rows = spread(cells, ((k, options.measure, options.repetitions) for k in range(len(PAIRS))), options.jobs)
+    return {"figures": figures_of(rows), "rows": rows}
+
+
+EXPERIMENT = Experiment(__spec__, __doc__, measure, repetitions=2000, measure="DCG@10", jobs=2)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

@@ -25,7 +25,6 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from activeeval import Target
@@ -33,17 +32,16 @@ from activeeval.inputs.modelling import GradeBeliefs
 from benchmarks import document_samples, efficiency, query_samples
 from benchmarks.baselines_report import KEYS, POOLING, REGRESSION, Row, markdown
 from benchmarks.document_samples import best_ranks
-from benchmarks.efficiency import CASES, MODELS, OVERHEADS, RESULTS, SHARE, believed, stored_rows
-from benchmarks.machine import describe, store
+from benchmarks.efficiency import MODELS, SHARE, believed
+from benchmarks.frame.experiment import Experiment, spread
 from benchmarks.peer_efficiency import whole_queries
-from benchmarks.pools import POOLS, JudgedPool, load
+from benchmarks.pools import CASES, OVERHEADS, JudgedPool, load
 from benchmarks.query_samples import Found, Queries, subsets
 
 MEASURES = ("DCG@10", "ERR@10", "nDCG@10", "AP")
 COLLECTIONS = ("mq2008", "mq2007-agg", "ohsumed", "lightgbm")
 DEPTHS = (1, 2, 3, 5, 10)
 """To which fixed-depth pooling judges."""
-RESULT = "baselines"
 Floats = NDArray[np.float64]
 
 
@@ -51,9 +49,9 @@ def rows_of(pool: JudgedPool, measure: str, case: str, options: argparse.Namespa
     """Return a row for our default and for each baseline's best configuration, by overhead and model."""
     started, rows, target = time.perf_counter(), [], pool.target(measure, case, 0.0)
     drawn = list(drawn_documents(target, pool, options.repetitions, options.seed))
-    beliefs = {model: believed(pool, model) for model in options.model or MODELS}
+    beliefs = {model: believed(pool, model) for model in options.model}
     asked = argparse.Namespace(method=None, share=[options.share], repetitions=options.repetitions, seed=options.seed)
-    for overhead in options.overhead or OVERHEADS:
+    for overhead in options.overhead:
         for own in efficiency.rows_of(pool, beliefs, (measure, case, overhead), asked):
             where = {key: own[key] for key in KEYS}
             ours = {key: own[key] for key in ("efficiency", "efficiency_se", "coverage", "bias", "spent", "limit")}
@@ -107,7 +105,7 @@ def best_of(
 def of_documents(
     drawn: tuple, overheads: Floats, predictions: Floats, budget: float, repetitions: int, rng: np.random.Generator
 ) -> Iterator[Found]:
-    """Return what random queries say whose documents were drawn, alone and by regression on predictions."""
+    """Estimate from random queries whose documents were drawn, alone and by regression on predictions."""
     name, configuration, costs, estimates = drawn
     cost = float((costs + overheads).mean())
     n = min(int(budget / cost), costs.size)
@@ -122,7 +120,7 @@ def of_documents(
 
 
 def regressed(values: Floats, predictions: Floats, mean: float) -> Floats:
-    """Return what predictions, by least squares in each row, add to the mean of values; ``mean`` is of all queries."""
+    """Compute the regression term that predictions add to the mean of values; ``mean`` is of all queries."""
     gaps = predictions - predictions.mean(axis=1, keepdims=True)
     squares = (gaps**2).sum(axis=1)
     slope = np.divide((gaps * values).sum(axis=1), squares, out=np.zeros(squares.size), where=squares > 0)
@@ -130,7 +128,7 @@ def regressed(values: Floats, predictions: Floats, mean: float) -> Floats:
 
 
 def figures(errors: Floats, own: Row) -> Row:
-    """Return how many times passive's mean squared error is that of the errors, its standard error, and the bias."""
+    """Compute passive's mean squared error over that of the errors, its standard error, and the bias."""
     squares = errors**2
     mse, se = float(squares.mean()), float(squares.std(ddof=1) / np.sqrt(squares.size))
     bias = {"bias": float(errors.mean()), "bias_se": float(errors.std(ddof=1) / np.sqrt(errors.size))}
@@ -142,41 +140,34 @@ def figures(errors: Floats, own: Row) -> Row:
     return {"efficiency": ratio, "efficiency_se": float(ratio * error)} | bias
 
 
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pool", action="append", choices=tuple(POOLS), help=f"by default {', '.join(COLLECTIONS)}")
-    parser.add_argument("--model", action="append", choices=MODELS)
-    parser.add_argument("--measure", action="append", help=f"by default {', '.join(MEASURES)}")
-    parser.add_argument("--case", action="append", choices=CASES)
-    parser.add_argument("--overhead", action="append", type=float)
-    parser.add_argument("--share", type=float, default=SHARE)
-    parser.add_argument("--repetitions", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--dry", action="store_true", help="print the table, store nothing")
-    return parser.parse_args()
-
-
-def main() -> None:
-    """Run what the options choose, beside what is stored."""
-    options = _options()
-    origin, started, fresh = describe("benchmarks.baselines"), time.perf_counter(), []
-    questions = list(product(options.measure or MEASURES, options.case or CASES))
-    for name in options.pool or COLLECTIONS:
+def measure_all(options: argparse.Namespace) -> Row:
+    """Run the chosen questions."""
+    rows = []
+    for name in options.pool:
         pool = load(name)
-        calls = (delayed(rows_of)(pool, *question, options) for question in questions)
-        fresh += [row for rows in Parallel(n_jobs=options.jobs)(calls) for row in rows]
-    again = {tuple(row[key] for key in KEYS) for row in fresh}
-    kept = [] if options.dry else stored_rows(f"{RESULT}.json")["rows"]
-    result = origin | {"repetitions": options.repetitions, "seed": options.seed}
-    result |= {"seconds": round(time.perf_counter() - started)}
-    result |= {"rows": [row for row in kept if tuple(row[key] for key in KEYS) not in again] + fresh}
-    text = markdown(result)
-    print(text)
-    if not options.dry:
-        store(RESULTS / f"{RESULT}.json", result)
-        (RESULTS / f"{RESULT}.md").write_text(text + "\n")
+        cases = ((pool, *question, options) for question in product(options.measure, options.case))
+        rows += spread(rows_of, cases, options.jobs)
+    return {"rows": rows}
+
+
+EXPERIMENT = Experiment(
+    __spec__,
+    __doc__,
+    measure_all,
+    report=markdown,
+    is_written=True,
+    row_keys=KEYS,
+    pool=COLLECTIONS,
+    model=MODELS,
+    measure=MEASURES,
+    case=CASES,
+    overhead=OVERHEADS,
+    share=SHARE,
+    repetitions=1000,
+    seed=1,
+    jobs=2,
+)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

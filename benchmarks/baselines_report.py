@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-Row = dict[str, Any]
+from benchmarks.frame.report import Row, origin, plus_minus, table
 
 KEYS = ("pool", "model", "overhead", "measure", "case", "share")
 GROUPS = ("whole queries", "documents", "pooling", "documents, regression")
@@ -66,7 +66,7 @@ def _origin(result: Row) -> list[str]:
     lost = {group: len(behind(rows, [group])) for group in GROUPS}
     told = ", ".join(f"{group} in {count}" for group, count in lost.items())
     return [
-        f"`{result['command']}`, commit {result['git_commit']}, {result['date'][:10]}; {result['repetitions']:,} "
+        f"{origin(result)}; {result['repetitions']:,} "
         "repetitions. How many times the labels passive needs; ± is the Monte-Carlo standard error. Each column is the "
         "best of its baselines in all configurations, chosen after the event; their budget is met on average, ours is "
         "a hard limit.",
@@ -82,13 +82,12 @@ def _origin(result: Row) -> list[str]:
 
 
 def _table(rows: Sequence[Row]) -> list[str]:
-    lines = ["| measure, case, overhead | ours | " + " | ".join(GROUPS) + " |", "| --- " * (len(GROUPS) + 2) + "|"]
-    for own in by_question(rows).values():
-        ours = own["ours"]
-        cells = [_cell(best_in(own, group)) for group in GROUPS]
+    lines = []
+    for found in by_question(rows).values():
+        ours = found["ours"]
         name = f"{ours['measure']}, {ours['case']}, {ours['overhead']:g}"
-        lines.append(f"| {name} | **{_figure(ours)}** | " + " | ".join(cells) + " |")
-    return lines
+        lines.append([name, f"**{_figure(ours)}**", *(_cell(best_in(found, group)) for group in GROUPS)])
+    return table(["measure, case, overhead", "ours", *GROUPS], lines)
 
 
 def _cell(row: Row | None) -> str:
@@ -101,14 +100,14 @@ def _cell(row: Row | None) -> str:
 
 
 def bias_share(row: Row) -> float:
-    """Return how much of a mean squared error is the square of a bias, Monte-Carlo error taken off."""
+    """Compute the share of a mean squared error that is the square of a bias, less Monte-Carlo error."""
     return max(row["bias"] ** 2 - row["bias_se"] ** 2, 0.0) / row["rmse"] ** 2 if row["rmse"] else 0.0
 
 
 def _figure(row: Row) -> str:
     if row["efficiency"] is None or row["efficiency"] >= BEYOND:
         return f"> {BEYOND:,}"
-    return f"{row['efficiency']:.2f} ± {row['efficiency_se']:.2f}"
+    return plus_minus(row["efficiency"], row["efficiency_se"])
 
 
 def _rank(row: Row) -> float:

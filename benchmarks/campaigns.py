@@ -36,16 +36,12 @@ from activeeval.campaigns.state import answered, state_of
 from activeeval.campaigns.store import ItemClaim, JudgeAnswer, Store, open_store
 from activeeval.core.campaign import Rules
 from activeeval.core.design import Design
-from activeeval.core.design.methods import METHODS, default_method
-from activeeval.core.pool.keyed import Qrels
-from activeeval.core.pool.texts import Texts
-from activeeval.formats.text.trec import write_qrels
 from activeeval.sampling.drawn_sample import DrawnSample
-from benchmarks.machine import ROOT, describe, figure, figures_table, show, store
+from benchmarks.frame.experiment import Experiment, Row
+from benchmarks.frame.report import figure
 from benchmarks.nights import MODELS, MOST, chain
 from benchmarks.pools import JudgedPool, load
 
-MODULE = "benchmarks.campaigns"
 CASES = (("DCG@10", "one ranking"), ("ERR@10", "two rankers"))
 BUDGET, LEASE_S = 200.0, 900
 KILLED_BUDGET = 2000.0  # two hundred are judged before a judge who starts can be killed
@@ -54,7 +50,6 @@ SECOND = 1_000_000
 COVERED = (93, 97)
 AT_ONCE = 10
 STARTS = 7
-Row = dict[str, Any]
 
 
 @dataclass(slots=True)
@@ -88,7 +83,7 @@ class Judge:
     in_hand: list[tuple[int, ItemClaim]] = field(default_factory=list)
 
     def answer(self, item: ItemClaim, grade: int) -> JudgeAnswer:
-        """Return what the judge says of an item."""
+        """Return the judge's answer to an item."""
         skips = grade > 0 and random.Random(f"{self.name} {item.query_id} {item.doc_id}").random() < self.put_off
         return JudgeAnswer(kind="deferred") if skips else JudgeAnswer(kind="judged", grade=grade)
 
@@ -122,7 +117,7 @@ def judged(db: Store, name: str, truth: dict[tuple[str, str], int], clock: Clock
 def one_campaign(
     design: Design, seed: int, truth: dict[tuple[str, str], int], grades: np.ndarray
 ) -> tuple[dict[str, float], float]:
-    """Return what a campaign says, early and at its end, and how far its end is from the library called directly."""
+    """Run a campaign; return its answers, early and at its end, and the difference to the library."""
     clock, campaign = Clock(), Campaign(design, rng=seed)
     question = "run" if design.target.versus is None else "difference"
     with open_store("sqlite://", create=True, clock=clock) as db:
@@ -161,9 +156,7 @@ def _ends(db: Store, units: Sequence[Any]) -> list[int]:
 
 def designed(pool: JudgedPool, measure: str, case: str, budget: float = BUDGET) -> Design:
     """Return the design of a case."""
-    target = pool.target(measure, case, 0.0)
-    method = default_method(target.measure)
-    return METHODS[method.name].design(target, **pool.beliefs.for_method(method, pool.max_grade + 1), budget=budget)
+    return pool.design(pool.target(measure, case, 0.0), budget=budget)
 
 
 def truth_of(pool: JudgedPool) -> dict[tuple[str, str], int]:
@@ -206,12 +199,12 @@ def coverage(pool: JudgedPool, repetitions: int) -> list[Row]:
 
 
 def killed(pool: JudgedPool, url: str | None, kills: int, seed: int = 0) -> Row:
-    """Return what became of a campaign whose judges were killed again and again."""
+    """Run a campaign whose judges are killed again and again."""
     rng, design, truth = random.Random(seed), designed(pool, *CASES[0], KILLED_BUDGET), truth_of(pool)
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         home = url or f"sqlite:///{folder}/c.activeeval"
         oracle, name = f"{folder}/all.qrels", f"kills-{time.time_ns()}"
-        _write_oracle(truth, oracle)
+        write_oracle(truth, oracle)
         with open_store(home, create=True) as db:
             create(
                 db,
@@ -250,7 +243,7 @@ def killed(pool: JudgedPool, url: str | None, kills: int, seed: int = 0) -> Row:
 
 
 def nightly(pool: JudgedPool, share: float = 0.1, repetitions: int = 200) -> list[Row]:
-    """Return what each of ten nights through the store takes, and how far it is from the library."""
+    """Run ten nights through the store, and compare each with the library."""
     truth, differences = truth_of(pool), []
 
     def judge(design: Design, seed: int, grades: np.ndarray) -> np.ndarray:
@@ -276,7 +269,7 @@ def started(pool: JudgedPool) -> Row:
     design, truth = designed(pool, *CASES[0]), truth_of(pool)
     with tempfile.TemporaryDirectory() as folder:
         home, oracle = f"sqlite:///{folder}/c.activeeval", f"{folder}/all.qrels"
-        _write_oracle(truth, oracle)
+        write_oracle(truth, oracle)
         with open_store(home, create=True) as db:
             create(db, "c", DrawnSample(campaign=Campaign(design, rng=0), questions=("difference",), seed=0), Rules())
         judge = [sys.executable, "-m", "activeeval", "campaign", "judge", "c", "--db", home, "--judge", "a"]
@@ -292,9 +285,9 @@ def started(pool: JudgedPool) -> Row:
     return {name: float(np.median(own)) for name, own in times.items()}
 
 
-def _write_oracle(truth: dict[tuple[str, str], int], path: str) -> None:
-    queries, docs = (Texts.from_list(list(column)) for column in zip(*truth, strict=True))
-    write_qrels(Qrels(queries, docs, np.array(list(truth.values()))), path)
+def write_oracle(truth: dict[tuple[str, str], int], path: str) -> None:
+    """Write all grades as judgments."""
+    Path(path).write_text("".join(f"{query} 0 {doc} {grade}\n" for (query, doc), grade in truth.items()))
 
 
 def _start(name: str, url: str, who: str, oracle: str, log: Any) -> subprocess.Popen[bytes]:
@@ -307,60 +300,61 @@ def _whole_lines(path: str) -> list[str]:
     return [line for line in Path(path).read_text().splitlines(keepends=True) if line.endswith("\n")]
 
 
-def figures_of(rows: list[Row], kills: list[Row], nights: list[Row], start: Row) -> list[Row]:
-    """Return what is to be reached."""
-    found = []
-    if start:
-        note = f"{start['judge'] / start['bare']:.0f} times a bare interpreter"
-        found.append(figure("a scripted judge's first line", start["judge"], "s", note=note, at_most=1.0))
+def covered(options: argparse.Namespace) -> Row:
+    """Make the figures of whole campaigns."""
+    figures, rows = [], coverage(load("mq2008"), options.campaigns)
     for row in rows:
-        name = f"{row['measure']}, {row['case']}"
-        note = f"± {row['coverage_se']:.1f}, early {row['coverage_early']:.1f}"
-        found.append(
-            figure(f"{name}: coverage", row["coverage"], "%", note=note, at_least=COVERED[0], at_most=COVERED[1])
+        name, note = (
+            f"{row['measure']}, {row['case']}",
+            f"± {row['coverage_se']:.1f}, early {row['coverage_early']:.1f}",
         )
-        found.append(figure(f"{name}: store against library", row["largest_difference"], "", at_most=1e-12))
-    for row in kills:
+        bounds = {"at_least": COVERED[0], "at_most": COVERED[1]}
+        figures.append(figure(f"{name}: coverage", row["coverage"], "%", note=note, **bounds))
+        figures.append(figure(f"{name}: store against library", row["largest_difference"], "", at_most=1e-12))
+    return {"figures": figures, "rows": rows}
+
+
+def kept(options: argparse.Namespace) -> Row:
+    """Make the figures of campaigns whose judges were killed."""
+    figures, rows = [], [killed(load("mq2008"), url, options.kills) for url in (None, *options.url)]
+    for row in rows:
         note = f"of {row['acknowledged']} over {row['kills']} kills"
-        found.append(figure(f"{row['store']}: acknowledged judgments lost", row["lost"], "", note=note, at_most=0))
-        found.append(figure(f"{row['store']}: estimate against library", row["difference"], "", at_most=1e-12))
-    if nights:
-        last = nights[-1]
-        note = f"{last['labels']:.0f} labels, a fresh sample {last['fresh']:.0f}"
-        found.append(figure("night 10: labels", last["labels"] / last["fresh"], "of fresh", note=note, at_most=MOST))
-        found.append(figure("nights: store against library", max(n["difference"] for n in nights), "", at_most=1e-12))
-    return found
+        figures.append(figure(f"{row['store']}: acknowledged judgments lost", row["lost"], "", note=note, at_most=0))
+        figures.append(figure(f"{row['store']}: estimate against library", row["difference"], "", at_most=1e-12))
+    return {"figures": figures, "rows": rows}
 
 
-def markdown(result: dict[str, Any]) -> str:
-    """Return the table of a result."""
-    return "\n".join(figures_table(result["figures"]))
+def through_nights(_: argparse.Namespace) -> Row:
+    """Make the figures of ten nights."""
+    rows = nightly(load("mq2008"))
+    last, most = rows[-1], max(row["difference"] for row in rows)
+    note = f"{last['labels']:.0f} labels, a fresh sample {last['fresh']:.0f}"
+    share = figure("night 10: labels", last["labels"] / last["fresh"], "of fresh", note=note, at_most=MOST)
+    return {"figures": [share, figure("nights: store against library", most, "", at_most=1e-12)], "rows": rows}
 
 
-def main() -> None:
-    """Run what is asked for, and store it."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--campaigns", type=int, default=500)
-    parser.add_argument("--kills", type=int, default=30)
-    parser.add_argument("--url", action="append", default=[], help="a PostgreSQL database for the kills; repeatable")
-    parser.add_argument("--only", choices=("coverage", "kills", "nights", "start"))
-    parser.add_argument("--json", type=Path, default=ROOT / "benchmarks/results/campaigns.json")
-    args = parser.parse_args()
-    about = describe(MODULE, ("sqlalchemy", "psycopg"))
-    pool = load("mq2008")
-    wanted = {args.only} if args.only else {"coverage", "kills", "nights", "start"}
-    start = started(pool) if "start" in wanted else {}
-    rows = coverage(pool, args.campaigns) if "coverage" in wanted else []
-    kills = [killed(pool, url, args.kills) for url in (None, *args.url)] if "kills" in wanted else []
-    nights = nightly(pool) if "nights" in wanted else []
-    made = {"coverage": rows, "kills": kills, "nights": nights, "start": start}
-    result = about | {name: made[name] for name in wanted}
-    if args.only:  # the rest stays, with the commit that it is of
-        result = json.loads(args.json.read_text()) | {args.only: made[args.only], f"{args.only}_made_by": about}
-    result["figures"] = figures_of(*(result[name] for name in made))
-    show("campaigns", result["figures"])
-    store(args.json, result)
+def first_line(_: argparse.Namespace) -> list[Row]:
+    """Make the figure of a scripted judge's start."""
+    start = started(load("mq2008"))
+    note = f"{start['judge'] / start['bare']:.0f} times a bare interpreter"
+    return [figure("a scripted judge's first line", start["judge"], "s", note=note, at_most=1.0)]
+
+
+EXPERIMENT = Experiment(
+    __spec__,
+    __doc__,
+    sections={
+        "start": ("Start", first_line),
+        "coverage": ("Whole campaigns", covered),
+        "kills": ("Judges that were killed", kept),
+        "nights": ("Nights", through_nights),
+    },
+    packages=("sqlalchemy", "psycopg"),
+    campaigns=500,
+    kills=30,
+    url={"action": "append", "default": [], "help": "a PostgreSQL database for the kills; repeatable"},
+)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

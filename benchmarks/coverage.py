@@ -10,18 +10,14 @@ summary leaves them out. Each cell has a seed of its own, made from its name.
 from __future__ import annotations
 
 import argparse
-import json
 import math
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from functools import partial
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from activeeval import Target
@@ -43,7 +39,7 @@ from benchmarks.coverage_cells import (
 )
 from benchmarks.coverage_report import FEW_DEGREES, LESS_SPREAD, markdown
 from benchmarks.few_topics import POOLS_OF_FEW
-from benchmarks.machine import ROOT, describe, store
+from benchmarks.frame.experiment import RESULTS, Experiment, spread, stored
 from benchmarks.pools import JudgedPool, load
 from benchmarks.special_pools import SPECIAL_POOLS
 
@@ -126,7 +122,7 @@ def figures(found: Replications, truth: float, scale: float, budget: float, *, i
     n, n_queries, n_open = errors.size, float(found.n_queries.mean()), found.n_open[:, 0]
     width, spent = highs - lows, found.spent[:, 0] / budget
     rmse = math.sqrt(np.mean(errors**2))
-    freedom = _mean(degrees[np.isfinite(degrees)])
+    freedom = _mean_of(degrees)
     return {
         "is_counted": is_few or n_queries >= FEWEST_JUDGED,
         "coverage": float(1 - misses.mean()),
@@ -138,7 +134,7 @@ def figures(found: Replications, truth: float, scale: float, budget: float, *, i
         "rmse": rmse,
         "bias_to_rmse": float(errors.mean()) / rmse if rmse > slack else 0.0,
         "bias_to_rmse_se": float(errors.std(ddof=1)) / math.sqrt(n) / rmse if rmse > slack else 0.0,
-        "width": _mean(width[np.isfinite(width)]),
+        "width": _mean_of(width),
         "width_to_rmse": float(np.median(width)) / (2 * 1.96 * rmse) if rmse > slack else None,
         "queries": n_queries,
         "items": float(found.n_items.mean()),
@@ -153,7 +149,7 @@ def figures(found: Replications, truth: float, scale: float, budget: float, *, i
 
 
 def _cautions(found: Replications, errors: Floats, misses: Bools, slack: float) -> dict[str, Any]:
-    """Return how often each caution comes, how often the interval then misses, and how often V̂ alone would have."""
+    """Count how often each caution comes, the interval then misses, and V̂ alone would have missed."""
     observed, planned, degrees = found.observed[:, 0], found.planned[:, 0], found.degrees_of_freedom[:, 0]
     alone = np.abs(errors) > half_widths(observed, degrees, 0.95) + slack
     shows = np.isfinite(observed)
@@ -174,63 +170,50 @@ def _cautions(found: Replications, errors: Floats, misses: Bools, slack: float) 
     return rows
 
 
-def _mean(values: Floats) -> float | None:
-    return float(values.mean()) if values.size else None
-
-
-def _told(rows: list[dict[str, Any]]) -> str:
-    first = rows[0]
-    found = (f"{r['share']:.0%} → " + ("refused" if r["is_refused"] else f"{r['coverage']:.3f}") for r in rows)
-    return f"{first['name'].rpartition(',')[0]}, {first['method']}: {', '.join(found)}"
+def _mean_of(values: Floats) -> float | None:
+    """Compute the mean of the finite values; None where there are none."""
+    finite = values[np.isfinite(values)]
+    return float(finite.mean()) if finite.size else None
 
 
 def run(listed: list[Cell], repetitions: int, jobs: int, interval: str = "t") -> list[dict[str, Any]]:
-    """Return the rows of cells, in their order, and tell of each plan that is done."""
+    """Run cells; their rows come in their order."""
     rows: list[dict[str, Any]] = []
-    started = time.perf_counter()
     for collection, of_collection in groupby(listed, key=lambda cell: cell.collection):
         pool = LOADERS[collection]()
-        plans = [list(group) for _, group in groupby(of_collection, key=lambda cell: cell.plan)]
-        calls = (delayed(rows_of)(pool, group, repetitions, interval) for group in plans)
-        for found in Parallel(n_jobs=jobs, return_as="generator")(calls):
-            rows += found
-            print(f"{len(rows)} of {len(listed)}, {time.perf_counter() - started:.0f} s: {_told(found)}", flush=True)
+        plans = (list(group) for _, group in groupby(of_collection, key=lambda cell: cell.plan))
+        rows += spread(rows_of, ((pool, group, repetitions, interval) for group in plans), jobs)
+        print(f"{collection}: {len(rows)} of {len(listed)}", flush=True)
     return rows
 
 
-def main() -> None:
-    """Run the cells that the options choose."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--collection", action="append", choices=(*COLLECTIONS, *WORST_COLLECTIONS, *FEW_TOPICS))
-    parser.add_argument("--cells", type=int, help="only so many, chosen by lot")
-    parser.add_argument("--repetitions", type=int, default=1000)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--case", choices=CASES)
-    parser.add_argument("--interval", default="t", choices=INTERVALS)
-    parser.add_argument("--dry", action="store_true", help="print the summary, store nothing")
-    parser.add_argument("--table", action="store_true", help="nothing is run: the table of what is stored, made again")
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "coverage.json")
-    args = parser.parse_args()
-    if args.table:
-        args.out.with_suffix(".md").write_text(markdown(json.loads(args.out.read_text()), _plans(args.out)) + "\n")
-        return
-    listed = [cell for cell in (*cells(), *cells_of_few()) if cell.collection in (args.collection or LOADERS)]
-    listed = [cell for cell in listed if args.case in (None, cell.case)]
-    listed = sample_of(listed, args.cells) if args.cells else listed
-    origin, started = describe("benchmarks.coverage"), time.perf_counter()
-    rows = run(listed, args.repetitions, args.jobs, args.interval)
-    result = origin | {"seconds": round(time.perf_counter() - started), "rows": rows}
-    print("\n" + markdown(result))
-    if not args.dry:
-        store(args.out, result)
-        args.out.with_suffix(".md").write_text(markdown(result, _plans(args.out)) + "\n")
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """Run the chosen cells."""
+    listed = [cell for cell in (*cells(), *cells_of_few()) if cell.collection in options.collection]
+    listed = [cell for cell in listed if cell.case in options.case]
+    listed = sample_of(listed, options.cells) if options.cells else listed
+    return {"rows": run(listed, options.repetitions, options.jobs, options.interval)}
 
 
-def _plans(out: Path) -> dict[str, Any]:
-    """Return the figures of plans that are stored beside, none where there are none."""
-    path = out.with_name("planning.json")
-    return json.loads(path.read_text()) if path.exists() else {}
+def report(result: dict[str, Any]) -> str:
+    """Write the summary, with what is stored of plans."""
+    return markdown(result, stored(RESULTS / "planning.json"))
+
+
+EXPERIMENT = Experiment(
+    __spec__,
+    __doc__,
+    measure,
+    report=report,
+    is_written=True,
+    collection=(*COLLECTIONS, *WORST_COLLECTIONS, *FEW_TOPICS),
+    cells=0,
+    repetitions=1000,
+    jobs=2,
+    case=CASES,
+    interval={"default": "t", "choices": INTERVALS},
+)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

@@ -11,8 +11,7 @@ from scipy.stats import binom
 
 from activeeval.core.estimation.significance import holm
 from activeeval.core.results import MORE_SPREAD
-
-Row = dict[str, Any]
+from benchmarks.frame.report import REACHED, Row, origin, plus_minus, table
 
 LEVEL, BAR = 0.05, 0.9
 MEAN_RANGE, MEAN_RANGE_OF_FEW = (0.945, 0.965), (0.94, 0.965)
@@ -51,21 +50,18 @@ def markdown(result: dict[str, Any], plans: dict[str, Any] | None = None) -> str
 
 
 def _of_plans(plans: dict[str, Any]) -> list[str]:
-    """Return how many samples have half-widths within the range of their plan, the mean over cells."""
+    """Write the share of samples whose half-widths lie within the range of their plan, the mean over cells."""
     rows = [row for row in plans.get("overall", []) if row["unit"] == "inside"]
     if not rows:
         return []
-    said = {True: "reached", False: "**not reached**"}
-    lines = [
-        [row["what"], f"{row['value']:.1%}", row["target"], said[row["reached"]], row.get("note", "")] for row in rows
-    ]
+    lines = []
+    for row in rows:
+        lines.append([row["what"], f"{row['value']:.1%}", row["target"], REACHED[row["reached"]], row.get("note", "")])
     what = (
         "Half-widths of samples within the range of four in five that the plan gave for the same options, in the mean "
-    )
-    what += (
         "of cells (`python -m benchmarks.planning`): *ranges* and *few* of one question, *joint* of several together."
     )
-    return ["", "## Plans", "", what, "", *_table(["plans of", "inside", "to reach", "", ""], lines)]
+    return ["", "## Plans", "", what, "", *table(["plans of", "inside", "to reach", "", ""], lines)]
 
 
 def _of_list(counted: list[Row], *, is_few: bool) -> list[str]:
@@ -87,7 +83,7 @@ def _origin(result: dict[str, Any]) -> list[str]:
     chance = math.sqrt(2 / math.pi / rows[0]["repetitions"])
     n_refused, n_counted = sum(row["is_refused"] for row in rows), sum(row["is_counted"] for row in rows)
     return [
-        f"`{result['command']}`, commit {result['git_commit']}, {result['date'][:10]}, {result['seconds']:,} s.",
+        f"{origin(result)}, {result['seconds']:,} s.",
         f"{len(rows)} cells, {rows[0]['repetitions']:,} repetitions each; {n_counted} count: in {n_refused} the "
         f"budget was refused, in {len(rows) - n_counted - n_refused} fewer than 20 queries are judged on "
         "average. ± is the Monte-Carlo standard error. An interval that nothing bounds is infinite and holds the "
@@ -128,14 +124,13 @@ def _verdicts(counted: list[Row], below: list[Row], *, is_few: bool) -> list[str
         ("largest spend / budget", f"{most:.4f}", "<= 1", most <= 1 + ROUNDING),
         ("largest bias, in RMSE", _bias(worst), "", None),
     ]
-    said = {True: "reached", False: "**not reached**", None: ""}
-    return _table(["what", "", "to reach", ""], [[what, value, bar, said[ok]] for what, value, bar, ok in verdicts])
+    return table(["what", "", "to reach", ""], [[what, value, bar, REACHED[ok]] for what, value, bar, ok in verdicts])
 
 
 def _bars(
     n_below: int, under: list[Row], far: list[Row], n: int, *, is_few: bool
 ) -> list[tuple[str, str, str, bool | None]]:
-    """Return what cells far below 95 % come to: of few queries shares of all cells, else how many."""
+    """Judge the number of cells far below 95 %; of few queries, their share."""
     significant = ("cells significantly below 90 %", f"{n_below} of {n}", "" if is_few else f"<= {MOST_BELOW}")
     shares = ((under, LOW, MOST_UNDER), (far, VERY_LOW, MOST_FAR))
     return [
@@ -153,7 +148,7 @@ def _bars(
 
 
 def _cautions(rows: Sequence[Row]) -> list[str]:
-    """Return what each caution tells: how often it comes, and how often the intervals of those runs miss."""
+    """Write for each caution its share of runs, and how often the intervals of those runs miss."""
     wording = {
         "no spread": "do not use: no spread",
         "less spread": f"not given: V̂ / planned < {LESS_SPREAD:g}",
@@ -176,7 +171,7 @@ def _cautions(rows: Sequence[Row]) -> list[str]:
         lines.append([what, *cells])
     shown = ("of these miss (precision)", "of the others", "of all misses (recall)")
     header = ["caution", "runs told", *shown, *(f"by V̂ alone: {what}" for what in shown)]
-    return _table(header, lines)
+    return table(header, lines)
 
 
 def _share(part: float, whole: float) -> str:
@@ -195,27 +190,12 @@ def _means(rows: list[Row]) -> list[str]:
                 f"{np.mean([row[k] for row in own]):.1%}" for k in ("below", "above", "undetermined", "spent_to_budget")
             )
             most = f"{max(row['most_spent_to_budget'] for row in own):.1%}"
-            cells = [
-                f"{mean:.2%} ± {error:.2%}",
-                f"{min(row['coverage'] for row in own):.1%}",
-                str(low),
-                f"{biased:.3f}",
-            ]
+            lowest = min(row["coverage"] for row in own)
+            cells = [plus_minus(mean, error, ".2%"), f"{lowest:.1%}", str(low), f"{biased:.3f}"]
             lines.append([factor, str(level), str(len(own)), *cells, *shares, most])
-    header = [
-        "",
-        "",
-        "cells",
-        "mean",
-        "lowest",
-        f"below {LOW:.0%}",
-        "mean of abs(bias) / RMSE",
-        "below",
-        "above",
-        "infinite",
-    ]
-    header += ["mean spend / budget", "largest"]
-    return _table(header, sorted(lines, key=lambda line: FACTORS.index(line[0])))
+    header = ["", "", "cells", "mean", "lowest", f"below {LOW:.0%}", "mean of abs(bias) / RMSE"]
+    header += ["below", "above", "infinite", "mean spend / budget", "largest"]
+    return table(header, sorted(lines, key=lambda line: FACTORS.index(line[0])))
 
 
 def _named(rows: Iterable[Row]) -> list[str]:
@@ -238,12 +218,8 @@ def _named(rows: Iterable[Row]) -> list[str]:
         "narrow and wrong": lambda row: str(row["wrong_and_narrow"]),
     }
     lines = [[show(row) for show in columns.values()] for row in rows]
-    return _table(list(columns), lines) if lines else ["None."]
+    return table(list(columns), lines) if lines else ["None."]
 
 
 def _bias(row: Row) -> str:
-    return f"{row['bias_to_rmse']:+.2f} ± {row['bias_to_rmse_se']:.2f}"
-
-
-def _table(header: list[str], lines: list[list[str]]) -> list[str]:
-    return ["| " + " | ".join(line) + " |" for line in (header, ["---"] * len(header), *lines)]
+    return plus_minus(row["bias_to_rmse"], row["bias_to_rmse_se"], "+.2f")

@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 from activeeval import Target
 from activeeval.core.measures.target import common_lists
 from activeeval.core.measures.terms import CASCADE, PRECISION, Terms
+from activeeval.core.types import Floats, Ints
 from benchmarks import inferred
 from benchmarks.inferred import Documents, Lists
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 BANDS = (3, 10)
@@ -88,7 +87,7 @@ class Case:
         return found
 
     def cost(self, probs: Floats) -> Floats:
-        """Return what judging documents with these probabilities costs each open query on average."""
+        """Compute the mean cost of judging documents with these probabilities, by open query."""
         return np.bincount(self.documents.owners, probs * self.costs, minlength=self.documents.n_queries)
 
 
@@ -157,7 +156,7 @@ def _by_prior(case: Case, name: str, share: float) -> Way:
 
 
 def numbers(documents: Documents, shares: tuple[float, ...]) -> Ints:
-    """Return how many documents of each stratum of each query are judged, shape (n_queries · n_strata,)."""
+    """Compute the number of judged documents of each stratum of each query, shape (n_queries · n_strata,)."""
     held = documents.count()
     wanted = np.maximum(np.floor(held * shares + 0.5), 1)
     return np.minimum(wanted, held).ravel().astype(np.int64)

@@ -6,7 +6,6 @@ benchmarks/results/durability.json. Needs PostgreSQL's server and strace: what i
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 import tempfile
@@ -15,9 +14,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import ROOT, describe, store
+from benchmarks.frame.experiment import Experiment, Row
+from benchmarks.frame.report import table
+from benchmarks.machine import ROOT
 
-MODULE = "benchmarks.durability"
 PROMISES: tuple[tuple[str, str], ...] = (
     ("acknowledged judgments outlive SIGKILL at random moments", "tests/campaigns/store/test_killed.py"),
     ("no assignment goes to two judges", "tests/campaigns/store/test_racing.py -k assignment"),
@@ -32,24 +32,15 @@ PROMISES: tuple[tuple[str, str], ...] = (
     ("the store does what plain lists do", "tests/campaigns/store/test_against_naive_store.py"),
     ("an older version's campaigns go on", "tests/campaigns/store/test_schema.py -k older"),
 )
-Row = dict[str, Any]
 
 
 def tried(promise: str, tests: str) -> Row:
-    """Return what became of the tests of a promise."""
+    """Run the tests of a promise."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "-o",
-            "junit_family=xunit1",
-            *_words(tests),
-        ]
+        file, _, chosen = tests.partition(" -k ")
+        words = ["-q", "-p", "no:cacheprovider", "-o", "junit_family=xunit1", file, *(["-k", chosen] if chosen else [])]
+        command = [sys.executable, "-m", "pytest", *words]
         subprocess.run([*command, f"--junitxml={report}"], cwd=ROOT, capture_output=True, check=False)
         cases = list(ET.parse(report).getroot().iter("testcase"))
     failed = [case for case in cases if case.find("failure") is not None or case.find("error") is not None]
@@ -71,36 +62,31 @@ def tried(promise: str, tests: str) -> Row:
     return row
 
 
-def _words(tests: str) -> list[str]:
-    file, _, chosen = tests.partition(" -k ")
-    return [file, "-k", chosen] if chosen else [file]
-
-
 def markdown(result: dict[str, Any]) -> str:
-    """Return the table of a result."""
-    lines = ["| promise | tests | passed | counted | s |", "| --- | --- | --- | --- | --- |"]
+    """Write the table of a result."""
+    rows = []
     for row in result["promises"]:
         bad = [*row["failed"], *row["skipped"]]
-        verdict = f"{row['passed']}" + (f", **not: {', '.join(bad)}**" if bad else "")
+        passed = f"{row['passed']}" + (f", **not: {', '.join(bad)}**" if bad else "")
         counted = "; ".join(_large(row["shown"]))
-        lines.append(f"| {row['promise']} | `pytest {row['tests']}` | {verdict} | {counted} | {row['seconds']:.0f} |")
-    return "\n".join(lines)
+        rows.append([row["promise"], f"`pytest {row['tests']}`", passed, counted, f"{row['seconds']:.0f}"])
+    return "\n".join(table(["promise", "tests", "passed", "counted", "s"], rows))
 
 
 def _large(shown: Sequence[str]) -> list[str]:
-    """Return what was counted in thousands, or all where nothing was."""
+    """Choose the counts of a thousand and more, or all where there are none."""
     large = [one for one in shown if any(word.isdecimal() and len(word) > 3 for word in one.replace(",", "").split())]
     return large or list(shown)
 
 
-def main() -> None:
-    """Run all, and store it."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", type=Path, default=ROOT / "benchmarks/results/durability.json")
-    args = parser.parse_args()
-    about = describe(MODULE, ("sqlalchemy", "psycopg"))
-    store(args.json, about | {"promises": [tried(*one) for one in PROMISES]})
+EXPERIMENT = Experiment(
+    __spec__,
+    __doc__,
+    lambda _: {"promises": [tried(*one) for one in PROMISES]},
+    report=markdown,
+    packages=("sqlalchemy", "psycopg"),
+)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

@@ -11,20 +11,16 @@ from __future__ import annotations
 import argparse
 import gzip
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from activeeval import Target
 from activeeval.core.design import Design, Reading, Selection, Selections
-from activeeval.core.design.methods import METHODS, default_method
+from activeeval.core.design.methods import default_method
 from activeeval.core.errors import BudgetError
 from activeeval.core.estimation import effective_sample_size, evaluate, evidence_arrays
 from activeeval.core.estimation.effective import value_variance
@@ -37,20 +33,19 @@ from activeeval.inputs.loading import Inputs
 from activeeval.inputs.modelling import believe
 from activeeval.inputs.prepared_case import prepare
 from benchmarks.coverage import MODELS
-from benchmarks.machine import ROOT, data_folder, describe, store
-from benchmarks.pools import SEED, JudgedPool, load, ranked_by_model
+from benchmarks.frame.experiment import Experiment, Row, spread
+from benchmarks.frame.report import table
+from benchmarks.machine import data_folder
+from benchmarks.pools import CASES, SEED, JudgedPool, load, ranked_by_model
 
-MODULE = "benchmarks.effective_sample_size"
-MEASURES = ("DCG", "DCG@10", "ERR@10", "nDCG@10", "RR", "P@10")
-CASES = ("one ranking", "two rankers", "index update")
 OVERHEADS, SHARES = (0.0, 5.0), (0.05, 0.1, 0.2)
+MEASURES = ("DCG", "DCG@10", "ERR@10", "nDCG@10", "RR", "P@10")
 FACTOR, WIDE = 1.5, 2.0
 ENOUGH = 0.9
 """Of the samples that have an n: as many are to have Ŝ² within the factor, the wide one after an index update."""
 MEDIAN = 0.15
 OFTEN = 0.5
 """Share of a cell's samples with an n from which on its figures are those of the estimator, not of lucky samples."""
-Row = dict[str, Any]
 
 
 def mslr_excerpt() -> JudgedPool:
@@ -112,28 +107,27 @@ def _one_of(paid: Selections, k: int) -> Selection:
     )
 
 
-def row_of(cell: Row, pool: JudgedPool, repetitions: int, seed: int) -> Row | None:
-    """Return the figures of a cell; None where its budget is refused or nothing is left to chance."""
+def row_of(cell: Row, pool: JudgedPool, repetitions: int, seed: int) -> Iterator[Row]:
+    """Yield the figures of a cell; nothing where its budget is refused or nothing is left to chance."""
     target = pool.target(cell["measure"], cell["case"], cell["overhead"])
-    method = METHODS[cell["method"]] if "method" in cell else default_method(target.measure)
-    beliefs = MODELS[cell["model"]](pool.beliefs)
-    design = method.design(target, **beliefs.for_method(method, beliefs.probs.shape[1]))
+    design = pool.design(target, cell.get("method", ""), MODELS[cell["model"]](pool.beliefs))
     reading, grades, found = design.reading(), pool.inputs.grades, []
     try:
         for sample, selection in samples_of(design, reading, grades, cell["share"] * design.cost, repetitions, seed):
             found.append(_figures(sample, reading, selection))
     except BudgetError:
-        return None
+        return
     value, squares, size, queries = np.array(found, dtype=np.float64).T
-    spread, is_given = _true_spread(target, grades), np.isfinite(size)
-    if spread <= 0 or value.var() <= 0:
-        return None
-    of_squares, of_size = squares[is_given] / spread, size[is_given] * value.var() / spread
-    return cell | {
-        "method": method.name,
+    values, p, is_given = target.values(grades), target.pool.query_probs, np.isfinite(size)
+    spread_of_pool = float(p @ (values - p @ values) ** 2)
+    if spread_of_pool <= 0 or value.var() <= 0:
+        return
+    of_squares, of_size = squares[is_given] / spread_of_pool, size[is_given] * value.var() / spread_of_pool
+    yield cell | {
+        "method": cell.get("method") or default_method(target.measure).name,
         "repetitions": len(found),
         "queries": float(queries.mean()),
-        "true": spread / float(value.var()),
+        "true": spread_of_pool / float(value.var()),
         "given": float(is_given.mean()),
         "squares": _summary(of_squares),
         "size": _summary(of_size),
@@ -144,11 +138,6 @@ def _figures(sample: Any, reading: Reading, selection: Selection) -> tuple[float
     result, size = evaluate(sample), effective_sample_size(sample, reading, selection)[0]
     squares = np.nan if size is None else value_variance(sample, result, reading, selection).value
     return result.value, squares, np.nan if size is None else size, sample.n_queries
-
-
-def _true_spread(target: Target, grades: NDArray[np.int64]) -> float:
-    values, p = target.values(grades), target.pool.query_probs
-    return float(p @ (values - p @ values) ** 2)
 
 
 def _summary(ratios: NDArray[np.float64]) -> dict[str, float | None]:
@@ -174,27 +163,27 @@ def _failed(row: Row) -> bool:
 
 
 def markdown(result: dict[str, Any]) -> str:
-    """Return the table of ratios, and the cells that fall short."""
+    """Write the table of ratios, and the cells that fall short."""
     rows = result["rows"]
-    lines = [
+    lead = (
         f"{len(rows)} cells, {result['repetitions']} samples each, a seed for each collection. `given`: share of "
         f"samples with an n. Of these Ŝ² / S²: median, share within a factor of {FACTOR:g} ({WIDE:g}); n over the true "
         f"S² / Var R̂: the same. Cells: those of which {OFTEN:.0%} of the samples have an n, and of them those where "
         f"the median of Ŝ² / S² is off by more than {MEDIAN:.0%} or fewer than {ENOUGH:.0%} lie within {FACTOR:g} "
-        f"(index update: {WIDE:g}).",
-        "",
-        "| collection | case | budget | given | Ŝ² / S² | within | n / true | within | cells | fall short |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        f"(index update: {WIDE:g})."
+    )
+    head = ["collection", "case", "budget", "given", "Ŝ² / S²", "within", "n / true", "within", "cells", "fall short"]
+    body = [
+        [collection, case, f"{share:.0%}", *_cells(of_cell)]
+        for collection, case, share in product(LOADERS, CASES, SHARES)
+        if (of_cell := [r for r in rows if (r["collection"], r["case"], r["share"]) == (collection, case, share)])
     ]
-    for collection, case, share in product(LOADERS, CASES, SHARES):
-        own = [r for r in rows if (r["collection"], r["case"], r["share"]) == (collection, case, share)]
-        lines += [f"| {collection} | {case} | {share:.0%} | {_cells(own)} |"] if own else []
     short = [row for row in rows if row["given"] >= OFTEN and _failed(row)]
-    lines += ["", "Cells that fall short: " + ("; ".join(map(_named, short)) or "none") + "."]
-    return "\n".join(lines)
+    named = "; ".join(map(_named, short)) or "none"
+    return "\n".join([lead, "", *table(head, body), "", f"Cells that fall short: {named}."])
 
 
-def _cells(rows: Sequence[Row]) -> str:
+def _cells(rows: Sequence[Row]) -> list[str]:
     weights = np.array([row["given"] for row in rows])
     told = [row for row in rows if row["given"] > 0]
 
@@ -206,7 +195,7 @@ def _cells(rows: Sequence[Row]) -> str:
         ways = f"{mean(of, 'within'):.2f} ({mean(of, 'within_wide'):.2f})" if told else ""
         parts += [f"{mean(of, 'median'):.2f}" if told else "", ways]
     often = [row for row in rows if row["given"] >= OFTEN]
-    return " | ".join([*parts, str(len(often)), str(sum(map(_failed, often)))])
+    return [*parts, str(len(often)), str(sum(map(_failed, often)))]
 
 
 def _named(row: Row) -> str:
@@ -215,26 +204,20 @@ def _named(row: Row) -> str:
     return f"{question} (given {row['given']:.2f}, {row['squares']['median']:.2f}, {row['squares']['within']:.2f})"
 
 
-def main() -> None:
-    """Run the cells of the collections that the options choose."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--collection", action="append", choices=tuple(LOADERS))
-    parser.add_argument("--model", action="append", choices=tuple(MODELS))
-    parser.add_argument("--repetitions", type=int, default=200)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "effective-sample-size.json")
-    args = parser.parse_args()
-    result = describe(MODULE) | {"seconds": 0, "repetitions": args.repetitions, "rows": []}
-    started = time.perf_counter()
-    for collection in args.collection or LOADERS:
+def measure(options: argparse.Namespace) -> Row:
+    """Run the cells of the chosen collections."""
+    rows = []
+    for collection in options.collection:
         pool = LOADERS[collection]()
-        calls = (delayed(row_of)(c, pool, args.repetitions, SEED) for c in cells_of(collection, args.model or MODELS))
-        result["rows"] += [row for row in Parallel(n_jobs=args.jobs)(calls) if row is not None]
-        result["seconds"] = round(time.perf_counter() - started)
-        print(f"{collection}: {len(result['rows'])} rows, {result['seconds']} s", flush=True)
-        store(args.out, result)
-    print(markdown(result))
+        cases = ((cell, pool, options.repetitions, SEED) for cell in cells_of(collection, options.model))
+        rows += spread(row_of, cases, options.jobs)
+    return {"rows": rows}
+
+
+EXPERIMENT = Experiment(
+    __spec__, __doc__, measure, report=markdown, collection=tuple(LOADERS), model=tuple(MODELS), repetitions=200, jobs=2
+)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

@@ -14,14 +14,11 @@ were before levels took their place. Rows of other questions that are stored alr
 from __future__ import annotations
 
 import argparse
-import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import product
-from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from activeeval.core.design.methods import METHODS, default_method
 from activeeval.core.errors import BudgetError
@@ -29,21 +26,18 @@ from activeeval.core.simulation import Summary, simulate
 from activeeval.inputs.modelling import GradeBeliefs, uniform_beliefs
 from activeeval.sampling.adaptive_depth import OF_CAMPAIGNS, adaptive_depth_of
 from benchmarks.efficiency_report import KEYS, MEASURES, Row, markdown
-from benchmarks.machine import ROOT, describe, store
-from benchmarks.pools import POOLS, JudgedPool, load
+from benchmarks.frame.experiment import RESULTS, Experiment, spread, stored
+from benchmarks.pools import CASES, OVERHEADS, POOLS, JudgedPool, load
 
-CASES = ("one ranking", "two rankers", "index update")
-OVERHEADS = (0.0, 1.0, 5.0)
 MODELS = ("forest", "uniform + factor")
 SHARE = 0.1
-RESULTS = ROOT / "benchmarks" / "results"
 KEPT = ("method", "budget", "rmse", "rmse_se", "bias", "bias_se", "coverage", "coverage_se", "width", "undetermined")
 KEPT += ("less_spread", "queries", "items", "spent", "spent_sd", "spent_max", "efficiency", "efficiency_se", "limit")
 Question = tuple[str, str, float]
 
 
 def believed(pool: JudgedPool, model: str) -> GradeBeliefs:
-    """Return what a model believes of a pool's grades."""
+    """Return a model's beliefs of a pool's grades."""
     if model == "forest":
         return pool.beliefs
     return uniform_beliefs(pool.inputs.pool.n_items, pool.max_grade, with_factor=model == "uniform + factor")
@@ -94,55 +88,43 @@ def _row(summary: Summary, passive: Summary) -> Row:
     return {k: None if isinstance(v, float) and not np.isfinite(v) else v for k, v in kept.items()}
 
 
-def merged(stored: Sequence[Row], fresh: Sequence[Row]) -> list[Row]:
-    """Return fresh rows and those stored ones whose questions were not asked again."""
-    asked = {tuple(row[key] for key in KEYS) for row in fresh}
-    return [row for row in stored if tuple(row[key] for key in KEYS) not in asked] + list(fresh)
+def report(result: Row) -> str:
+    """Write the tables, beside what is stored of the yardstick and of peers."""
+    nothing: Row = {"rows": []}
+    beside = (nothing | stored(RESULTS / f"{name}.json") for name in ("efficiency-poisson", "peer-efficiency"))
+    return markdown(result, *beside)
 
 
-def stored_rows(name: str) -> dict[str, Any]:
-    """Return a stored result; one without rows where there is none."""
-    path = RESULTS / name
-    return json.loads(path.read_text()) if path.exists() else {"rows": []}
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pool", action="append", choices=tuple(POOLS))
-    parser.add_argument("--model", action="append", choices=(*MODELS, "uniform"))
-    parser.add_argument("--overhead", action="append", type=float)
-    parser.add_argument("--method", action="append", choices=tuple(METHODS), help="in place of the default")
-    parser.add_argument("--measure", action="append", help=f"by default {', '.join(MEASURES)}")
-    parser.add_argument("--case", action="append", choices=CASES)
-    parser.add_argument("--share", action="append", type=float, help="of the cost of the whole pool; by default 0.1")
-    parser.add_argument("--repetitions", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--dry", action="store_true", help="print the tables, store nothing")
-    options = parser.parse_args()
-    options.share = options.share or [SHARE]
-    return options
-
-
-def main() -> None:
-    """Run what the options choose, beside what is stored."""
-    options = _options()
-    origin, started, fresh = describe("benchmarks.efficiency"), time.perf_counter(), []
-    questions = list(product(options.measure or MEASURES, options.case or CASES, options.overhead or OVERHEADS))
-    for name in options.pool or POOLS:
+def measure(options: argparse.Namespace) -> Row:
+    """Run the chosen questions."""
+    rows = []
+    for name in options.pool:
         pool = load(name)
-        beliefs = {model: believed(pool, model) for model in options.model or MODELS}
-        calls = (delayed(rows_of)(pool, beliefs, question, options) for question in questions)
-        fresh += [row for rows in Parallel(n_jobs=options.jobs)(calls) for row in rows]
-    kept = [] if options.dry else stored_rows("efficiency.json")["rows"]
-    result = origin | {"repetitions": options.repetitions, "seed": options.seed}
-    result |= {"seconds": round(time.perf_counter() - started), "rows": merged(kept, fresh)}
-    text = markdown(result, stored_rows("efficiency-poisson.json"), stored_rows("peer-efficiency.json"))
-    print(text)
-    if not options.dry:
-        store(RESULTS / "efficiency.json", result)
-        (RESULTS / "efficiency.md").write_text(text + "\n")
+        beliefs = {model: believed(pool, model) for model in options.model}
+        questions = product(options.measure, options.case, options.overhead)
+        rows += spread(rows_of, ((pool, beliefs, question, options) for question in questions), options.jobs)
+    return {"rows": rows}
+
+
+EXPERIMENT = Experiment(
+    __spec__,
+    __doc__,
+    measure,
+    report=report,
+    is_written=True,
+    row_keys=KEYS,
+    pool=tuple(POOLS),
+    model={"action": "append", "choices": (*MODELS, "uniform"), "default": list(MODELS)},
+    overhead=OVERHEADS,
+    method={"action": "append", "choices": tuple(METHODS), "help": "in place of the default"},
+    measure=MEASURES,
+    case=CASES,
+    share=(SHARE,),
+    repetitions=1000,
+    seed=1,
+    jobs=2,
+)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

@@ -9,8 +9,8 @@ from typing import Any
 from scipy.special import ndtr
 
 from activeeval.core.estimation.significance import holm
+from benchmarks.frame.report import Row, origin, pivoted, plus_minus, table
 
-Row = dict[str, Any]
 ByKey = dict[tuple[Any, ...], Row]
 
 KEYS = ("pool", "model", "overhead", "measure", "case", "method", "share")
@@ -73,7 +73,7 @@ def best(rows: Sequence[Row], *, heads: bool) -> ByKey:
 
 
 def _way(row: Row) -> tuple[Any, ...]:
-    """Return what a peer did, whatever model it was given."""
+    """Identify the way of a peer, whichever model it uses."""
     return tuple(row[name] for name in (*PEER_KEYS, "peer", "units") if name != "model")
 
 
@@ -101,7 +101,7 @@ def markdown(result: dict[str, Any], yardstick: dict[str, Any], peers: dict[str,
 
 def _origin(result: dict[str, Any], yardstick: dict[str, Any], pairs: list[Row]) -> list[str]:
     lines = [
-        f"`{result['command']}`, commit {result['git_commit']}, {result['date'][:10]}; the tables show rows of all "
+        f"{origin(result)}; the tables show rows of all "
         f"commands that were run, this one with {result['repetitions']:,} repetitions. Efficiency is the ratio of mean "
         "squared errors, passive's by simulation too; ± is the Monte-Carlo standard error. `all known`: every "
         "repetition hits the truth.",
@@ -137,26 +137,21 @@ def _of_peers(peers: dict[str, Any]) -> str:
 
 
 def _furthest(pairs: list[Row]) -> list[str]:
-    lines = ["| cell | RMSE / yardstick's | p alone | p, Holm |", "| --- | --- | --- | --- |"]
+    lines = []
     for row in sorted(pairs, key=lambda row: row["p_alone"])[:N_WORST]:
         name = f"{row['pool']}, {row['model']}, overhead {row['overhead']:g}, {row['measure']}, {row['case']}"
-        ratio = f"{row['ratio']:.3f} ± {row['ratio_se']:.3f}"
-        lines.append(f"| {name}, {row['method']} | {ratio} | {row['p_alone']:.2g} | {row['p_value']:.2g} |")
-    return lines
+        ratio = plus_minus(row["ratio"], row["ratio_se"], ".3f")
+        lines.append([f"{name}, {row['method']}", ratio, f"{row['p_alone']:.2g}", f"{row['p_value']:.2g}"])
+    return table(["cell", "RMSE / yardstick's", "p alone", "p, Holm"], lines)
 
 
 def _table(rows: list[Row], pairs: ByKey, beside: list[ByKey]) -> list[str]:
-    """Return a table with a line for each measure, case and method, and a column for each overhead."""
-    overheads = sorted({row["overhead"] for row in rows})
-    lines = ["| measure, case, method | " + " | ".join(f"overhead {o:g}" for o in overheads) + " |"]
-    lines.append("| --- " * (len(overheads) + 1) + "|")
-    cells: dict[str, dict[float, str]] = {}
-    for row in rows:
-        name = f"{row['measure']}, {row['case']}, {row['method']}"
-        cells.setdefault(name, {})[row["overhead"]] = _cell(row, pairs.get(_key(row)), beside)
-    return lines + [
-        f"| {name} | " + " | ".join(own.get(o, "") for o in overheads) + " |" for name, own in cells.items()
-    ]
+    """Write a table with a line for each measure, case and method, and a column for each overhead."""
+    cells = {
+        (f"{row['measure']}, {row['case']}, {row['method']}", row["overhead"]): _cell(row, pairs.get(_key(row)), beside)
+        for row in rows
+    }
+    return pivoted(cells, "measure, case, method", "overhead {:g}")
 
 
 def _cell(row: Row, pair: Row | None, beside: list[ByKey]) -> str:
@@ -177,22 +172,14 @@ def _cell(row: Row, pair: Row | None, beside: list[ByKey]) -> str:
 
 
 def readme_table(result: dict[str, Any], peers: dict[str, Any], pool: str = "MQ2008", share: float = 0.1) -> str:
-    """Return README's first table: with the forest, passive's need, the best peer's and the limit, by overhead."""
-    own = [row for row in result["rows"] if (row["pool"], row["model"], row["share"]) == (pool, "forest", share)]
-    rows = [row for row in _ordered(own) if row["measure"] in MEASURES[:-1]]
-    found = best(peers["rows"], heads=False)
-    overheads = sorted({row["overhead"] for row in rows})
-    heads = [f"overhead {overhead:g}: **ours** · best peer · limit" for overhead in overheads]
-    lines = ["| what is measured | " + " | ".join(heads) + " |", "|---" * (len(overheads) + 1) + "|"]
-    cells: dict[str, dict[float, str]] = {}
-    for row in rows:
-        peer = found.get(tuple(row[key] for key in PEER_KEYS))
-        ends = [None if peer is None else peer["efficiency"], row.get("limit")]
-        shown = " · ".join("–" if one is None else _times(one) for one in ends)
-        what = f"{row['measure']}{CASES[row['case']]}"
-        cells.setdefault(what, {})[row["overhead"]] = f"**{_times(row['efficiency'])}** · {shown}"
-    lines += [f"| {name} | " + " | ".join(own.get(o, "") for o in overheads) + " |" for name, own in cells.items()]
-    return "\n".join(lines)
+    """Write README's first table: with the forest, passive's need, the best peer's and the limit, by overhead."""
+    chosen = [row for row in result["rows"] if (row["pool"], row["model"], row["share"]) == (pool, "forest", share)]
+    found, cells = best(peers["rows"], heads=False), {}
+    for row in (row for row in _ordered(chosen) if row["measure"] in MEASURES[:-1]):
+        peer = found.get(tuple(row[key] for key in PEER_KEYS), {})
+        shown = " · ".join("–" if x is None else _times(x) for x in (peer.get("efficiency"), row.get("limit")))
+        cells[f"{row['measure']}{CASES[row['case']]}", row["overhead"]] = f"**{_times(row['efficiency'])}** · {shown}"
+    return "\n".join(pivoted(cells, "what is measured", "overhead {:g}: **ours** · best peer · limit"))
 
 
 def _times(ratio: float) -> str:

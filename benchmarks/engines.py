@@ -15,10 +15,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
@@ -27,16 +24,16 @@ from typing import Any
 
 from activeeval import DCG, ERR, chunked_design
 from activeeval.sampling.drawn_sample import DrawnSample
-from activeeval.scale.engines.executors import Processes
 from activeeval.scale.engines.selection import opened_engine
 from activeeval.scale.partitions import PartitionedPool
 from activeeval.scale.scratch import Folder
 from benchmarks.engines_pools import N_GRADES, N_ITEMS, PARTITION_QUERIES, WritePartition, n_partitions
 from benchmarks.engines_tree import keep_orphans, tree_seconds
-from benchmarks.machine import ROOT, describe, figure, show, store
+from benchmarks.frame.experiment import Experiment
+from benchmarks.frame.processes import ONE_THREAD, apart
+from benchmarks.frame.report import figure
 from benchmarks.memory import peak_mb
 
-MODULE = "benchmarks.engines"
 ENGINES = ("here", "processes:2", "dask:2", "ray:2", "spark:2")
 MEASURES = {"items": DCG(), "depth": ERR(N_GRADES - 1), "active": DCG()}
 BUDGET = 1000.0
@@ -75,7 +72,7 @@ class Counted:
 
 
 def run_one(text: str, pattern: str, warm: str, method: str) -> dict[str, Any]:
-    """Return what an engine takes to draw a sample of a pool."""
+    """Measure an engine that draws a sample of a pool."""
     keep_orphans()
     with tempfile.TemporaryDirectory(prefix="activeeval-tables-") as place, opened_engine(text) as engine:
         _drawn(Counted(engine), warm, method, tempfile.mkdtemp(dir=place))
@@ -120,24 +117,15 @@ def _size(folder: str, kind: str) -> int:
     return sum(path.stat().st_size for path in Path(folder).glob(f"{kind}-*"))
 
 
-def in_a_process(text: str, pattern: str, warm: str, method: str) -> dict[str, Any]:
-    """Return what `run_one` does, in a process of its own whose libraries have one thread."""
-    command = [sys.executable, "-m", MODULE, "--one", text, "--pattern", pattern, "--warm", warm, "--method", method]
-    one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    environment = os.environ | one_thread | {"NUMBA_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-    return dict(json.loads(done.stdout.splitlines()[-1]))
-
-
 # The pool, figures, and what they come to elsewhere
 
 
 def generate(folder: Path, n_queries: int) -> float:
     """Write a pool by two processes; return the seconds of the clock that it takes."""
     folder.mkdir(parents=True, exist_ok=True)
-    started = time.perf_counter()
-    with Processes(2) as engine:
-        for _ in engine.map(WritePartition(str(folder), n_queries), range(n_partitions(n_queries))):
+    started, n = time.perf_counter(), n_partitions(n_queries)
+    with opened_engine("here" if n == 1 else "processes:2") as engine:
+        for _ in engine.map(WritePartition(str(folder), n_queries), range(n)):
             pass
     return time.perf_counter() - started
 
@@ -174,51 +162,40 @@ def figures_of(rows: list[dict[str, Any]], n_queries: int) -> list[dict[str, Any
     ]
 
 
-def main() -> None:
-    """Generate, measure, print, store."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--queries", type=int, default=N_QUERIES, help=f"with {N_ITEMS} items each")
-    parser.add_argument("--method", choices=MEASURES, default="items")
-    parser.add_argument("--engine", action="append", help=f"repeatable; by default {', '.join(ENGINES)}")
-    parser.add_argument("--pool", type=Path, help="folder of the pool: kept, and taken as it is where it is there")
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "engines.json")
-    for hidden in ("--one", "--pattern", "--warm"):
-        parser.add_argument(hidden, help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    if args.one:
-        print(json.dumps(run_one(args.one, args.pattern, args.warm, args.method)))
-        return
-    described = describe(MODULE, ("pyarrow", "distributed", "ray", "pyspark"))  # the commit is that of the beginning
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """Write the pool, and measure every engine in a process of its own."""
     with tempfile.TemporaryDirectory(prefix="activeeval-pool-") as place:
-        folder = args.pool or Path(place, "pool")
-        warm = Path(place, "warm")
-        generating = 0.0 if folder.exists() else generate(folder, args.queries)
+        folder, warm = options.pool or Path(place, "pool"), Path(place, "warm")
+        generating = 0.0 if folder.exists() else generate(folder, options.queries)
         generate_warm(warm)
-        rows = []
-        for text in args.engine or ENGINES:
-            rows.append(in_a_process(text, str(folder / "*.parquet"), str(warm / "*.parquet"), args.method))
-            row = rows[-1]
-            print(
-                f"{text:12} {row['processor_s']:8.1f} s of processor, {row['clock_s']:8.1f} by the clock, "
-                f"{row['driver_peak_mb']:,.0f} MB, {row['returned_bytes']:,.0f} bytes back",
-                flush=True,
-            )
+        words = (str(folder / "*.parquet"), str(warm / "*.parquet"), options.method)
+        rows = [apart(run_one, text, *words, environment=ONE_THREAD) for text in options.engine or ENGINES]
         pool_bytes = _size(str(folder), "part")
     assert len({row["units_digest"] for row in rows}) == 1, "engines have drawn different samples"
-    figures = figures_of(rows, args.queries)
-    show("A pool in files by engines", figures)
-    setting = {
-        "n_queries": args.queries,
+    return {
+        "n_queries": options.queries,
         "items_per_query": N_ITEMS,
         "partition_queries": PARTITION_QUERIES,
-        "method": args.method,
         "budget": BUDGET,
         "pool_bytes": pool_bytes,
         "generating_clock_s": generating,
         "load": round(os.getloadavg()[0], 2),
+        "rows": rows,
+        "figures": figures_of(rows, options.queries),
     }
-    store(args.out, described | setting | {"rows": rows, "figures": figures})
+
+
+EXPERIMENT = Experiment(
+    __spec__,
+    __doc__,
+    measure,
+    packages=("pyarrow", "distributed", "ray", "pyspark"),
+    queries=N_QUERIES,
+    method={"choices": list(MEASURES), "default": "items"},
+    engine={"action": "append", "help": f"repeatable; by default {', '.join(ENGINES)}"},
+    pool=None,
+)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

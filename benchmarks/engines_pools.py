@@ -47,7 +47,7 @@ class WritePartition:
 
 
 def n_partitions(n_queries: int) -> int:
-    """Return how many partitions a pool has."""
+    """Count the partitions of a pool."""
     return -(-n_queries // PARTITION_QUERIES)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.engines_pools import N_ITEMS
-from benchmarks.machine import figures_table
+from benchmarks.frame.report import figures_table
 
 SIZES = ((10**6, 20), (10**7, 20), (10**8, 20), (10**9, 20), (10**9, 100))
 ROWS = 10**6

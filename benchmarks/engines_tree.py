@@ -1,4 +1,4 @@
-"""Processor time of a process and of all that it has started, whoever started those."""
+"""Processor time of a process and of all its descendants."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def keep_orphans() -> None:
 def tree_seconds() -> float:
     """Return the seconds of processor that this process and its descendants took so far.
 
-    Those that have ended count with whoever waited for them.
+    Those that have ended count with the process that waited for them.
     """
     stats = {int(place.name): stat for place in Path("/proc").glob("[0-9]*") if (stat := _stat(place))}
     children: dict[int, list[int]] = {}

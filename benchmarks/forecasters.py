@@ -19,24 +19,21 @@ import argparse
 import math
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from activeeval import Campaign
 from activeeval.core.errors import ActiveEvalError
-from benchmarks.machine import ROOT, describe, figure, figures_table, show, store
+from benchmarks.frame.experiment import Experiment, Row
+from benchmarks.frame.report import figure, section_tables
 from benchmarks.planning import CASES, Question, questions
 from benchmarks.pools import load
 
-MODULE = "benchmarks.forecasters"
 POOLS, MEASURES, OVERHEADS = ("mq2008", "ohsumed"), ("DCG@10", "ERR@10", "nDCG@10"), (0.0, 5.0)
 SHARE, PART = 0.2, 0.25
 """The budget, of judging everything; how much of it is judged when the end is foreseen."""
 FORECASTERS = ("outlook", "forecast", "plan")
 Ratios = dict[str, list[float]]
-Row = dict[str, Any]
 
 
 def ratios(question: Question, repetitions: int) -> Ratios:
@@ -66,7 +63,7 @@ def ratios(question: Question, repetitions: int) -> Ratios:
 
 
 def _foreseen(question: Question, campaign: Campaign, budget: float) -> dict[str, float]:
-    """Return what each forecaster says of the end, NaN where it cannot tell."""
+    """Forecast the half-width at the end by each forecaster, NaN where it cannot tell."""
     plain = question.forecast(question.default)
     try:
         lesson = question.planner.lesson(campaign.design, campaign.selection, campaign.grades)
@@ -98,34 +95,28 @@ def joined(parts: Sequence[Ratios]) -> Ratios:
     return {name: [ratio for part in parts for ratio in part[name]] for name in FORECASTERS}
 
 
-def main() -> None:
-    """Run all cells of the pools that are chosen."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pool", action="append", choices=POOLS, help="repeatable; all by default")
-    parser.add_argument("--repetitions", type=int, default=16)
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "forecasters.json")
-    options = parser.parse_args()
+def measure(options: argparse.Namespace) -> Row:
+    """Run all cells of the chosen pools."""
     by_pool: dict[str, list[Ratios]] = {}
-    result = describe(MODULE) | {"overall": [], "cells": []}
-    for key in options.pool or POOLS:
+    result: Row = {"overall": [], "cells": []}
+    for key in options.pool:
         for question in questions(load(key), MEASURES, CASES[:2], OVERHEADS):
             of_cell = ratios(question, options.repetitions)
             by_pool.setdefault(key, []).append(of_cell)
-            result["cells"] += list(figures(f"{question.name}, {question.default}", of_cell))
-        together = {"all cells": joined(list(chain(*by_pool.values())))}
-        together |= {pool: joined(parts) for pool, parts in by_pool.items()}
-        result["overall"] = [row for name, parts in together.items() for row in figures(name, parts)]
-        store(options.out, result)
-    for name in ("cells", "overall"):
-        show(name, result[name])
+            result["cells"] += figures(f"{question.name}, {question.default}", of_cell)
+    together = {"all cells": joined(list(chain(*by_pool.values())))}
+    together |= {pool: joined(parts) for pool, parts in by_pool.items()}
+    result["overall"] = [row for name, parts in together.items() for row in figures(name, parts)]
+    return result
 
 
-def markdown(result: dict[str, Any]) -> str:
-    """Return the figures of a result as tables."""
-    return "\n\n".join(
-        f"### {name}\n\n" + "\n".join(figures_table(result[name])) for name in ("overall", "cells") if result[name]
-    )
+def markdown(result: Row) -> str:
+    """Write the figures of a result as tables."""
+    return "\n".join(section_tables({name: {"title": name, "figures": result[name]} for name in ("overall", "cells")}))
+
+
+EXPERIMENT = Experiment(__spec__, __doc__, measure, report=markdown, pool=POOLS, repetitions=16)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import re
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,9 +20,11 @@ from activeeval import parse_measure
 from activeeval.core.answers import Answer, exit_code
 from activeeval.core.estimation.significance import mean_interval
 from activeeval.inputs.chosen_inputs import from_letor
-from benchmarks.machine import ROOT, data_folder, describe, store
+from benchmarks.frame import report
+from benchmarks.frame.experiment import Experiment
+from benchmarks.machine import ROOT, data_folder
+from benchmarks.pools import scores_file
 
-MODULE = "benchmarks.gate"
 PAGE = ROOT / "docs" / "gate.md"
 RANKERS = ("RankBoost", "ListNet")
 MEASURES = ("nDCG@10", "P@5", "RR")
@@ -40,7 +41,7 @@ def differences(name: str) -> tuple[Floats, float]:
     """Score the two rankers of MQ2008 by a measure: the size of each query's difference, and the larger mean."""
     home = data_folder() / "mq2008"
     parts = [(f"S{k}.txt.gz", fold) for k, fold in ((1, 2), (2, 3), (3, 4), (4, 5), (5, 1))]
-    scores = [[str(next((home / "rankers" / who).glob(f"Fold{fold}.*"))) for _, fold in parts] for who in RANKERS]
+    scores = [[str(scores_file(home, who, fold)) for _, fold in parts] for who in RANKERS]
     inputs = from_letor([str(home / part) for part, _ in parts], scores)
     assert inputs.versus is not None
     measure = parse_measure(name)
@@ -80,31 +81,27 @@ def rows(repetitions: int) -> list[dict[str, Any]]:
     return out
 
 
-def table(found: list[dict[str, Any]]) -> str:
+def table(result: dict[str, Any]) -> str:
     """Write the table of docs/gate.md: a row for each measure and number of queries."""
-    head = "| measure, margin M | queries | no change: 10 | 11 | a loss of M: 10 | 11 | a loss of 2 M: 10 | 11 |"
-    lines = [head, "|---|" + "---|" * 7]
+    head = "measure, margin M | queries | no change: 10 | 11 | a loss of M: 10 | 11 | a loss of 2 M: 10 | 11"
+    lines, found = [], result["rows"]
     for k in range(0, len(found), len(LOSSES)):
         group = found[k : k + len(LOSSES)]
-        cells = [f"{row[f'exit_{code}']:.0%}" for row in group for code in (10, 11)]
-        what = f"{group[0]['measure']}, {group[0]['margin']:g}"
-        lines.append(f"| {what} | {group[0]['queries']:,} | {' | '.join(cells)} |")
-    return "\n".join(["", *lines, "", ""])
+        cells = (f"{row[f'exit_{code}']:.0%}" for row in group for code in (10, 11))
+        lines.append([f"{group[0]['measure']}, {group[0]['margin']:g}", f"{group[0]['queries']:,}", *cells])
+    return "\n".join(["", *report.table(head.split(" | "), lines), "", ""])
 
 
-def main() -> None:
-    """Run the benchmark."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repetitions", type=int, default=REPETITIONS)
-    parser.add_argument("--out", default=str(ROOT / "benchmarks" / "results" / "gate.json"))
-    options = parser.parse_args()
-    about = describe(MODULE)
-    found = rows(options.repetitions)
-    store(Path(options.out), about | {"repetitions": options.repetitions, "rows": found})
-    print(table(found))
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """Simulate gates, and write the table into docs/gate.md where all repetitions were made."""
+    result = {"rows": rows(options.repetitions)}
     if options.repetitions == REPETITIONS:
-        PAGE.write_text(TABLE.sub(lambda _: table(found), PAGE.read_text()))
+        PAGE.write_text(TABLE.sub(lambda _: table(result), PAGE.read_text()))
+    return result
+
+
+EXPERIMENT = Experiment(__spec__, __doc__, measure, report=table, repetitions=REPETITIONS)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

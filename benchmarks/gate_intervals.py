@@ -8,18 +8,16 @@ benchmarks/results/gate-intervals.json, and the table beside it.
 
 from __future__ import annotations
 
-import argparse
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.core.estimation.significance import mean_interval
-from benchmarks.machine import ROOT, describe, store
+from benchmarks.frame import report
+from benchmarks.frame.experiment import Experiment
 
-MODULE = "benchmarks.gate_intervals"
 SIZES = {"P@1, Success@5": (1.0,), "P@5": (0.2, 0.2, 0.2, 0.4), "RR": (1 / 2, 2 / 3, 1 / 6, 3 / 4, 1 / 12, 1.0, 1 / 4)}
 """By how much a changed query changes; RR between ranks 1, 2, 3, 4 and none."""
 CHANGES = (
@@ -68,10 +66,9 @@ def rows(repetitions: int) -> list[dict[str, Any]]:
     return [cell(what, change, n, repetitions, seed) for seed, (what, change, n) in enumerate(listed)]
 
 
-def table(found: list[dict[str, Any]]) -> str:
+def table(result: dict[str, Any]) -> str:
     """Write the least and the worst of each kind of value and change, over the numbers of queries."""
-    head = "| values | change | coverage | larger tail | width / t | coverage of t |"
-    lines = [head, "|---|---|" + "---|" * 4]
+    lines, found = [], result["rows"]
     for start in range(0, len(found), len(QUERIES)):
         group = found[start : start + len(QUERIES)]
         cells = [
@@ -81,25 +78,22 @@ def table(found: list[dict[str, Any]]) -> str:
             min(row["t_coverage"] for row in group),
         ]
         first = group[0]
-        shown = " | ".join(f"{value:.3f}" for value in cells)
-        lines.append(f"| {first['values']} | {first['change']}, {first['share']:.0%} | {shown} |")
+        lines.append([first["values"], f"{first['change']}, {first['share']:.0%}", *(f"{cell:.3f}" for cell in cells)])
     least, tail = min(row["coverage"] for row in found), max(max(row["above"], row["below"]) for row in found)
     worst = f"Of {len(found)} cells ({', '.join(map(str, QUERIES))} queries) the least coverage is {least:.3f}"
-    return "\n".join([*lines, "", f"{worst}, the largest tail {tail:.3f}.", ""])
+    head = ["values", "change", "coverage", "larger tail", "width / t", "coverage of t"]
+    return "\n".join([*report.table(head, lines), "", f"{worst}, the largest tail {tail:.3f}.", ""])
 
 
-def main() -> None:
-    """Run the benchmark."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repetitions", type=int, default=REPETITIONS)
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "gate-intervals.json")
-    options = parser.parse_args()
-    about = describe(MODULE)
-    found = rows(options.repetitions)
-    store(options.out, about | {"repetitions": options.repetitions, "rows": found})
-    options.out.with_suffix(".md").write_text(table(found))
-    print(table(found))
+EXPERIMENT = Experiment(
+    __spec__,
+    __doc__,
+    lambda options: {"rows": rows(options.repetitions)},
+    report=table,
+    is_written=True,
+    repetitions=REPETITIONS,
+)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

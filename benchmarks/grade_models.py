@@ -12,15 +12,15 @@ with the standard error over queries, which does not tell how much another train
 
 from __future__ import annotations
 
-import argparse
 import time
-from pathlib import Path
 
 import numpy as np
 
 from activeeval.core.grade_models import ForestGradeModel, OrderedLogitModel, UniformGradeModel, tune_grade_model
 from activeeval.formats.text.letor import read_letor
-from benchmarks.machine import data_folder, describe, store
+from benchmarks.frame.experiment import RESULTS, Experiment
+from benchmarks.frame.report import table
+from benchmarks.machine import data_folder
 
 N_FOLDS = 5
 SMALLEST = float(np.finfo(np.float64).eps)
@@ -120,36 +120,34 @@ def compare(name, paths, args):
                     "seconds": seconds,
                 }
             )
-            print_row(rows[-1])
     return rows
 
 
-def print_row(row):
-    print(
-        f"{row['collection']:12} {row['training_share']:5} {row['model']:20} {row['log_loss']:8.4f}"
-        f" {row['difference']:+9.4f} ± {row['std_error']:.4f} {row['share_of_zero_probability']:8.5f}"
-        f" {row['seconds']:7.1f} s",
-        flush=True,
-    )
+def measure(options):
+    """Compare the models on the chosen collections."""
+    paths = {name: [data_folder() / path for path in COLLECTIONS[name]] for name in options.collection}
+    return {"folds": N_FOLDS, "rows": [row for name, own in paths.items() for row in compare(name, own, options)]}
 
 
-def main():
-    here = Path(__file__).resolve().parent
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=data_folder())
-    parser.add_argument("--out", type=Path, default=here / "results" / "grade_models.json")
-    parser.add_argument("--collection", action="append", choices=list(COLLECTIONS), help="all by default; repeatable")
-    parser.add_argument("--trees", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=0)
-    args = parser.parse_args()
-    origin = describe("benchmarks.grade_models", ("mord",))
-    print(f"{'collection':12} train {'model':20} log-loss difference ± std error  p(y)=0    time")
-    rows = []
-    for name in args.collection or COLLECTIONS:
-        rows += compare(name, [args.data / path for path in COLLECTIONS[name]], args)
-    result = origin | {"trees": args.trees, "seed": args.seed, "folds": N_FOLDS, "rows": rows}
-    store(args.out, result)
+def report(result):
+    """Write a line for each model."""
+    columns = ("collection", "training_share", "model", "log_loss", "difference", "std_error")
+    rows = ([x if isinstance(x := row[name], str) else f"{x:.4f}" for name in columns] for row in result["rows"])
+    return "\n".join(table(columns, rows))
+
+
+EXPERIMENT = Experiment(
+    __spec__,
+    __doc__,
+    measure,
+    report=report,
+    packages=("mord",),
+    out=RESULTS / "grade_models.json",
+    collection=tuple(COLLECTIONS),
+    trees=100,
+    seed=0,
+)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

@@ -18,16 +18,14 @@ Stores benchmarks/results/graders.json.
 from __future__ import annotations
 
 import argparse
-import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from activeeval import Target
 from activeeval.core.design import Design, Reading
@@ -42,10 +40,11 @@ from activeeval.inputs.grader_values import model_names, read_graders, with_grad
 from activeeval.inputs.loading import Inputs, from_tables, on_scale, sampled_measure
 from activeeval.inputs.modelling import GradeBeliefs, believe, uniform_beliefs
 from benchmarks import peer_environment
-from benchmarks.machine import ROOT, data_folder, describe, figure, show, store
+from benchmarks.frame.experiment import Experiment, Row, spread
+from benchmarks.frame.report import figure
+from benchmarks.machine import data_folder
 from benchmarks.peer_efficiency import question_arrays, run_peers
 
-MODULE = "benchmarks.graders"
 MEASURES = ("DCG@10", "ERR@10", "nDCG@10")
 SHARE, TOP, SEED = 0.1, 3, 1
 DL21 = ("binary-gpt4", "binary-gpt4o", "binary-llama3.2", "exam-max-gpt4")
@@ -61,7 +60,6 @@ LEAST_COVERAGE, MOST_SPENT = 0.9, 1.1
 """Of peers that count: those that take one query of each stratum, or two at least, spend up to five budgets of 25."""
 SLOWER = 5
 """So many times as many repetitions are made of measures whose predictions are not worked out anew in full."""
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +97,7 @@ def _as_run(qrels: Qrels, name: str) -> Run:
 
 
 def beliefs_of(inputs: Inputs, collection: Collection) -> dict[str, GradeBeliefs]:
-    """Return what is believed without a model and by each grader, useless ones too."""
+    """Make the beliefs without a model and by each grader, useless ones too."""
     rng = np.random.default_rng(SEED)
     graders = list(read_graders(list(collection.graders.values())))
     whole = graders[list(collection.graders).index(collection.turned)]
@@ -151,7 +149,7 @@ def questions(
 
 def cells(collection: Collection, pair: tuple[Run, Run], options: argparse.Namespace) -> Iterator[Row]:
     """Yield the figures of one run and of two, of each measure and each belief."""
-    for asked in questions(collection, pair, options.measure or MEASURES):
+    for asked in questions(collection, pair, options.measure):
         designs = {"passive": asked.passive} | {name: asked.design(name) for name in asked.believed}
         slow = asked.where["measure"] == MEASURES[2]
         repetitions = max(options.repetitions // SLOWER, 2) if slow else options.repetitions
@@ -165,7 +163,7 @@ def cells(collection: Collection, pair: tuple[Run, Run], options: argparse.Names
 
 def peers_of(collection: Collection, pair: tuple[Run, Run], options: argparse.Namespace) -> Iterator[Row]:
     """Yield our mean squared error and those of peers with the same expectations."""
-    asked = list(questions(collection, pair, options.measure or MEASURES))
+    asked = list(questions(collection, pair, options.measure))
     told = [(question, name) for question in asked for name in BESIDE_PEERS[collection.name]]
     none = {"depths": np.empty(0), "heads": np.empty((0, 0)), "head_costs": np.empty((0, 0))}
     arrays = [
@@ -187,7 +185,7 @@ def biases_of(collection: Collection, pair: tuple[Run, Run], options: argparse.N
     mean error, times the slope of one error on the other, is taken off. Beside the estimate stand the fit alone and
     what learns without a fit.
     """
-    for each in questions(collection, pair, options.measure or MEASURES, (1,)):
+    for each in questions(collection, pair, options.measure, (1,)):
         truth = float(each.inputs.pool.query_probs @ each.target.values(each.inputs.grades))
         fast = each.where["measure"] != MEASURES[2]
         repetitions = options.bias_repetitions * (SLOWER if fast else 1)
@@ -259,7 +257,7 @@ def _mean(values: np.ndarray) -> float:
 
 
 def _bar(collection: str, measure: str, grader: str) -> float | None:
-    """Return what is to be reached, where a bar is named."""
+    """Return the target, where there is one."""
     if grader in USELESS:
         return 0.93 if grader == USELESS[0] else 0.95
     if measure == "ERR@10":
@@ -270,7 +268,7 @@ def _bar(collection: str, measure: str, grader: str) -> float | None:
 
 
 def peers_table(rows: Sequence[Row]) -> list[Row]:
-    """Return how many times ours the squared error is of the best peer whose intervals hold in nine samples of ten."""
+    """Compute the squared error over ours of the best peer whose intervals hold in nine samples of ten."""
     best: dict[tuple[Any, ...], Row] = {}
     for row in rows:
         if row.get("mse") and row["coverage"] >= LEAST_COVERAGE and row["spent"] <= MOST_SPENT * row["budget"]:
@@ -322,50 +320,43 @@ def coverage_table(rows: Sequence[Row]) -> list[Row]:
     ]
 
 
-def main() -> None:
-    """Measure and store."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repetitions", type=int, default=1000, help=f"of nDCG a {SLOWER}th of them")
-    parser.add_argument("--peer-repetitions", type=int, default=150)
-    parser.add_argument("--bias-repetitions", type=int, default=6000, help=f"of others {SLOWER} times as many")
-    parser.add_argument("--measure", action="append", choices=MEASURES)
-    parser.add_argument("--collection", action="append", choices=("DL21", "llmjudge"))
-    parser.add_argument("--only", action="append", choices=tuple(PARTS))
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "graders.json")
-    options = parser.parse_args()
-    made = [make for name, make in (("DL21", dl21), ("llmjudge", llmjudge)) if name in (options.collection or (name,))]
-    result = json.loads(options.out.read_text()) if options.out.exists() and options.only else {}
-    for part in options.only or PARTS:
-        if part == "peers" and not peer_environment.python().exists():
-            peer_environment.make()
-        about = describe(f"{MODULE} --only {part}")
-        measured, tables, n_pairs = PARTS[part]
-        jobs = [(make, k) for make in made for k in range(n_pairs)]
-        rows = [
-            row
-            for rows in Parallel(n_jobs=options.jobs)(delayed(_part)(measured, *job, options) for job in jobs)
-            for row in rows
-        ]
-        figures = {name: table(rows) for name, table in tables.items()}
-        for name, lines in figures.items():
-            show(f"{part}: {name}", lines)
-        result[part] = about | figures | {"rows": rows}
-        store(options.out, result)
+Tables = Sequence[Callable[[Sequence[Row]], list[Row]]]
 
 
-def _part(measured: Any, make: Any, k: int, options: argparse.Namespace) -> list[Row]:
-    collection = make()
-    return list(measured(collection, collection.pairs[k], options))
+def part(options: argparse.Namespace, measured: Callable[..., Iterator[Row]], tables: Tables, n_pairs: int) -> Row:
+    """Measure some pairs of runs of each collection, and make the figures."""
+    if measured is peers_of and not peer_environment.python().exists():
+        peer_environment.make()
+    cases = ((measured, name, k, options) for name in options.collection for k in range(n_pairs))
+    rows = spread(_of_pair, cases, options.jobs)
+    return {"figures": [row for table in tables for row in table(rows)], "rows": rows}
 
 
-PARTS = {
-    "graders": (cells, {"over no model": figures_of, "coverage": coverage_table}, len(PAIRS)),
-    "peers": (peers_of, {"with the same expectations": peers_table}, 2),
-    "bias": (biases_of, {"under the hard budget": bias_table}, 1),
-}
-"""What is measured, the tables of its rows, and of how many pairs of runs."""
+def _of_pair(measured: Callable[..., Iterator[Row]], name: str, k: int, options: argparse.Namespace) -> Iterator[Row]:
+    collection = COLLECTIONS[name]()
+    return measured(collection, collection.pairs[k], options)
+
+
+COLLECTIONS = {"DL21": dl21, "llmjudge": llmjudge}
+EXPERIMENT = Experiment(
+    __spec__,
+    __doc__,
+    sections={
+        name: (title, partial(part, measured=measured, tables=tables, n_pairs=n_pairs))
+        for name, title, measured, tables, n_pairs in (
+            ("graders", "Over no model, and coverage", cells, (figures_of, coverage_table), len(PAIRS)),
+            ("peers", "Peers with the same expectations", peers_of, (peers_table,), 2),
+            ("bias", "Bias under the hard budget", biases_of, (bias_table,), 1),
+        )
+    },
+    repetitions=1000,
+    peer_repetitions=150,
+    bias_repetitions=6000,
+    measure=MEASURES,
+    collection=tuple(COLLECTIONS),
+    jobs=2,
+)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

@@ -25,15 +25,15 @@ def headlines(link: str = "benchmarks/results/") -> str:
     memory = f"{large['rows'][0]['driver_peak_mb']:.0f} MB"
     rows = (
         (
-            "judgments that random queries need for the same: nDCG@10, two rankers",
+            "judgments of random queries for the same precision: nDCG@10, two rankers",
             _times("two rankers"),
             "efficiency.md",
         ),
         ("the same: nDCG@10, effect of an index update", _times("index update"), "efficiency.md"),
-        (f"95 % intervals that hold the truth, mean of {len(counted):,} cells", coverage, "coverage.md"),
-        ("a watch from its tenth night on: labels, as a share of a fresh sample's", f"{nights:.2f}", "nights.json"),
-        (f"of {answers:,.0f} judgments, while the server was killed 100 times, lost", f"{lost:.0f}", "page.json"),
-        ("10⁷ queries × 20 documents in files, on two cores: driver's memory", memory, "engines-large.json"),
+        (f"coverage of 95 % intervals, mean of {len(counted):,} cells", coverage, "coverage.md"),
+        ("labels of a watch from its tenth night on, relative to a new sample", f"{nights:.2f}", "nights.json"),
+        (f"judgments lost, of {answers:,.0f}, while the server was killed 100 times", f"{lost:.0f}", "page.json"),
+        ("memory of the driver for 10⁷ queries × 20 documents in files, on two cores", memory, "engines-large.json"),
     )
     lines = [f"| {what} | {f'[{value}]({link}{file})' if link else value} |" for what, value, file in rows]
     return "\n".join(["| measured | |", "|---|---|", *lines, ""])

@@ -14,11 +14,10 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
+from itertools import product
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from activeeval import METHODS, QueryPool, Rankings
 from activeeval.core.design.histories import LOOKS
@@ -26,13 +25,14 @@ from activeeval.core.simulation import replicate
 from activeeval.formats.text.trec import Run
 from activeeval.inputs.loading import Inputs, from_tables
 from benchmarks.coverage import MODELS
+from benchmarks.frame.experiment import Experiment, Row, spread
+from benchmarks.frame.report import figure
 from benchmarks.graders import DL21, TOP, beliefs_of, dl21
-from benchmarks.machine import ROOT, data_folder, describe, figure, show, store
-from benchmarks.pools import JudgedPool, generated, mq2008, ohsumed, ranked_by_model
+from benchmarks.machine import data_folder
+from benchmarks.pools import CASES, JudgedPool, generated, mq2008, ohsumed, ranked_by_model
 
-MODULE = "benchmarks.history"
 MEASURES = ("nDCG@10", "RR@10", "Success@10", "ERR@10", "AP", "R@20")
-CASES, OVERHEADS, SHARES, SEED = ("one ranking", "two rankers", "index update"), (0.0, 5.0), (0.1, 0.2), 1
+OVERHEADS, SHARES, SEED = (0.0, 5.0), (0.1, 0.2), 1
 BELIEFS = {"good": "forest", "uniform": "uniform", "reversed": "reversed"}
 FEW, LONGEST = 200, 50
 BELOW, ROUNDING, COVERED, ENOUGH = 2.5, 1e-24, 0.9, 100
@@ -41,7 +41,6 @@ BARS = {
     "DL 2021": {"good": 2.0, "uniform": 2.0, "reversed": 1.7},
     "OHSUMED": {"good": 2.2, "uniform": 1.9, "reversed": 1.5},
 }
-Row = dict[str, Any]
 
 
 def passages() -> JudgedPool:
@@ -63,8 +62,9 @@ def _condensed(run: Run, people: Any) -> Run:
 POOLS = {"MQ2008": lambda: mq2008(data_folder()), "DL 2021": passages, "OHSUMED": lambda: ohsumed(data_folder())}
 
 
-def cells(pool: JudgedPool, model: str, options: argparse.Namespace) -> Iterator[Row]:
+def cells(name: str, model: str, options: argparse.Namespace) -> Iterator[Row]:
     """Yield the figures of one pool under one model."""
+    pool = POOLS[name]()
     beliefs = MODELS[BELIEFS[model]](pool.beliefs)
     for measure in options.measure:
         for case in CASES:
@@ -83,7 +83,7 @@ def _compared(
 ) -> Iterator[tuple[str, float, Row]]:
     method = METHODS["depth"]
     asked = beliefs.for_method(method, pool.max_grade + 1)
-    truth = float(pool.inputs.pool.query_probs @ target.values(pool.inputs.grades))
+    truth = pool.truth(target)
     runs, seconds = {}, {}
     for looks in ("off", *options.looks):
         design = method.looking(looks).design(target, **asked)
@@ -107,13 +107,13 @@ def _compared(
             relative = static / static.mean() - history / history.mean()
             run, errors = runs[looks], runs[looks].values[:, k] - truth
             covers = (run.lows[:, k] <= truth) & (truth <= run.highs[:, k])
-            plain = (runs["none"].lows[:, k] <= truth) & (truth <= runs["none"].highs[:, k])
+            plain = (runs["off"].lows[:, k] <= truth) & (truth <= runs["off"].highs[:, k])
             row = {"ratio": ratio, "ratio_se": ratio * float(relative.std()) / math.sqrt(relative.size)}
             row |= {"rmse": math.sqrt(history.mean()), "rmse_today": math.sqrt(static.mean())}
             row |= {"bias_over_rmse": float(errors.mean() / math.sqrt(history.mean()))}
             row |= {"coverage": float(covers.mean()), "coverage_today": float(plain.mean())}
             row |= {"queries": float(run.n_queries[:, k].mean()), "items": float(run.n_items[:, k].mean())}
-            row |= {"queries_today": float(runs["none"].n_queries[:, k].mean())}
+            row |= {"queries_today": float(runs["off"].n_queries[:, k].mean())}
             row |= {"spent": float(run.spent[:, k].mean() / (share * cost))}
             yield looks, share, row | {"seconds": seconds[looks], "seconds_today": seconds["off"]}
 
@@ -132,7 +132,7 @@ def shop() -> JudgedPool:
 
 
 def few(options: argparse.Namespace) -> list[Row]:
-    """Return to how many queries so many judgments of nDCG@10 come, and how wide 95 % intervals then are."""
+    """Count the queries that a fixed number of judgments reaches, and measure 95 % intervals."""
     out = []
     for pool in (mq2008(data_folder()), shop()):
         target, method = pool.target("nDCG@10", "one ranking", 0.0), METHODS["depth"]
@@ -140,7 +140,7 @@ def few(options: argparse.Namespace) -> list[Row]:
         for looks in ("off", *options.looks):
             design = method.looking(looks).design(target, **asked)
             run = replicate(design, pool.inputs.grades, [FEW], options.repetitions, SEED)
-            errors = run.values - float(pool.inputs.pool.query_probs @ target.values(pool.inputs.grades))
+            errors = run.values - pool.truth(target)
             covers = float((np.abs(errors) <= run.half_widths()).mean())
             half_width, rmse = float(np.median(run.half_widths())), float(np.sqrt((errors**2).mean()))
             what = f"{FEW} judgments of nDCG@10, {pool.name}, looks {looks}"
@@ -187,7 +187,7 @@ def figures_of(rows: Sequence[Row], options: argparse.Namespace) -> list[Row]:
 
 
 def _told(what: str, rows: Sequence[Row], repetitions: int) -> list[Row]:
-    """Return how intervals cover, the bias where a hundred queries are judged, and what repeating takes."""
+    """Make the figures of coverage, of bias from a hundred judged queries on, and of time."""
     covered = np.array([row["coverage"] for row in rows])
     n_low = int((covered < COVERED - BELOW * math.sqrt(COVERED * (1 - COVERED) / repetitions)).sum())
     biases = np.array([row["bias_over_rmse"] for row in rows if row["queries"] >= ENOUGH])
@@ -204,35 +204,25 @@ def _told(what: str, rows: Sequence[Row], repetitions: int) -> list[Row]:
     return out
 
 
-def main() -> None:
-    """Measure and store."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repetitions", type=int, default=600)
-    parser.add_argument("--measure", action="append", choices=MEASURES)
-    parser.add_argument("--collection", action="append", choices=tuple(POOLS))
-    parser.add_argument("--looks", action="append", choices=LOOKS[:-1])
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "history.json")
-    options = parser.parse_args()
+def compare(options: argparse.Namespace) -> Row:
+    """Compare on the chosen collections, under every model."""
     options.measure, options.looks = options.measure or ["nDCG@10"], options.looks or ["each"]
-    options.collection = options.collection or list(POOLS)
-    about, started = describe(MODULE), time.perf_counter()
-    jobs = [(name, model) for name in options.collection for model in BELIEFS]
-    parts = Parallel(n_jobs=options.jobs)(delayed(_part)(name, model, options) for name, model in jobs)
-    rows = [row for part in parts for row in part]
+    rows = spread(cells, ((name, model, options) for name, model in product(options.collection, BELIEFS)), options.jobs)
     figures = figures_of(rows, options)
-    show("Depth that follows labels over today's", figures)
-    of_few = few(options) if "nDCG@10" in options.measure else []
-    show("Few judgments", of_few)
-    minutes = (time.perf_counter() - started) / 60
-    show("The whole", [figure("minutes", minutes, "", at_most=25)])
-    result = {**about, "repetitions": options.repetitions, "minutes": minutes}
-    store(options.out, result | {"figures": figures, "few": of_few, "rows": rows})
+    return {"figures": figures, "few": few(options) if "nDCG@10" in options.measure else [], "rows": rows}
 
 
-def _part(name: str, model: str, options: argparse.Namespace) -> list[Row]:
-    return list(cells(POOLS[name](), model, options))
+EXPERIMENT = Experiment(
+    __spec__,
+    __doc__,
+    compare,
+    repetitions=600,
+    measure={"action": "append", "choices": MEASURES, "default": []},
+    looks={"action": "append", "choices": LOOKS[:-1], "default": []},
+    collection=tuple(POOLS),
+    jobs=2,
+)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

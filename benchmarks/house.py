@@ -8,7 +8,6 @@ room is a folder of the package, of `core` a folder in it. Stores benchmarks/res
 
 from __future__ import annotations
 
-import argparse
 import ast
 import re
 import sys
@@ -29,10 +28,11 @@ import numpy as np
 import activeeval
 from activeeval import DCG, METHODS, Rankings, Target, generate_pool
 from activeeval.cli import cli
-from benchmarks.machine import ROOT, describe, figure, section_tables, show, store
+from benchmarks.frame.experiment import Experiment
+from benchmarks.frame.report import figure
+from benchmarks.machine import ROOT
 from benchmarks.unchanged import MAX_GRADE, answered, command, judge, write_collection
 
-MODULE = "benchmarks.house"
 HOUSE = Path(activeeval.__file__).parent
 NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 SHARED_NAMES = {"options", "messages", "commands", "__init__", "__main__"}
@@ -80,12 +80,12 @@ def room_of(path: Path) -> str:
 
 @cache
 def tree_of(path: Path) -> ast.Module:
-    """Return what a file says."""
+    """Parse a file."""
     return ast.parse(path.read_text("utf-8"))
 
 
 def code_lines(paths: Sequence[Path]) -> int:
-    """Return how many lines hold code."""
+    """Count the lines that hold code."""
     return sum(map(_code_lines, paths))
 
 
@@ -136,7 +136,7 @@ def functions() -> Iterator[tuple[Path, ast.FunctionDef]]:
 
 
 def holds_an_interval(node: ast.ClassDef) -> bool:
-    """Return whether a class has the fields of a value and its interval."""
+    """Test whether a class has the fields of a value and its interval."""
     fields = {
         each.target.id for each in node.body if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
     }
@@ -156,7 +156,7 @@ def arguments_of(node: ast.FunctionDef) -> int:
 
 
 def is_command(node: ast.FunctionDef) -> bool:
-    """Return whether click makes a command of a function: its arguments are its options."""
+    """Test whether click makes a command of a function: its arguments are its options."""
     return any("click." in ast.unparse(each) or "command(" in ast.unparse(each) for each in node.decorator_list)
 
 
@@ -308,25 +308,20 @@ def _page() -> Iterator[dict]:
     yield from walked("a grade on the page", lambda: page.append(answer(browser, page[-1], 1)))
 
 
-def markdown(result: dict) -> str:
-    """Return the figures of a result as tables."""
-    return "\n".join(section_tables(result["sections"]))
+def limits() -> Iterator[dict]:
+    """Make the figures of all counts with a limit, beside the goals."""
+    return (figure(what, n, "", at_most=GOALS[what]) for what, n in counts().items())
 
 
-def main() -> None:
-    """Count, walk, show and store."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "house.json")
-    options = parser.parse_args()
-    figures = [figure(what, n, "", at_most=GOALS[what]) for what, n in counts().items()]
-    sections = {
-        "counts": {"title": "What has a limit", "figures": figures},
-        "walks": {"title": "Rooms and files that commands pass", "figures": list(walks())},
-    }
-    for section in sections.values():
-        show(section["title"], section["figures"])
-    store(options.out, describe(MODULE) | {"sections": sections})
+EXPERIMENT = Experiment(
+    __spec__,
+    __doc__,
+    sections={
+        "counts": ("What has a limit", lambda _: limits()),
+        "walks": ("Rooms and files that commands pass", lambda _: walks()),
+    },
+)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

@@ -7,7 +7,7 @@ Sources, in our own words and numpy only:
 - xinfAP and infNDCG: Yilmaz, Kanoulas and Aslam, "A simple and efficient sampling method for estimating AP and nDCG",
   SIGIR 2008, as NIST's sample_eval.pl computes them;
 - statAP: Aslam and Pavlu, "A practical sampling strategy for efficient retrieval evaluation", 2007, as
-  statAP_MQ_eval computes it from prels (`activeeval.formats.text.trec.read_prels`).
+  statAP_MQ_eval computes it from prels.
 
 Documents stand on one axis, query by query; a sample is a mask on it. All of them may be judged (the *pool* of these
 papers); a list may hold some of them.
@@ -20,17 +20,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.core.pool import QueryPool
-from activeeval.formats.text.trec import Prels
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 EPSILON = 1e-5
 """What keeps a precision of no judged document defined: trec_eval's and sample_eval.pl's own value."""
-ALWAYS_JUDGED = (0, 2)
-"""Methods of prels whose documents were chosen without a probability, or in both ways: taken as certain."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +43,7 @@ class Documents:
         return self.owners * self.n_strata + self.strata
 
     def count(self, chosen: Mask | None = None) -> Floats:
-        """Return how many documents, or chosen ones, each stratum of each query holds, (n_queries, n_strata)."""
+        """Count the documents, or chosen ones, in each stratum of each query, (n_queries, n_strata)."""
         found = np.bincount(self.cells, chosen, minlength=self.n_queries * self.n_strata)
         return found.reshape(self.n_queries, self.n_strata).astype(np.float64)
 
@@ -190,24 +185,6 @@ def weighted_dcg(lists: Lists, judged: Mask, gains: Floats, probs: Floats, disco
     counts = judged[lists.places] & (lists.ranks <= discounts.size)
     value = discounts[np.minimum(lists.ranks, discounts.size) - 1] * gains[lists.places]
     return lists.total(np.where(counts, value / np.where(counts, probs[lists.places], 1.0), 0.0))
-
-
-def sampled_judgments(prels: Prels, pool: QueryPool) -> tuple[Mask, Ints, Floats]:
-    """Return which items of a pool prels have a judgment of, their grades and probabilities, each (n_items,).
-
-    A document of the methods 0 and 2 was not chosen by its probability alone: it stands for itself. Documents that the
-    pool does not hold, and negative grades, are left out.
-    """
-    positions, judged = pool.item_positions(), np.zeros(pool.n_items, dtype=bool)
-    numbers = {query: q for q, query in enumerate(pool.query_texts)}
-    grades, probs = np.zeros(pool.n_items, dtype=np.int64), np.ones(pool.n_items)
-    rows = zip(prels.query_ids, prels.doc_ids, prels.grades, prels.methods, prels.probs, strict=True)
-    for query, document, grade, method, prob in rows:
-        item = positions.get((numbers.get(str(query), -1), str(document)))
-        if item is not None and grade >= 0:
-            judged[item], grades[item] = True, grade
-            probs[item] = 1.0 if method in ALWAYS_JUDGED else prob
-    return judged, grades, probs
 
 
 def _ratio(numbers: Floats, others: Floats) -> Floats:

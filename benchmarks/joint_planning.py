@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from activeeval import METHODS, Campaign, Target, parse_measure
+from activeeval import METHODS, Target, parse_measure
 from activeeval.core.design.methods import default_method
 from activeeval.core.errors import ActiveEvalError
 from activeeval.core.planning import Forecast, PilotRatios, Planner
@@ -21,8 +21,9 @@ from activeeval.inputs.loading import from_tables
 from activeeval.inputs.modelling import GradeBeliefs, believe, uniform_beliefs
 from activeeval.inputs.prepared_case import target_weights
 from benchmarks.few_topics import lightgbm_test, robust03
-from benchmarks.machine import data_folder, figure
-from benchmarks.pools import SEED, JudgedPool, generated, load
+from benchmarks.frame.report import Row, figure
+from benchmarks.machine import data_folder
+from benchmarks.pools import SEED, JudgedPool, generated, judged, load
 
 INSIDE = (0.75, 0.9)
 SHARES, PILOT_QUERIES, PILOTS = (0.1, 0.25), 50.0, 5
@@ -31,7 +32,6 @@ ENOUGH = 20.0
 MODELS = ("learned", "given", "uniform")
 LLM_PROBS = ((0.75, 0.15, 0.07, 0.03), (0.2, 0.35, 0.3, 0.15))
 """What a user may take a language model's 0 and 1 for; no label has been looked at."""
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def dl_passages() -> JudgedPool:
 
 
 def _llm_beliefs(pool: JudgedPool) -> GradeBeliefs:
-    """Return what a language model's grades of the passages are taken for; all grades alike where it gave none."""
+    """Make beliefs of a language model's grades of the passages; all grades alike where it gave none."""
     llm = load_qrels(str(data_folder() / "dl-passage-llm" / "binary-gpt4.dl21.qrels.gz"))
     judged = from_tables(llm, [load_run(str(path)) for path in _dl_runs()], evaluated=2, unjudged="irrelevant")
     ids = pool.inputs.pool
@@ -118,7 +118,7 @@ def of_model(pool: JudgedPool, model: str) -> JudgedPool:
 
 
 def joint(key: str, options: argparse.Namespace) -> Iterator[Row]:
-    """Yield how many samples of joint questions of a pool have half-widths within the planned ranges."""
+    """Count the samples of joint questions of a pool whose half-widths lie within the planned ranges."""
     load_pool, is_unseen = POOLS[key]
     pool = load_pool()
     for model, asked in product(MODELS, ASKED):
@@ -129,16 +129,9 @@ def joint(key: str, options: argparse.Namespace) -> Iterator[Row]:
 
 
 def _rows(pool: JudgedPool, model: str, asked: Asked, options: argparse.Namespace, *, is_unseen: bool) -> Iterator[Row]:
-    targets, n_grades = asked.targets(pool), pool.max_grade + 1
+    targets = asked.targets(pool)
     name = default_method(*(target.measure for target in targets)).name
-    planner = Planner(
-        targets=targets,
-        believed=lambda method: pool.beliefs.for_method(method, n_grades),
-        max_grade=pool.max_grade,
-        weights=target_weights(asked.weights, len(targets)),
-        held_out=pool.beliefs.held_out,
-        is_uniform=pool.beliefs.is_uniform,
-    )
+    planner = pool.planner(targets, weights=target_weights(asked.weights, len(targets)))
     forecasts, design = planner.rehearsed(METHODS[name]), planner.designs(METHODS[name])[0]
     grades = np.maximum(pool.inputs.grades, 0)
     budgets = [share * design.cost for share in SHARES if forecasts[0].works(share * design.cost)]
@@ -186,7 +179,7 @@ def _figure(
 
 
 def _lessons(planner: Planner, design: Any, forecast: Forecast, grades: Any) -> list[list[PilotRatios]]:
-    """Return what pilots of one joint sample teach of each question; those that say nothing of one are left out."""
+    """Learn from pilots of one joint sample, by question; leave out those that say nothing of one."""
     n = min(PILOT_QUERIES, design.pool.n_queries / 4)
     lowest, highest = forecast.least, forecast.cost
     while highest - lowest > 0.01:
@@ -194,9 +187,7 @@ def _lessons(planner: Planner, design: Any, forecast: Forecast, grades: Any) -> 
         lowest, highest = (lowest, middle) if forecast.at(middle).queries > n else (middle, highest)
     lessons = []
     for seed in range(PILOTS):
-        campaign = Campaign(design, highest, rng=10_000 + seed)
-        while (unit := campaign.ask()) is not None:
-            campaign.tell(unit, [int(grades[item]) for item in unit.items])
+        campaign = judged(design, grades, 10_000 + seed, highest)
         try:
             arguments = (campaign.design, campaign.selection, campaign.grades)
             lessons.append([planner.lesson(*arguments, which) for which in range(len(planner.targets))])

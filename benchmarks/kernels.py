@@ -10,10 +10,7 @@ before every program, so that drift of the machine falls on both; ratios are tho
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -23,9 +20,12 @@ from activeeval import DCG, ERR, QueryPool, Rankings
 from activeeval.core.pool.generated import GRADE_QUANTILES, WEIGHTS, noisy_scores, ranked_by_expected_grade
 from activeeval.core.types import sealed
 from benchmarks import loops, readers, short_commands, start
-from benchmarks.machine import ROOT, describe, figure, seconds, show, stay_on_one_core, store
+from benchmarks.frame.experiment import Experiment
+from benchmarks.frame.processes import apart
+from benchmarks.frame.report import figure
+from benchmarks.machine import seconds, stay_on_one_core
+from benchmarks.memory import peaks_of_moments
 
-MODULE = "benchmarks.kernels"
 MSLR_QUERIES = 31_531
 MAX_GRADE = 4
 KERNEL_TARGETS = {False: 5, True: 12}
@@ -114,7 +114,7 @@ def time_moments(n_queries: int, rounds: int, rng: np.random.Generator) -> dict:
 
 
 def copy_figures(copies: list[float], copies_into: list[float], n_bytes: int) -> list[dict]:
-    """Return what a copy takes, the unit of the other figures."""
+    """Make the figures of a copy, the unit of the others."""
     return [
         figure(what, 1000 * statistics.median(taken), "ms", minimum_ms=1000 * min(taken), n=len(taken), note=rate)
         for what, taken in (("probs.copy(), the unit", copies), ("np.copyto into existing memory", copies_into))
@@ -157,63 +157,44 @@ def peak_memory_of_moments(n_queries: int, seed: int) -> dict:
         names = {"offsets": pool.query_offsets, "probs": probs, "first": first.items, "second": second.items}
         for name, array in names.items():
             np.save(Path(folder) / f"{name}.npy", array)
-        command = [sys.executable, "-m", "benchmarks.memory", folder]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        peaks = apart(peaks_of_moments, folder)
     size = probs.nbytes / 1e6
-    rows = [
-        figure(f"peak while {what}", mb, "MB", in_probability_arrays=mb / size)
-        for what, mb in json.loads(done.stdout).items()
-    ]
+    rows = [figure(f"peak while {what}", mb, "MB", in_probability_arrays=mb / size) for what, mb in peaks.items()]
     return {"n_items": int(pool.n_items), "probability_array_mb": size, "figures": rows}
 
 
-def sections(is_quick: bool, seed: int) -> dict:
-    """Return what there is to measure, by name: a title and a call."""
-    n_queries, rounds = (1500, 3) if is_quick else (MSLR_QUERIES, 9)
-    return {
-        "memory": ("Peak memory of a process, step by step", lambda: peak_memory_of_moments(n_queries, seed)),
+def size_of(options: argparse.Namespace) -> int:
+    """Return the number of queries of the pool."""
+    return 1500 if options.quick else MSLR_QUERIES
+
+
+EXPERIMENT = Experiment(
+    __spec__,
+    __doc__,
+    sections={
+        "memory": ("Peak memory of a process, step by step", lambda o: peak_memory_of_moments(size_of(o), o.seed)),
         "moments": (
             "Moments of an MSLR-sized pool",
-            lambda: time_moments(n_queries, rounds, np.random.default_rng(seed)),
+            lambda o: time_moments(size_of(o), 3 if o.quick else 9, np.random.default_rng(o.seed)),
         ),
         "loops": (
             "Cascade comparison against the O(n²) loop, both compiled, random orders",
-            lambda: loops.time_loops(is_quick, np.random.default_rng(seed)),
+            lambda o: loops.time_loops(o.quick, np.random.default_rng(o.seed)),
         ),
-        "readers": ("Reading LETOR text", lambda: readers.time_readers(20 if is_quick else 200)),
-        "grades": ("Reading grades of machines", lambda: readers.time_grades(is_quick=is_quick)),
-        "start": ("Start and first use", lambda: start.time_start(3 if is_quick else 7)),
+        "readers": ("Reading LETOR text", lambda o: readers.time_readers(20 if o.quick else 200)),
+        "grades": ("Reading grades of machines", lambda o: readers.time_grades(is_quick=o.quick)),
+        "start": ("Start and first use", lambda o: start.time_start(3 if o.quick else 7)),
         "commands": (
             "Short commands, processor time of a process each",
-            lambda: short_commands.time_short_commands(3 if is_quick else 9, seed),
+            lambda o: short_commands.time_short_commands(3 if o.quick else 9, o.seed),
         ),
-        "simulation": ("Replicated simulation", lambda: start.time_simulation(200 if is_quick else 2000, seed)),
-    }
-
-
-def main() -> None:
-    """Measure, print, store."""
-    stay_on_one_core(MODULE)
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "kernels.json")
-    parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs; no figure counts")
-    parser.add_argument("--only", action="append", choices=list(sections(True, 0)), help="repeatable; all by default")
-    parser.add_argument("--seed", type=int, default=0)
-    args = parser.parse_args()
-    result = describe(MODULE) | {"quick": args.quick, "seed": args.seed, "sections": {}}
-    chosen = sections(args.quick, args.seed)
-    if args.only and args.out.exists():  # the other sections stay; each measured alone says by which command
-        result = json.loads(args.out.read_text())
-    for name in args.only or chosen:
-        title, measure = chosen[name]
-        alone = {"measured_by": describe(MODULE)} if args.only else {}
-        result["sections"][name] = {"title": title} | alone | measure()
-        show(title, result["sections"][name]["figures"])
-    missed = [row["what"] for s in result["sections"].values() for row in s["figures"] if row.get("reached") is False]
-    result["targets_missed"] = missed
-    print(f"\ntargets missed: {'; '.join(missed) or 'none'}")
-    store(args.out, result)
+        "simulation": ("Replicated simulation", lambda o: start.time_simulation(200 if o.quick else 2000, o.seed)),
+    },
+    quick=False,
+    seed=0,
+)
 
 
 if __name__ == "__main__":
-    main()
+    stay_on_one_core(EXPERIMENT.module)
+    EXPERIMENT.main()

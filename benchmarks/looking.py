@@ -23,9 +23,10 @@ from activeeval.campaigns.status import progress_of
 from activeeval.campaigns.store import JudgeAnswer, Store, open_store
 from activeeval.core.campaign import Rules
 from activeeval.sampling.drawn_sample import DrawnSample
-from benchmarks.machine import ROOT, describe, figure, median_seconds, seconds, section_tables, show, store
+from benchmarks.frame.experiment import Experiment
+from benchmarks.frame.report import figure
+from benchmarks.machine import median_seconds, seconds
 
-MODULE = "benchmarks.looking"
 N_QUERIES, N_ITEMS, N_UNITS, N_EVENTS = 250, 20, 2400, 6800
 NOTHING, AGAIN, REPORT = 0.3, 0.02, 2.0
 """Seconds at most: from nothing, again after one more event, for the report."""
@@ -67,9 +68,10 @@ def look(state: CampaignState, db: Store) -> None:
     answered(state)
 
 
-def measure(repeats: int, seed: int) -> list[dict]:
-    """Return the figures."""
-    with tempfile.TemporaryDirectory() as folder, campaign(Path(folder) / "week", seed) as db:
+def measure(options: argparse.Namespace) -> list[dict]:
+    """Measure the seconds of each."""
+    repeats = options.repeats
+    with tempfile.TemporaryDirectory() as folder, campaign(Path(folder) / "week", options.seed) as db:
         grades = [0] * (N_QUERIES * N_ITEMS)
         look(CampaignState.of(db, "week"), db)  # compiles
         rows = median_seconds(lambda: db.events("week"), repeats)
@@ -89,24 +91,14 @@ def measure(repeats: int, seed: int) -> list[dict]:
     ]
 
 
-def markdown(result: dict) -> str:
-    """Return the table of a result."""
-    return "\n".join(section_tables(result["sections"]))
-
-
-def main() -> None:
-    """Measure, print, store."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeats", type=int, default=9)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "looking.json")
-    options = parser.parse_args()
-    title = f"A campaign of {N_EVENTS:,} events in a SQLite file"
-    figures = measure(options.repeats, options.seed)
-    result = describe(MODULE) | {"sections": {"looking": {"title": title, "figures": figures}}}
-    show(title, figures)
-    store(options.out, result)
+EXPERIMENT = Experiment(
+    __spec__,
+    __doc__,
+    sections={"looking": (f"A campaign of {N_EVENTS:,} events in a SQLite file", measure)},
+    repeats=9,
+    seed=1,
+)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

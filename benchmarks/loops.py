@@ -7,7 +7,8 @@ import numpy as np
 
 from activeeval.core.kernels import moments as kernel
 from activeeval.core.types import sealed
-from benchmarks.machine import figure, median_seconds
+from benchmarks.frame.report import figure
+from benchmarks.machine import median_seconds
 
 LENGTHS = (10, 20, 50, 119, 300, 1000, 5000)
 MAX_GRADE = 4
@@ -119,7 +120,7 @@ def both_ways(n: int, probs, stop_probs, orders) -> tuple:
 
 
 def errors(n: int, probs, stop_probs, orders, *calls) -> list[float]:
-    """Return how far each call's E[δ²] of the first query is from extended precision, relative."""
+    """Compute the relative error of each call's E[δ²] of the first query, against extended precision."""
     exact = extended_second(probs[:n], stop_probs, 1 / np.arange(1.0, n + 1), *(order[:n] for order in orders))
     return [float(abs(call()[0] - exact) / exact) for call in calls]
 

@@ -72,53 +72,6 @@ def describe(module: str, packages: tuple[str, ...] = ()) -> dict:
     }
 
 
-def figure(name: str, value: float, unit: str, *, at_most=None, at_least=None, **details) -> dict:
-    """Return one measured figure with its target, if it has one, and whether it is reached."""
-    row = {"what": name, "value": float(value), "unit": unit}
-    bounds = [f"{sign} {bound:g}" for sign, bound in ((">=", at_least), ("<=", at_most)) if bound is not None]
-    if bounds:
-        is_enough, is_small = at_least is None or value >= at_least, at_most is None or value <= at_most
-        row |= {"target": ", ".join(bounds), "reached": bool(is_enough and is_small)}
-    return row | details
-
-
-def show(title: str, rows: list[dict]) -> None:
-    """Print the figures of a section as a table."""
-    print(f"\n{title}")
-    for row in rows:
-        if "missing" in row:
-            print(f"  {row['what']:52} {row['missing']}", flush=True)
-            continue
-        value = f"{row['value']:.2g}" if 0 < abs(row["value"]) < 0.01 else f"{row['value']:,.2f}"
-        target = f"target {row['target']}" if "target" in row else ""
-        verdict = {True: "reached", False: "NOT REACHED"}.get(row.get("reached"), "")
-        note = row.get("note", "")
-        print(f"  {row['what']:52} {value:>12} {row['unit']:8} {target:16} {verdict:12} {note}".rstrip(), flush=True)
-
-
-def figures_table(rows: list[dict]) -> list[str]:
-    """Return the figures of a section as the lines of a markdown table."""
-    lines = ["| what | | bar | | times ours | |", "| --- | --- | --- | --- | --- | --- |"]
-    for row in rows:
-        if "missing" in row:
-            lines.append(f"| {row['what']} | | | | | {row['missing']} |")
-            continue
-        value = f"{row['value']:.3g}" if row["value"] < 100 else f"{row['value']:,.0f}"
-        verdict = {True: "reached", False: "**not reached**"}.get(row.get("reached"), "")
-        ratio = f"{row['ratio']:,.3g}" if "ratio" in row else ""
-        cells = (f"{value} {row['unit']}", row.get("target", ""), verdict, ratio, row.get("note", ""))
-        lines.append(f"| {row['what']} | {' | '.join(cells)} |")
-    return lines
-
-
-def section_tables(sections: dict) -> list[str]:
-    """Return the figures of sections, each with its title, as the lines of markdown tables."""
-    lines = []
-    for section in sections.values():
-        lines += [f"### {section['title']}", "", *figures_table(section["figures"]), ""]
-    return lines
-
-
 def store(path: Path, result: dict) -> None:
     """Write a result as JSON under its name only when it is complete."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -128,7 +81,7 @@ def store(path: Path, result: dict) -> None:
 
 
 def seconds(call, *arguments) -> float:
-    """Return how long one call takes."""
+    """Measure the seconds of one call."""
     start = time.perf_counter()
     call(*arguments)
     return time.perf_counter() - start

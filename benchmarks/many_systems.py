@@ -15,8 +15,9 @@ import argparse
 import gzip
 import tempfile
 from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -25,9 +26,11 @@ from activeeval.inputs.budgets import Budget
 from activeeval.inputs.choices import Choices
 from activeeval.inputs.prepared_case import PreparedCase, prepare
 from activeeval.sampling.contests import Contest
-from benchmarks.machine import ROOT, data_folder, describe, figure, section_tables, show, store
+from benchmarks.frame.experiment import Experiment, Row
+from benchmarks.frame.report import figure
+from benchmarks.machine import data_folder
+from benchmarks.pools import scores_file
 
-MODULE = "benchmarks.many_systems"
 SHARES = {"MQ2008": ("10%",), "Robust 2003": ("10%", "40%")}
 AT_TEN = ("DCG@10", "ERR@10", "nDCG@10")
 OVERHEADS = (0.0, 1.0, 5.0)
@@ -35,14 +38,13 @@ GRADED_TOPICS = range(601, 651)
 COVERAGE = {"at_least": 94, "at_most": 98}
 LEAST = {("MQ2008", "DCG"): 3, ("MQ2008", "ERR"): 4}
 """What the mean efficiency of all pairs is to reach at an overhead of 0."""
-Row = dict[str, Any]
 
 
 def mq2008(overhead: float, model: str) -> PreparedCase:
-    """Return the case of the 8 rankers; the test part of fold k is S5 for k = 1, otherwise S(k − 1)."""
+    """Return the case of the 8 rankers, each on its test parts."""
     home = data_folder() / "mq2008"
     rankers = sorted(path for path in (home / "rankers").iterdir() if path.is_dir())
-    scores = [str(next(ranker.glob(f"Fold{fold}.*"))) for ranker in rankers for fold in (3, 4, 5, 1)]
+    scores = [str(scores_file(home, ranker.name, fold)) for ranker in rankers for fold in (3, 4, 5, 1)]
     letor, train = [str(home / f"S{part}.txt.gz") for part in (2, 3, 4, 5)], [str(home / "S1.txt.gz")]
     choices = Choices(letor=letor, scores=scores, train=train, overhead=overhead, model=model, seed=1)
     return prepare(choices, use_labels=True)
@@ -63,14 +65,11 @@ def robust03(overhead: float, model: str) -> PreparedCase:
         return prepare(choices, use_labels=True)
 
 
-CASES = {"MQ2008": mq2008, "Robust 2003": robust03}
-
-
 def rows_of(
     name: str, measures: Sequence[str], overhead: float, model: str, weights: str, options: argparse.Namespace
 ) -> Iterator[Row]:
     """Yield the figures of one collection at one overhead."""
-    case = CASES[name](overhead, model)
+    case = COLLECTIONS[name](overhead, model)
     for text in measures:
         method = default_method(case.target(text).measure).name
         contest = Contest.of(case, text, [method], weights=weights)
@@ -94,6 +93,8 @@ def _is_target(name: str, text: str, overhead: float, model: str, weights: str) 
     return (name, text) in LEAST and (overhead, model, weights) == (0.0, "forest", "equal")
 
 
+COLLECTIONS = {"MQ2008": mq2008, "Robust 2003": robust03}
+
 FULL = ("DCG", "ERR")
 SECTIONS = {
     "mq2008": ("MQ2008, a forest from other queries", "MQ2008", (*FULL, *AT_TEN), "forest", ("equal",), OVERHEADS),
@@ -103,29 +104,21 @@ SECTIONS = {
 }
 
 
-def markdown(result: dict[str, Any]) -> str:
-    """Return the tables of a result."""
-    lines = [f"{result['repetitions']:,} repetitions; ± is the Monte-Carlo standard error.", ""]
-    return "\n".join(lines + section_tables(result["sections"]))
+def section(options: argparse.Namespace, name: str) -> Iterator[Row]:
+    """Yield the figures of a section."""
+    _, pool, measures, model, balances, overheads = SECTIONS[name]
+    for overhead, weights in product(overheads, balances):
+        yield from rows_of(pool, measures, overhead, model, weights, options)
 
 
-def main() -> None:
-    """Measure, print, store."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", choices=tuple(SECTIONS), help="repeatable; all by default")
-    parser.add_argument("--repetitions", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "many-systems.json")
-    args = parser.parse_args()
-    result = describe(MODULE) | {"repetitions": args.repetitions, "seed": args.seed, "sections": {}}
-    for name in args.only or SECTIONS:
-        title, pool, measures, model, balances, overheads = SECTIONS[name]
-        calls = [(pool, measures, overhead, model, weights) for overhead in overheads for weights in balances]
-        rows = [row for call in calls for row in rows_of(*call, args)]
-        result["sections"][name] = {"title": title, "figures": rows}
-        show(title, rows)
-        store(args.out, result)
+EXPERIMENT = Experiment(
+    __spec__,
+    __doc__,
+    sections={name: (about[0], partial(section, name=name)) for name, about in SECTIONS.items()},
+    repetitions=1000,
+    seed=1,
+)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

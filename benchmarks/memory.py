@@ -1,15 +1,17 @@
-"""Print the peak memory of each step from stored arrays to moments; benchmarks.kernels starts it on its own."""
+"""Peak memory of a process, and of each step from stored arrays to moments."""
 
 from __future__ import annotations
 
-import json
 import resource
 import sys
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from activeeval import DCG, ERR, QueryPool, Rankings
+from activeeval.formats.graders.grader_grades import Grades
+from benchmarks.machine import seconds
 
 
 def peak_mb() -> float:
@@ -28,15 +30,15 @@ def peak_mb() -> float:
     return peak
 
 
-def main() -> None:
-    """Load, take the moments, and print the peak of each step."""
-    folder = Path(sys.argv[1])
+def peaks_of_moments(folder: str) -> dict[str, float]:
+    """Load arrays, take the moments, and measure the peak of each step."""
     small = QueryPool(["a"], [0, 2])
     one = Rankings.from_scores(small, [2.0, 1.0])
     for measure in (DCG(), ERR(4)):
         measure.moments(small, np.full((2, 5), 0.2), one, one)
     peaks = {"importing and compiling": peak_mb()}
-    probs, offsets, first, second = (np.load(folder / f"{n}.npy") for n in ("probs", "offsets", "first", "second"))
+    names = ("probs", "offsets", "first", "second")
+    probs, offsets, first, second = (np.load(Path(folder) / f"{name}.npy") for name in names)
     peaks["loading probabilities and two lists as arrays"] = peak_mb()
     pool = QueryPool(np.arange(offsets.size - 1), offsets)
     peaks["making the pool"] = peak_mb()
@@ -48,8 +50,10 @@ def main() -> None:
     for measure in (DCG(), ERR(4)):
         measure.moments(pool, probs, ranking, versus)
     peaks["taking moments, comparison"] = peak_mb()
-    json.dump(peaks, sys.stdout)
+    return peaks
 
 
-if __name__ == "__main__":
-    main()
+def timed_grades(*paths: str) -> dict[str, float]:
+    """Measure the seconds of reading some files of grades, compiled before, and the peak of memory of this process."""
+    Grades.read(pl.DataFrame({"query_id": ["a"], "doc_id": ["b"], "grade": [1]}))
+    return {"seconds": sum(seconds(Grades.read, path) for path in paths), "peak_mb": peak_mb()}

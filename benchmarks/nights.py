@@ -10,32 +10,28 @@ repetitions on each night, given what is known. Stores benchmarks/results/nights
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import groupby, product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from activeeval import Campaign, Target, parse_measure
+from activeeval import Target, parse_measure
 from activeeval.core.design import Design
-from activeeval.core.design.methods import METHODS
 from activeeval.core.pool import Rankings
 from activeeval.core.simulation import replicate
 from activeeval.inputs.loading import Inputs
 from activeeval.inputs.modelling import GradeBeliefs, believe, uniform_beliefs
-from benchmarks.machine import ROOT, describe, figure, figures_table, show, store
-from benchmarks.pools import POOLS, JudgedPool, load
+from benchmarks.frame.experiment import Experiment, Row, stored
+from benchmarks.frame.report import figure, figures_table, plus_minus, show, table
+from benchmarks.pools import POOLS, JudgedPool, judged, load
 
-MODULE = "benchmarks.nights"
 REMOVED, NIGHTS = 0.03, 10
 STEPS = np.array([0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2])
 MODELS = ("uniform, then learned from what is known", "a forest trained elsewhere", "uniform")
 SHARES = (0.1, 0.2)
 MOST, COVERED = 0.6, (93, 97)
-Row = dict[str, Any]
 Judging = Callable[[Design, int, np.ndarray], np.ndarray]
 
 
@@ -54,19 +50,13 @@ class Night:
 
 
 def beliefs_of(pool: JudgedPool, inputs: Inputs, model: str, known: np.ndarray, seed: int) -> GradeBeliefs:
-    """Return what is believed on a night."""
+    """Choose the beliefs of a night."""
     if model == MODELS[1]:
         return pool.beliefs
     taught = replace(inputs, training=None).taught_by(known)
     if model == MODELS[2] or taught.training is None:
         return uniform_beliefs(inputs.pool.n_items, pool.max_grade)
     return believe(taught, "forest", pool.max_grade, np.random.default_rng(seed), n_jobs=-1)
-
-
-def designed(pool: JudgedPool, beliefs: GradeBeliefs, target: Target, known: np.ndarray | None) -> Design:
-    """Return the design of a night."""
-    method = METHODS["items"]
-    return method.design(target, **beliefs.for_method(method, pool.max_grade + 1), judged=known)
 
 
 def widths(design: Design, grades: np.ndarray, budgets: np.ndarray, repetitions: int, seed: int) -> np.ndarray:
@@ -90,11 +80,11 @@ def one_night(
     seed: int,
     judge: Judging,
 ) -> tuple[Night, np.ndarray]:
-    """Return what a night took, and what is known after it."""
+    """Run one night; return its labels, and the grades that are known after it."""
     inputs, nothing = pool.inputs, np.full(known.size, -1)
     grades = inputs.grades
-    fresh = designed(pool, beliefs_of(pool, inputs, model, nothing, seed), target, None)
-    design = designed(pool, beliefs_of(pool, inputs, model, known, seed), target, known)
+    fresh = pool.design(target, "items", beliefs_of(pool, inputs, model, nothing, seed), judged=None)
+    design = pool.design(target, "items", beliefs_of(pool, inputs, model, known, seed), judged=known)
     budget = np.floor(share * fresh.cost)
     width = float(widths(fresh, grades, np.array([budget]), repetitions, seed)[0])
     budgets = np.unique(np.maximum(np.round(STEPS * budget), 2.0))
@@ -106,11 +96,8 @@ def one_night(
 
 
 def by_library(design: Design, seed: int, grades: np.ndarray) -> np.ndarray:
-    """Return what a sample asks for, judged, shape (n_items,); −1 where it asks for nothing."""
-    campaign = Campaign(design, rng=seed)
-    while (unit := campaign.ask()) is not None:
-        campaign.tell(unit, grades[list(unit.items)].tolist())
-    return campaign.grades
+    """Judge a sample; return the grade of each item, −1 where the sample does not ask for it."""
+    return judged(design, grades, seed).grades
 
 
 def chain(
@@ -151,7 +138,7 @@ def rows_of(model: str, chains: list[list[Night]], repetitions: int) -> list[Row
 
 
 def figures_of(rows: list[Row]) -> list[Row]:
-    """Return what is to be reached, for each model."""
+    """Make the figures with targets, for each model."""
     found = []
     for model, own in groupby(rows, lambda row: row["model"]):
         nights = list(own)
@@ -164,49 +151,49 @@ def figures_of(rows: list[Row]) -> list[Row]:
 
 
 def markdown(result: dict[str, Any]) -> str:
-    """Return the tables of a result: labels over those of a fresh sample of equal width, and coverage in per cent."""
+    """Write the tables of a result: labels over those of a fresh sample of equal width, and coverage in per cent."""
+    from benchmarks import watched
+
     lines = [f"{result['chains']} chains of ten nights, {result['repetitions']:,} repetitions a night.", ""]
     for section in result["sections"]:
-        lines += [f"### {section['title']}", "", *figures_table(section["figures"]), ""]
         models = list(dict.fromkeys(row["model"] for row in section["nights"]))
-        lines += [f"| night | {' | '.join(models)} |", f"| ---{' | ---' * len(models)} |"]
-        for night in range(1, NIGHTS + 1):
-            own = [row for row in section["nights"] if row["night"] == night]
-            cells = [f"{row['ratio']:.2f} ± {row['ratio_se']:.2f}, {row['coverage']:.1f} %" for row in own]
-            lines.append(f"| {night} | {' | '.join(cells)} |")
-        lines.append("")
-    if "watched" in result:
-        from benchmarks import watched
-
-        lines += watched.markdown(result["watched"])
-    return "\n".join(lines)
+        cells = {
+            (row["night"], row["model"]): f"{plus_minus(row['ratio'], row['ratio_se'])}, {row['coverage']:.1f} %"
+            for row in section["nights"]
+        }
+        body = [[night, *(cells[night, model] for model in models)] for night in range(1, NIGHTS + 1)]
+        lines += [f"### {section['title']}", "", *figures_table(section["figures"]), ""]
+        lines += [*table(["night", *models], body), ""]
+    return "\n".join([*lines, *(watched.markdown(result["watched"]) if "watched" in result else [])])
 
 
-def main() -> None:
-    """Measure, print, store."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pool", action="append", choices=tuple(POOLS), help="repeatable; mq2008 by default")
-    parser.add_argument("--model", action="append", choices=MODELS, help="repeatable; all by default")
-    parser.add_argument("--share", action="append", type=float, help="of judging everything; .1 and .2 by default")
-    parser.add_argument("--chains", type=int, default=10)
-    parser.add_argument("--repetitions", type=int, default=400)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "nights.json")
-    args = parser.parse_args()
-    chosen = {"chains": args.chains, "repetitions": args.repetitions, "seed": args.seed}
-    result = describe(MODULE) | chosen | {"sections": []}
-    for name, share in product(args.pool or ["mq2008"], args.share or SHARES):
+def measure(options: argparse.Namespace) -> Row:
+    """Measure every model at every share; what `benchmarks.watched` has put beside is kept."""
+    sections = []
+    for name, share in product(options.pool or ["mq2008"], options.share):
         pool, rows = load(name), []
-        for model in args.model or MODELS:
-            chains = [chain(pool, model, share, args.repetitions, args.seed + k) for k in range(args.chains)]
-            rows += rows_of(model, chains, args.repetitions)
+        for model in options.model:
+            seeds = range(options.seed, options.seed + options.chains)
+            chains = [chain(pool, model, share, options.repetitions, seed) for seed in seeds]
+            rows += rows_of(model, chains, options.repetitions)
         title, figures = f"{pool.name}, fresh samples of {share:.0%}", figures_of(rows)
-        result["sections"].append({"title": title, "share": share, "figures": figures, "nights": rows})
+        sections.append({"title": title, "share": share, "figures": figures, "nights": rows})
         show(title, figures)
-    if args.out.exists():  # what `benchmarks.watched` has put beside
-        result |= {name: rows for name, rows in json.loads(args.out.read_text()).items() if name == "watched"}
-    store(args.out, result)
+    return {"sections": sections} | {key: value for key, value in stored(options.out).items() if key == "watched"}
+
+
+EXPERIMENT = Experiment(
+    __spec__,
+    __doc__,
+    measure,
+    pool={"action": "append", "choices": tuple(POOLS), "help": "repeatable; mq2008 by default"},
+    model=MODELS,
+    share=SHARES,
+    chains=10,
+    repetitions=400,
+    seed=1,
+)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

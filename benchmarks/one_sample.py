@@ -9,33 +9,28 @@ for one ranking and for two spend of a hard budget. Stores benchmarks/results/on
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import product
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from activeeval import Target
-from activeeval.core.design import Design
-from activeeval.core.design.methods import METHODS
 from activeeval.core.simulation import Replications, replicate
-from benchmarks.machine import ROOT, describe, figure, section_tables, show, store
-from benchmarks.pools import JudgedPool, load
+from benchmarks.frame.experiment import Experiment, Row
+from benchmarks.frame.report import figure
+from benchmarks.pools import OVERHEADS, POOLS, JudgedPool, load
 
-MODULE = "benchmarks.one_sample"
 SAMPLES = (("items", "DCG"), ("depth", "ERR"))
 WEIGHTS = {None: "equal losses", "minimax": "minimax"}
 """How questions are balanced: the default, and what makes the largest loss of all least."""
-OVERHEADS = (0.0, 1.0, 5.0)
 SHARES = (0.05, 0.1, 0.2)
 BUDGET_SHARE = 0.1
 CUTOFF = 5
 MOST_LOST, MOST_MISSED, LEAST_SPENT = 1.5, 5.5, 99
 COVERAGE = {"at_least": 93, "at_most": 97}
 ROUNDING = 1e-9
-Row = dict[str, Any]
 
 
 def questions(pool: JudgedPool, measure: str, overhead: float) -> dict[str, Target]:
@@ -50,38 +45,27 @@ def questions(pool: JudgedPool, measure: str, overhead: float) -> dict[str, Targ
     }
 
 
-def designed(pool: JudgedPool, name: str, targets: Target | list[Target], weights: str | None = None) -> Design:
-    """Return a method's design for one question or several."""
-    given = pool.beliefs.for_method(METHODS[name], pool.max_grade + 1)
-    return METHODS[name].design(targets, **given, weights=weights)
-
-
 def rmse(found: Replications, truth: float) -> np.ndarray:
     """Return the root mean squared error at each budget."""
     return np.sqrt(np.mean((found.values - truth) ** 2, axis=0))
 
 
 def covered(found: Replications, truth: float) -> np.ndarray:
-    """Return which intervals hold the truth, shape (repetitions, budgets)."""
+    """Test whether intervals hold the truth, shape (repetitions, budgets)."""
     return (found.lows <= truth) & (truth <= found.highs)
 
 
-def truth_of(target: Target, grades: np.ndarray) -> float:
-    """Return the performance over the pool with all labels."""
-    return float(target.pool.query_probs @ target.values(grades))
-
-
 def four_questions(pool: JudgedPool, overhead: float, repetitions: int, seed: int) -> Iterator[Row]:
-    """Yield what one sample loses against one of its own, for each question, and how often its intervals hold."""
+    """Compare one sample with a sample for each question: the loss, and how often its intervals hold."""
     grades = pool.inputs.grades
     for (name, measure), (weights, said) in product(SAMPLES, WEIGHTS.items()):
         targets = questions(pool, measure, overhead)
-        joint = designed(pool, name, list(targets.values()), weights)
+        joint = pool.design(list(targets.values()), name, weights=weights)
         budgets = [share * joint.cost for share in SHARES]
         for question, target in targets.items():
-            truth = truth_of(target, grades)
+            truth = pool.truth(target)
             one = replicate(joint, grades, budgets, repetitions, seed, target=target)
-            alone = designed(pool, name, target)
+            alone = pool.design(target, name)
             own = replicate(alone, grades, budgets, repetitions, seed + 1)
             lost, held = rmse(one, truth) / rmse(own, truth), covered(one, truth).mean(axis=0)
             for k, share in enumerate(SHARES):
@@ -92,13 +76,13 @@ def four_questions(pool: JudgedPool, overhead: float, repetitions: int, seed: in
 
 
 def early_readings(pool: JudgedPool, overhead: float, repetitions: int, seed: int) -> Iterator[Row]:
-    """Yield how often intervals at the ends of blocks hold, and how often looking at all of them misses."""
+    """Count how often intervals at the ends of blocks hold, and how often any of them misses."""
     for name, measure in SAMPLES:
         targets = questions(pool, measure, overhead)
-        grades, joint = pool.inputs.grades, designed(pool, name, list(targets.values()))
+        grades, joint = pool.inputs.grades, pool.design(list(targets.values()), name)
         joint = joint.with_budget(SHARES[-1] * joint.cost)
         for question, target in targets.items():
-            truth = truth_of(target, grades)
+            truth = pool.truth(target)
             looks = {"target": target, "interval": "group-sequential"}
             found = replicate(joint, grades, joint.blocks, repetitions, seed, **looks)
             what = f"{name}, {measure}, overhead {overhead:g}: {question}"
@@ -113,7 +97,7 @@ def hard_budgets(pool: JudgedPool, overhead: float, repetitions: int, seed: int)
     """Yield the largest and the mean part of a budget that samples spend."""
     for name, measure in (*SAMPLES, ("whole", "ERR")):
         for case in ("one ranking", "two rankers"):
-            design = designed(pool, name, pool.target(measure, case, overhead))
+            design = pool.design(pool.target(measure, case, overhead), name)
             budget = BUDGET_SHARE * design.cost
             spent = replicate(design, pool.inputs.grades, [budget], repetitions, seed).spent[:, 0] / budget
             what = f"{name}, {measure}, {case}, overhead {overhead:g}"
@@ -128,38 +112,30 @@ def _share(what: str, share: float, repetitions: int, **bounds: float) -> Row:
     return figure(what, 100 * share, "%", **bounds, note=f"± {100 * np.sqrt(share * (1 - share) / repetitions):.2f}")
 
 
-SECTIONS = {
-    "questions": ("One sample for A, B, A - B and A@5 against four of the same budget", four_questions),
-    "early": ("Read at the ends of blocks", early_readings),
-    "budget": (f"A hard budget, {BUDGET_SHARE:.0%} of judging everything", hard_budgets),
-}
+def section(options: argparse.Namespace, measure: Callable[..., Iterator[Row]]) -> Iterator[Row]:
+    """Yield the figures of a section at every overhead."""
+    pool = load(options.pool)
+    for overhead in options.overhead:
+        yield from measure(pool, overhead, options.repetitions, options.seed)
 
 
-def markdown(result: dict[str, Any]) -> str:
-    """Return the tables of a result."""
-    lines = [f"{result['pool']}, {result['repetitions']:,} repetitions; ± is the Monte-Carlo standard error.", ""]
-    return "\n".join(lines + section_tables(result["sections"]))
-
-
-def main() -> None:
-    """Measure, print, store."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", choices=tuple(SECTIONS), help="repeatable; all by default")
-    parser.add_argument("--overhead", action="append", type=float, help="repeatable; 0, 1 and 5 by default")
-    parser.add_argument("--repetitions", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "one-sample.json")
-    args = parser.parse_args()
-    pool = load("mq2008")
-    result = describe(MODULE) | {"pool": pool.name, "repetitions": args.repetitions, "seed": args.seed, "sections": {}}
-    for name in args.only or SECTIONS:
-        title, measure = SECTIONS[name]
-        overheads = args.overhead or OVERHEADS
-        rows = [row for overhead in overheads for row in measure(pool, overhead, args.repetitions, args.seed)]
-        result["sections"][name] = {"title": title, "figures": rows}
-        show(title, rows)
-    store(args.out, result)
+EXPERIMENT = Experiment(
+    __spec__,
+    __doc__,
+    sections={
+        name: (title, partial(section, measure=measure))
+        for name, title, measure in (
+            ("questions", "One sample for A, B, A - B and A@5 against four of the same budget", four_questions),
+            ("early", "Read at the ends of blocks", early_readings),
+            ("budget", f"A hard budget, {BUDGET_SHARE:.0%} of judging everything", hard_budgets),
+        )
+    },
+    pool={"choices": list(POOLS), "default": "mq2008"},
+    overhead=OVERHEADS,
+    repetitions=2000,
+    seed=1,
+)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

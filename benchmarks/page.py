@@ -15,20 +15,19 @@ benchmarks/results/page.json. ``--quick`` makes all of it small.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import tempfile
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.cookiejar import CookieJar
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from activeeval.campaigns.store import open_store
-from benchmarks.machine import ROOT, describe, figure, median_seconds, seconds, section_tables, show, store
+from benchmarks.frame.experiment import ORIGIN, Experiment, Row, stored
+from benchmarks.frame.report import figure, show
+from benchmarks.machine import describe, median_seconds, seconds, store
 from benchmarks.page_browsers import killed_beside_pages
 from benchmarks.page_campaigns import through_http
 from benchmarks.page_clients import judged_by
@@ -36,12 +35,10 @@ from benchmarks.page_door import crowded
 from benchmarks.page_kills import killed
 from benchmarks.page_served import judge_all, made, served
 
-MODULE = "benchmarks.page"
 P95_MS, OVERVIEW_MS, START_S, PAGE_KB = 100.0, 300.0, 2.0, 60.0
 N_JUDGES = {"SQLite": 20, "PostgreSQL": 50}
 PAUSE_S = 2.0
 PARTS = ("kills", "pages", "door", "estimates", "answers", "start")
-Row = dict[str, Any]
 
 
 @contextmanager
@@ -64,7 +61,7 @@ def databases(names: list[str]) -> Iterator[dict[str, Callable[[], str]]]:
 
 
 def answers(name: str, url: str, lasting_s: float, pause_s: float) -> list[Row]:
-    """Return how long answers with the next item take, and what went wrong."""
+    """Measure the time of answers with the next item, and count errors."""
     n = N_JUDGES[name]
     made(url, int(n * lasting_s * (0.6 if pause_s else 12)) + 200)
     with served(url, [f"judge{k}" for k in range(n)]) as server:
@@ -91,7 +88,7 @@ def come_in(browser: urllib.request.OpenerDirector, link: str) -> bytes:
 
 
 def start_and_overview(url: str, n_events: int) -> list[Row]:
-    """Return how long a server takes to its first page, and the lead's page once much has happened."""
+    """Measure the time to a server's first page, and that of the lead's page of a long log."""
     truth = made(url, int(0.36 * n_events))
     with open_store(url) as db:
         judge_all(db, truth, n_events)
@@ -108,61 +105,59 @@ def start_and_overview(url: str, n_events: int) -> list[Row]:
     return [*rows, figure(f"overview at {last:,} events, the first time", 1000 * cold, "ms")]
 
 
-def measure(args: argparse.Namespace) -> None:
-    """Measure, print and store by section, each with where it comes from; what measures time comes last."""
-    about = describe(MODULE, ("fastapi", "uvicorn", "sqlalchemy", "psycopg"))
-    origin = {name: about[name] for name in ("command", "date", "git_commit")}
-    parts, sections = args.only or PARTS, dict[str, Row]()
-    if args.only and args.json.exists():
-        sections = json.loads(args.json.read_text())["sections"]
+def measure(options: argparse.Namespace) -> Row:
+    """Measure section by section, each with where it comes from and the load; what measures time comes last."""
+    if options.quick:
+        vars(options).update(seconds=10.0, kills=5, acknowledged=200, events=2000, campaigns=40)
+        vars(options).update(through_http=4, page_kills=2, saved=20)
+    parts = options.only or PARTS
+    sections: dict[str, Row] = stored(options.out).get("sections", {}) if options.only else {}
+    about = describe(EXPERIMENT.module, EXPERIMENT.packages)
+    origin = {key: about[key] for key in ORIGIN}
 
     def add(key: str, title: str, figures: list[Row]) -> None:
-        load = round(os.getloadavg()[0], 2)
-        sections[key] = {"title": title, "figures": figures, **origin, "load": load}
+        sections[key] = {"title": title, "figures": figures, **origin, "load": round(os.getloadavg()[0], 2)}
         show(title, figures)
-        store(args.json, about | {"sections": sections, "table": section_tables(sections)})
+        store(options.out, about | {"sections": sections})  # a server that fails later leaves what is measured
 
-    with databases(args.database or list(N_JUDGES)) as ways:
+    with databases(options.database or list(N_JUDGES)) as ways:
         for name, url in ways.items():
             if "kills" in parts:
-                add(f"kills {name}", f"Kills on {name}", killed(url(), args.kills, args.acknowledged))
+                add(f"kills {name}", f"Kills on {name}", killed(url(), options.kills, options.acknowledged))
             if "pages" in parts:
-                figures = killed_beside_pages(url(), args.page_kills, args.saved)
+                figures = killed_beside_pages(url(), options.page_kills, options.saved)
                 add(f"pages {name}", f"Kills beside pages in a browser, on {name}", figures)
         if "door" in parts:
-            url = next(iter(ways.values()))
-            add("door", "Before anybody has signed in", crowded(url()))
+            add("door", "Before anybody has signed in", crowded(next(iter(ways.values()))()))
         if "estimates" in parts:
-            add("estimates", "Estimates through HTTP", through_http(args.campaigns, args.through_http))
+            add("estimates", "Estimates through HTTP", through_http(options.campaigns, options.through_http))
         for name, url in ways.items():
             if "answers" in parts:
-                figures = [row for pause in (PAUSE_S, 0.0) for row in answers(name, url(), args.seconds, pause)]
+                figures = [row for pause in (PAUSE_S, 0.0) for row in answers(name, url(), options.seconds, pause)]
                 add(f"answers {name}", f"Answers on {name}", figures)
             if "start" in parts:
-                add(f"start {name}", f"Start and overview on {name}", start_and_overview(url(), args.events))
+                add(f"start {name}", f"Start and overview on {name}", start_and_overview(url(), options.events))
+    return {"sections": sections}
 
 
-def main() -> None:
-    """Measure what the command line asks for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", type=Path, default=ROOT / "benchmarks/results/page.json")
-    parser.add_argument("--database", action="append", choices=tuple(N_JUDGES), help="Repeatable. Default: both.")
-    parser.add_argument("--seconds", type=float, default=40.0, help="That judges answer, each time.")
-    parser.add_argument("--kills", type=int, default=50)
-    parser.add_argument("--acknowledged", type=int, default=5000, help="Answers at least, over all kills.")
-    parser.add_argument("--events", type=int, default=10_000)
-    parser.add_argument("--page-kills", type=int, default=12, help="While pages in a browser judge.")
-    parser.add_argument("--saved", type=int, default=300, help="Answers of pages at least, over all kills.")
-    parser.add_argument("--campaigns", type=int, default=2000, help="Of the library, beside those through HTTP.")
-    parser.add_argument("--through-http", type=int, default=600, help="Campaigns judged through HTTP.")
-    parser.add_argument("--only", action="append", choices=PARTS, help="Repeatable; what was stored of others is kept.")
-    parser.add_argument("--quick", action="store_true", help="Ten seconds, 5 kills, 2,000 events, 40 campaigns.")
-    args = parser.parse_args()
-    if args.quick:
-        args.seconds, args.kills, args.acknowledged, args.events, args.campaigns = 10.0, 5, 200, 2000, 40
-        args.through_http, args.page_kills, args.saved = 4, 2, 20
-    measure(args)
+EXPERIMENT = Experiment(
+    __spec__,
+    __doc__,
+    measure,
+    packages=("fastapi", "uvicorn", "sqlalchemy", "psycopg"),
+    database={"action": "append", "choices": tuple(N_JUDGES), "help": "repeatable; both by default"},
+    seconds=40.0,
+    kills=50,
+    acknowledged=5000,
+    events=10_000,
+    page_kills=12,
+    saved=300,
+    campaigns=2000,
+    through_http=600,
+    only={"action": "append", "choices": PARTS, "help": "repeatable; what was stored of others is kept"},
+    quick=False,
+)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

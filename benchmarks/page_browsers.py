@@ -1,7 +1,7 @@
 """Pages in a real Chromium that judge while the server of `benchmarks.page` is killed, and go on by themselves.
 
 Each page is loaded once. A key answers; where the server is gone the page keeps the answer and sends it again until it
-is told that it is stored, and shows the next item.
+learns that it is stored, and shows the next item.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from activeeval.campaigns.store import open_store
-from benchmarks.machine import figure
+from benchmarks.frame.report import figure
 from benchmarks.page_kills import free_port, kept_figures, kill_servers
 from benchmarks.page_served import NAME, Server, made
 
@@ -119,7 +119,7 @@ class Pages(threading.Thread):
 
 
 def killed_beside_pages(url: str, kills: int, least: int) -> list[dict[str, Any]]:
-    """Return what became of the answers that pages have shown as saved, and whether any had to be loaded again."""
+    """Kill the server beside pages; check the answers that they have shown as saved, and reloads."""
     if importlib.util.find_spec("playwright") is None or shutil.which("chromium") is None:
         return [{"what": "kills", "missing": "playwright or chromium is not installed"}]
     made(url, 3 * least + 100)

@@ -35,13 +35,13 @@ from activeeval.core.results import Estimate
 from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.web.app import make_app
 from activeeval.web.settings import ServedCampaign, ServerSettings
-from benchmarks.machine import figure
+from benchmarks.frame.report import figure
 from benchmarks.page_programs import Program
 from benchmarks.page_served import GAINS, sampled
 
 N_UNITS, N_QUERIES = 100, 120
 SKIPPED = 0.2
-"""Of the relevant items each judge puts so many off, always the same ones."""
+"""Share of the relevant items that each judge puts off, always the same ones."""
 LEFT = 0.03
 """So often a judge leaves an item until its lease has ended."""
 CANNOT = {True: 0.12, False: 0.03}
@@ -88,7 +88,7 @@ class Whole:
 
 @cache
 def truth_of(measure: str, is_whole: bool) -> Truth:
-    """Return what is judged, for a measure, where all can be judged or not."""
+    """Make the design and the grades of a measure, where all can be judged or not."""
     sample, grades = sampled(N_UNITS, 0, *MEASURES[measure], N_QUERIES)
     design = sample.campaign.design
     pool = design.pool
@@ -123,7 +123,7 @@ class Judging:
         self.skips = Counter[str]()
 
     async def until(self, n_answers: int) -> None:
-        """Judge until nothing is left, or a block is complete after so many answers."""
+        """Judge until nothing is left, or a block is complete after ``n_answers``."""
         k, idle = 0, 0
         while idle < len(JUDGES) and not (len(self.settled) >= n_answers and self._can_be_read()):
             k = self._turn(k, idle)
@@ -184,7 +184,7 @@ def judged(db: Store, clock: list[int], measure: str, is_whole: bool, seed: int)
 
 
 def _numbers(estimate: Estimate) -> list[float]:
-    """Return what is compared of an estimate."""
+    """List the numbers of an estimate that are compared."""
     ends = [] if estimate.cannot is None else [estimate.cannot.low, estimate.cannot.high]
     return [estimate.value, estimate.std_error, *estimate.interval(0.95), *ends]
 
@@ -206,7 +206,7 @@ def _whole(
 
 
 def directly(truth: Truth, seed: int, settled: set[Pair] | None = None) -> Estimate:
-    """Return what the library says of the same campaign, of some of its items, called without store and server."""
+    """Estimate the same campaign, or some of its items, by the library without store and server."""
     campaign = Campaign(truth.design, rng=seed)
     campaign.ask_all()
     for unit in campaign.units:
@@ -239,7 +239,7 @@ def _all(n_library: int, n_http: int) -> Iterator[Whole]:
 
 
 def _covered(name: str, holds: Sequence[bool], least: int = 500, **bounds: float) -> dict[str, Any]:
-    """Return how often intervals hold the truth, with the error of that; bounds from so many campaigns on."""
+    """Compute the share of intervals that hold the truth, with its error; bounds from ``least`` campaigns on."""
     held = 100 * float(np.mean(holds))
     error = float(np.sqrt(max(held * (100 - held), 1e-9) / len(holds)))
     note = f"± {error:.2f}, {len(holds)} campaigns"
@@ -248,7 +248,7 @@ def _covered(name: str, holds: Sequence[bool], least: int = 500, **bounds: float
 
 
 def through_http(n_library: int, n_http: int) -> list[dict[str, Any]]:
-    """Return how often intervals hold the truth, and how far estimates are from the library's.
+    """Compute the share of intervals that hold the truth, and the difference of estimates to the library's.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from benchmarks.machine import figure
+from benchmarks.frame.report import figure
 from benchmarks.page_served import made, served
 
 N_SLOW, N_LARGE, HEADER_MB = 400, 8, 100
@@ -71,7 +71,7 @@ def _goes_on(line: socket.socket, byte: int) -> bool:
 
 
 def page_seconds(port: int, goes_on: Callable[[], bool]) -> list[float]:
-    """Return how long the page took each time, for as long as something goes on."""
+    """Measure the seconds of the page again and again, for as long as something goes on."""
     taken = []
     while goes_on():
         begun = time.perf_counter()
@@ -120,7 +120,7 @@ def memory_of(pid: int, seen: list[float]) -> Any:
 
 
 def crowded(url: str) -> list[dict[str, Any]]:
-    """Return how the page does beside slow connections and large headers, and what they take of memory."""
+    """Measure the page beside slow connections and large headers, and their memory."""
     made(url, 100)
     with served(url, ["ann"]) as server:
         port = urlsplit(server.lead).port or 0

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from activeeval.campaigns.store import open_store
-from benchmarks.machine import figure
+from benchmarks.frame.report import figure
 from benchmarks.page_served import NAME, Server, made, served
 
 N_PROGRAMS = 8
@@ -121,7 +121,7 @@ def free_port() -> int:
 
 
 def kill_servers(url: str, port: int, names: list[str], judges: Judges, kills: int, least: int, seed: int = 0) -> int:
-    """Kill a campaign's server so often, and until so many answers are acknowledged; return how often it was.
+    """Kill a campaign's server ``kills`` times, and until ``least`` answers are acknowledged; count the kills.
 
     Each lives for a random number of answers, so that all together come to what is wanted, and a moment longer.
     """
@@ -142,7 +142,7 @@ def kill_servers(url: str, port: int, names: list[str], judges: Judges, kills: i
 
 
 def killed(url: str, kills: int, least: int) -> list[dict[str, Any]]:
-    """Return what became of the answers that a server acknowledged to programs before it was killed."""
+    """Kill the server beside programs, and check the answers that it acknowledged before."""
     made(url, 2 * least + 500)
     port = free_port()
     programs = Programs(port)

@@ -39,7 +39,7 @@ class Server:
 def sampled(
     n_units: int, seed: int, measure: Measure | None = None, method: str = "items", n_queries: int = 0
 ) -> tuple[DrawnSample, dict[tuple[str, str], int]]:
-    """Return a sample of so many items, by default for DCG@10, and the grade of each item of its pool."""
+    """Draw a sample of ``n_units`` items, by default for DCG@10; return it and the grades of its pool."""
     random = np.random.default_rng(seed)
     n_queries = n_queries or max(4, n_units // 8)
     n = n_queries * N_ITEMS
@@ -55,7 +55,7 @@ def sampled(
 
 
 def made(url: str, n_units: int, seed: int = 0, **rules: Any) -> dict[tuple[str, str], int]:
-    """Put a campaign of so many items into a database; return the grade of each item."""
+    """Put a campaign of ``n_units`` items into a database; return the grade of each item."""
     sample, truth = sampled(n_units, seed)
     texts = {
         "query": [f"what is {query}?" for query, _ in sample.pairs],

@@ -30,7 +30,6 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from activeeval import METHODS, Target
 from activeeval.core.design import Design
@@ -39,19 +38,20 @@ from activeeval.core.measures.target import common_lists
 from activeeval.core.simulation import simulate
 from activeeval.inputs.modelling import GradeBeliefs
 from benchmarks import peer_environment
-from benchmarks.efficiency import CASES, MODELS, OVERHEADS, RESULTS, SHARE, Question, believed, stored_rows
+from benchmarks.efficiency import MODELS, SHARE, Question, believed
 from benchmarks.efficiency_report import PEER_KEYS as KEYS, Row, best
-from benchmarks.machine import ROOT, describe, store
-from benchmarks.pools import POOLS, JudgedPool, load
+from benchmarks.frame.experiment import Experiment, spread
+from benchmarks.frame.report import plus_minus
+from benchmarks.machine import ROOT
+from benchmarks.pools import CASES, OVERHEADS, POOLS, JudgedPool, load
 
 MEASURES = ("DCG@10", "ERR@10", "nDCG@10", "P@10", "DCG", "ERR")
 DEPTHS = (1, 2, 3, 5)
-RESULT = "peer-efficiency.json"
 WORKER = ROOT / "benchmarks" / "peer_worker.py"
 
 
 def question_arrays(target: Target, beliefs: GradeBeliefs, n_grades: int, grades: np.ndarray, budget: float) -> dict:
-    """Return what the peers are given of a question; costs and budget are in mean items."""
+    """Make the arrays of a question for the peers; costs and budget are in mean items."""
     design, is_open, arrays = whole_queries(target, beliefs, n_grades, grades)
     depth, n, p = heads(design, grades, is_open), target.pool.n_queries, target.pool.query_probs
     arrays |= {
@@ -83,7 +83,7 @@ def whole_queries(
 
 
 def whole_costs(design: Design) -> np.ndarray:
-    """Return what judging each query whole costs, in mean items."""
+    """Compute the cost of judging each query whole, in mean items."""
     order = design.order
     costs = np.where(order.place_rates > 0, order.costs, 0.0)
     return np.bincount(order.place_queries, costs, minlength=order.n_queries) + order.overheads
@@ -134,7 +134,7 @@ def asked(pool: JudgedPool, question: Question, model: str, share: float) -> tup
 def rows_of(pool: JudgedPool, measure: str, case: str, options: argparse.Namespace) -> list[Row]:
     """Return a row for each configuration of a peer on a measure and case, at each overhead and under each model."""
     rows, started = [], time.perf_counter()
-    choices = product(options.overhead or OVERHEADS, options.model or MODELS)
+    choices = product(options.overhead, options.model)
     questions = [asked(pool, (measure, case, overhead), model, options.share) for overhead, model in choices]
     answers = run_peers([arrays for _, arrays, _ in questions], options.repetitions, options.seed, options.environment)
     for (where, arrays, passive), found in zip(questions, answers, strict=True):
@@ -146,7 +146,7 @@ def rows_of(pool: JudgedPool, measure: str, case: str, options: argparse.Namespa
 
 
 def against(found: Row, rmse: float, rmse_se: float) -> Row:
-    """Return how many times passive's mean squared error is the peer's, and its Monte-Carlo standard error."""
+    """Compute passive's mean squared error over the peer's, and its Monte-Carlo standard error."""
     if "missing" in found or not found["mse"]:
         return {}
     ratio = rmse**2 / found["mse"]
@@ -157,7 +157,7 @@ def against(found: Row, rmse: float, rmse_se: float) -> Row:
 
 
 def run_peers(questions: Sequence[dict], repetitions: int, seed: int, environment: Path) -> list[list[Row]]:
-    """Return what peers answer to each question, in a process of their environment."""
+    """Run the peers on each question, in a process of their environment."""
     with tempfile.TemporaryDirectory() as name:
         paths = [Path(name) / f"{k:03}.npz" for k in range(len(questions))]
         for path, arrays in zip(paths, questions, strict=True):
@@ -169,49 +169,47 @@ def run_peers(questions: Sequence[dict], repetitions: int, seed: int, environmen
         return [json.loads(path.with_suffix(".json").read_text()) for path in paths]
 
 
-def merged(stored: Sequence[Row], fresh: Sequence[Row]) -> list[Row]:
-    """Return fresh rows and those stored ones whose questions were not asked again."""
-    again = {tuple(row[key] for key in KEYS) for row in fresh}
-    return [row for row in stored if tuple(row[key] for key in KEYS) not in again] + list(fresh)
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pool", action="append", choices=tuple(POOLS))
-    parser.add_argument("--model", action="append", choices=MODELS)
-    parser.add_argument("--measure", action="append", help=f"by default {', '.join(MEASURES)}")
-    parser.add_argument("--case", action="append", choices=CASES)
-    parser.add_argument("--overhead", action="append", type=float)
-    parser.add_argument("--share", type=float, default=SHARE)
-    parser.add_argument("--repetitions", type=int, default=300, help="of each configuration")
-    parser.add_argument("--passive", type=int, default=1000, help="repetitions of passive")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--environment", type=Path, default=peer_environment.FOLDER)
-    parser.add_argument("--dry", action="store_true", help="print the best, store nothing")
-    return parser.parse_args()
-
-
-def main() -> None:
-    """Run what the options choose, beside what is stored."""
-    options = _options()
+def measure_peers(options: argparse.Namespace) -> Row:
+    """Run the chosen questions by the peers' Python, which is made where it is not there."""
     if not peer_environment.python(options.environment).exists():
         peer_environment.make(options.environment)
-    origin, started = describe("benchmarks.peer_efficiency"), time.perf_counter()
-    fresh, questions = [], list(product(options.measure or MEASURES, options.case or CASES))
-    for name in options.pool or POOLS:
+    rows = []
+    for name in options.pool:
         pool = load(name)
-        calls = (delayed(rows_of)(pool, *question, options) for question in questions)
-        fresh += [row for rows in Parallel(n_jobs=options.jobs)(calls) for row in rows]
-    for is_head in (False, True):
-        for key, row in best(fresh, heads=is_head).items():
-            print(*key, f"{row['peer']}, {row['units']}: {row['efficiency']:.2f} ± {row['efficiency_se']:.2f}")
-    if options.dry:
-        return
-    result = origin | {"peers": peer_environment.versions(options.environment), "repetitions": options.repetitions}
-    result |= {"seed": options.seed, "seconds": round(time.perf_counter() - started)}
-    store(RESULTS / RESULT, result | {"rows": merged(stored_rows(RESULT)["rows"], fresh)})
+        cases = ((pool, *question, options) for question in product(options.measure, options.case))
+        rows += spread(rows_of, cases, options.jobs)
+    return {"peers": peer_environment.versions(options.environment), "rows": rows}
+
+
+def report(result: Row) -> str:
+    """Write a line for the best peer of each question."""
+    ways = [row for is_head in (False, True) for row in best(result["rows"], heads=is_head).values()]
+    return "\n".join(
+        f"{', '.join(str(row[key]) for key in KEYS)}, {row['peer']}, {row['units']}: "
+        + plus_minus(row["efficiency"], row["efficiency_se"])
+        for row in ways
+    )
+
+
+EXPERIMENT = Experiment(
+    __spec__,
+    __doc__,
+    measure_peers,
+    report=report,
+    row_keys=KEYS,
+    pool=tuple(POOLS),
+    model=MODELS,
+    measure=MEASURES,
+    case=CASES,
+    overhead=OVERHEADS,
+    share=SHARE,
+    repetitions=300,
+    passive=1000,
+    seed=1,
+    jobs=2,
+    environment={"type": Path, "default": peer_environment.FOLDER},
+)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

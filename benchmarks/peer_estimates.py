@@ -35,7 +35,7 @@ RESAMPLES = 200
 
 
 def uniform_sample(values: np.ndarray, predictions: np.ndarray, chosen: np.ndarray) -> Evidence:
-    """Return what judging a uniform sample shows."""
+    """Collect the evidence of a judged uniform sample."""
     n, n_pool = chosen.size, values.size
     regressors = np.column_stack((np.ones(n_pool), predictions))
     share = np.full(n_pool, 1 / n_pool)
@@ -91,11 +91,10 @@ def same_sample(values: np.ndarray, predictions: np.ndarray, n: int, scope: str,
 def designed(pool: JudgedPool, target: Target, n: int, repetitions: int, seed: int) -> dict:
     """Return estimates and interval ends of the package's designs at the mean cost of n uniform queries."""
     inputs, out = pool.inputs, {}
-    n_grades = pool.max_grade + 1
     budget = n * METHODS["passive"].design(target).cost / target.pool.n_queries
     for name in DESIGNS:
         if METHODS[name].fits(target.measure):
-            design = METHODS[name].design(target, **pool.beliefs.for_method(METHODS[name], n_grades))
+            design = pool.design(target, name)
             found = replicate(design, inputs.grades, [budget], repetitions, seed)
             out[name] = np.column_stack((found.values[:, 0], found.lows[:, 0], found.highs[:, 0]))
     return out
@@ -129,7 +128,7 @@ def figures(found: dict, truth: float, reference: str) -> list[dict]:
 
 
 def against(peer: np.ndarray, own: np.ndarray, truth: float, draws: np.ndarray) -> dict:
-    """Return how many times the peer's MSE and widths ours are, with bootstrap standard errors over repetitions."""
+    """Compute our MSE and widths over the peer's, with bootstrap standard errors over repetitions."""
 
     def ratios(which: np.ndarray) -> tuple[float, float, float]:
         a, b = peer[which], own[which]
@@ -160,7 +159,7 @@ def compare(is_quick: bool, seed: int, repetitions: int | None = None) -> dict:
         grades = pool.inputs.grades
         for measure, case in CASES[:1] if is_quick else CASES:
             target = pool.target(measure, case, OVERHEAD)
-            design = METHODS["whole"].design(target, **pool.beliefs.for_method(METHODS["whole"], pool.max_grade + 1))
+            design = pool.design(target, "whole")
             values, predictions = target.values(grades), design.reading().predictions
             truth = float(values.mean())
             for share in SHARES[:1] if is_quick else SHARES:
@@ -177,7 +176,7 @@ def compare(is_quick: bool, seed: int, repetitions: int | None = None) -> dict:
 
 
 def missing() -> list[str]:
-    """Return which peers cannot be imported, and what is known of why."""
+    """List the peers that cannot be imported, and why."""
     reasons = {"ppi_py": "ppi-python is not installed here", "glide": "glide-py cannot be imported here"}
     why = {"glide": " (its releases need Python 3.12 or later)"}
     return [reasons[name] + why.get(name, "") for name in reasons if not find_spec(name)]

@@ -228,7 +228,7 @@ JOBS = {job.__name__: job for job in (*_ARRAYS, *_TEXTS)}
 
 
 def main() -> None:
-    """Run a job; a peer that is not there is told, no failure."""
+    """Run a job; a missing peer is reported, not a failure."""
     name, folder = sys.argv[1], Path(sys.argv[2])
     try:
         found = JOBS[name](folder)

@@ -51,7 +51,7 @@ class Units:
     overheads: np.ndarray | None = None
 
     def cost(self, probs: np.ndarray) -> float:
-        """Return what labelling each unit with a probability of its own costs on average."""
+        """Compute the mean cost of labelling each unit with a probability."""
         spent = float(probs @ self.costs)
         if self.owners is None:
             return spent
@@ -59,7 +59,7 @@ class Units:
         return spent - float(self.overheads @ np.expm1(none))
 
     def spent(self, chosen: np.ndarray) -> float:
-        """Return what labelling the chosen units costs."""
+        """Compute the cost of labelling the chosen units."""
         spent = float(self.costs[chosen].sum())
         return spent if self.owners is None else spent + float(self.overheads[np.unique(self.owners[chosen])].sum())
 
@@ -82,7 +82,7 @@ def units_of(question: dict[str, np.ndarray]) -> Iterator[Units]:
 
 
 def number_for(cost: Callable[[float], float], most: float, budget: float) -> int:
-    """Return how many units, between 1 and ``most``, cost the budget on average."""
+    """Find the number of units, between 1 and ``most``, that costs the budget on average."""
     low, high = 1.0, float(most)
     for _ in range(_CLOSE):
         middle = (low + high) / 2
@@ -153,7 +153,7 @@ def ends(interval: Any) -> tuple[float, float, float]:
 
 
 def effective(units: Units, budget: float) -> np.ndarray:
-    """Return what turning to its query adds to the cost of an item on average, were all items alike."""
+    """Compute the mean part of a query's overhead in the cost of an item, were all items alike."""
     size = units.values.size
     n = number_for(lambda n: units.cost(np.full(size, n / size)), size - 1, budget)
     lengths = np.bincount(units.owners, minlength=units.overheads.size)[units.owners]
@@ -202,7 +202,7 @@ def configurations(units: Units) -> Iterator[tuple[str, Callable[[Units, float],
 
 
 def answer(question: dict[str, np.ndarray], repetitions: int, seed: int) -> list[dict]:
-    """Return what each configuration reaches on a question, or what it says where it cannot run."""
+    """Run each configuration on a question; keep its message where it cannot run."""
     rows, budget, truth = [], float(question["budget"]), float(question["truth"])
     seeds = np.random.default_rng(seed).integers(0, 2**31, repetitions).tolist()
     for units in units_of(question):

@@ -10,22 +10,26 @@ How precise the peers' estimators are on the grid of benchmarks.efficiency: benc
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks import peer_data, peer_estimates, readers, start
-from benchmarks.machine import ROOT, describe, figure, figures_table, seconds, show, store
+from benchmarks.frame.experiment import Experiment, Options
+from benchmarks.frame.processes import run, wall_and_cpu
+from benchmarks.frame.report import figure, figures_table, plus_minus, table
+from benchmarks.machine import ROOT, seconds
 from benchmarks.peer_jobs import MEASURES
 
-MODULE = "benchmarks.peers"
 MSLR_QUERIES, SLICE, FEW = 31_531, 1000, 60
 TOLERANCE, PRINTED = 1e-6, {"gdeval": 0.5e-5, "text_trec_eval": 0.5e-4}
 PACKAGES = ("pytrec_eval-terrier", "ranx", "ir_measures", "ppi-python", "statsmodels", "glide-py")
@@ -39,7 +43,7 @@ def run_job(name: str, folder: Path) -> dict:
     def work() -> None:
         answers.append(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False))
 
-    elapsed, processor = start.wall_and_cpu(work)
+    elapsed, processor = wall_and_cpu(work)
     if answers[0].returncode:
         raise SystemExit(f"{' '.join(command)} failed:\n{answers[0].stderr}")
     return json.loads(answers[0].stdout.splitlines()[-1]) | {"process_s": elapsed, "processor_s": processor}
@@ -66,7 +70,7 @@ def unavailable(name: str, found: dict) -> dict:
     return {"what": name, "missing": found["missing"]}
 
 
-def time_arrays(is_quick: bool, folder: Path, data: peer_data.PeerData) -> dict:
+def time_arrays(folder: Path, data: peer_data.PeerData) -> dict:
     """Time the measures on arrays; of peers with objects of their own, from these objects."""
     own, sorting = run_job("ours", folder), run_job("sorting", folder)
     total = sum(own["seconds"].values())
@@ -123,12 +127,12 @@ def gdeval(folder: Path, data: peer_data.PeerData, own: dict) -> list[dict]:
     return [figure(what, measured * scale, "s", ratio=measured * scale / ours, note=note)]
 
 
-def time_text(is_quick: bool, folder: Path, data: peer_data.PeerData) -> dict:
+def time_text(folder: Path, data: peer_data.PeerData) -> dict:
     """Time whole processes from TREC text to values, after one of each that does not count."""
     megabytes = peer_data.write_text(data, folder)
     command = [sys.executable, "-m", "activeeval", "score", *(str(folder / f"{n}.txt") for n in ("qrels", "run"))]
-    start.run([*command, *MEASURES])
-    own, busy = zip(*(start.wall_and_cpu(lambda: start.run([*command, *MEASURES])) for _ in range(5)), strict=True)
+    run([*command, *MEASURES])
+    own, busy = zip(*(wall_and_cpu(lambda: run([*command, *MEASURES])) for _ in range(5)), strict=True)
     whole, spent = statistics.median(own), statistics.median(busy)
     inside = run_job("text_ours", folder)["seconds"]
     steps = ", ".join(f"{name} {taken:.2f} s" for name, taken in inside.items())
@@ -165,54 +169,30 @@ def time_text(is_quick: bool, folder: Path, data: peer_data.PeerData) -> dict:
     return {"text_mb": megabytes, "n_queries": data.n_queries, "figures": rows}
 
 
-def with_data(measure):
-    """Return a section that is given generated data in a folder of its own."""
-
-    def section(is_quick: bool, seed: int) -> dict:
-        data = peer_data.generate(FEW if is_quick else MSLR_QUERIES, seed)
-        with tempfile.TemporaryDirectory() as name:
-            peer_data.save(data, Path(name))
-            return measure(is_quick, Path(name), data)
-
-    return section
-
-
-def time_letor(is_quick: bool, seed: int) -> dict:
-    """Time the readers of LETOR text."""
-    return readers.time_readers(20 if is_quick else 200)
-
-
-def time_start(is_quick: bool, seed: int) -> dict:
+def time_start(options: Options) -> dict:
     """Time imports in new processes, and the first use with nothing compiled."""
-    repeats = 1 if is_quick else 5
+    repeats = 1 if options.quick else 5
     rows = start.time_commands(repeats)
     for name in ("pytrec_eval", "ir_measures", "ranx", "ppi_py"):
         command = [sys.executable, "-c", f"import {name}"]
-        if subprocess.run(command, capture_output=True, check=False).returncode:
+        if find_spec(name) is None:
             rows.append(unavailable(f"import {name}", {"missing": f"{name} is not installed here"}))
             continue
-        taken = [seconds(start.run, command) for _ in range(repeats)]
+        taken = [seconds(run, command) for _ in range(repeats)]
         rows.append(figure(f"import {name}", statistics.median(taken), "s", minimum_s=min(taken)))
-    return {"figures": rows if is_quick else [*rows, *start.first_use(), first_use_of_ranx()]}
+    return {"figures": rows if options.quick else [*rows, *start.first_use(), first_use_of_ranx()]}
 
 
 def first_use_of_ranx() -> dict:
-    """Return what ranx compiles for two queries and one measure: the first process less the next."""
+    """Measure the compilation of ranx for two queries and one measure: the first process less the next."""
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as cache:
         if "missing" in run_job("ranx_first_use", Path(folder)):
             return unavailable("ranx, first use", {"missing": "ranx is not installed here"})
         command = [sys.executable, "-m", "benchmarks.peer_jobs", "ranx_first_use", folder]
-        first, again = (seconds(lambda: start.run(command, NUMBA_CACHE_DIR=cache)) for _ in range(2))
+        first, again = (seconds(lambda: run(command, environment={"NUMBA_CACHE_DIR": cache})) for _ in range(2))
     return figure(
         "ranx, compiling one measure, once", first - again, "s", note=f"compiled before: {again:.2f} s in all"
     )
-
-
-def compare_estimates(is_quick: bool, seed: int) -> dict:
-    """Compare the estimators with PPI++."""
-    found = peer_estimates.compare(is_quick, seed)
-    rows = [unavailable(text.split(" ")[0], {"missing": text}) for text in found.pop("missing")]
-    return found | {"figures": [*rows, *widest(found["rows"])]}
 
 
 def widest(rows: list[dict]) -> list[dict]:
@@ -236,17 +216,24 @@ def widest(rows: list[dict]) -> list[dict]:
     return figures
 
 
-SECTIONS = {
-    "arrays": ("Four measures from arrays", with_data(time_arrays)),
-    "text": ("The same from TREC text", with_data(time_text)),
-    "letor": ("Reading LETOR text", time_letor),
-    "start": ("Import, start and first use", time_start),
-    "estimates": ("The mean from a labelled sample and a model, beside PPI++", compare_estimates),
-}
+def estimates_table(rows: list[dict]) -> list[str]:
+    """Write the table of estimators: everything as a ratio to PPI++ but coverage."""
+    if not rows:
+        return []
+    names = ("mse_ratio", "width_ratio", "equal_coverage_ratio")
+    head = ("pool, measure, case", "labelled", "truth", "estimator", "MSE", "width", "at equal coverage", "coverage")
+    body = []
+    for row in rows:
+        otherwise = "1" if row["what"] == "PPI++" else ""
+        ratios = [plus_minus(row[n], row[f"{n}_se"], ".3f") if n in row else otherwise for n in names]
+        where = [f"{row['pool']}, {row['measure']}, {row['case']}", f"{row['labelled']} of {row['queries']}"]
+        body.append([*where, row["scope"], row["what"], *ratios, f"{row['coverage']:.3f}"])
+    lead = "MSE and mean interval widths as multiples of those of PPI++ on a uniform sample; ± is Monte-Carlo error."
+    return [lead, "", *table(head, body), ""]
 
 
 def markdown(result: dict) -> str:
-    """Return the tables of a result."""
+    """Write the tables of a result."""
     lines = []
     for section in result["sections"].values():
         lines += [f"### {section['title']}", "", *figures_table(section["figures"])]
@@ -254,53 +241,39 @@ def markdown(result: dict) -> str:
     return "\n".join(lines)
 
 
-def estimates_table(rows: list[dict]) -> list[str]:
-    """Return the table of estimators: everything as a ratio to PPI++ but coverage."""
-    if not rows:
-        return []
-    names = ("mse_ratio", "width_ratio", "equal_coverage_ratio")
-    lines = [
-        "MSE and mean interval widths as multiples of those of PPI++ on a uniform sample; ± is Monte-Carlo error.",
-        "",
-    ]
-    lines += ["| pool, measure, case | labelled | truth | estimator | MSE | width | at equal coverage | coverage |"]
-    lines += ["| --- " * 8 + "|"]
-    for row in rows:
-        is_peer = row["what"] == "PPI++"
-        shown = [f"{row[n]:.3f} ± {row[n + '_se']:.3f}" if n in row else "1" if is_peer else "" for n in names]
-        where = f"{row['pool']}, {row['measure']}, {row['case']} | {row['labelled']} of {row['queries']}"
-        lines.append(f"| {where} | {row['scope']} | {row['what']} | {' | '.join(shown)} | {row['coverage']:.3f} |")
-    return [*lines, ""]
+def with_data(options: Options, measure: Callable[..., dict]) -> dict:
+    """Measure a section that takes generated data in a folder."""
+    if options.trec_eval:
+        os.environ["TREC_EVAL"] = str(options.trec_eval.resolve(strict=True))
+    data = peer_data.generate(FEW if options.quick else MSLR_QUERIES, options.seed)
+    with tempfile.TemporaryDirectory() as name:
+        peer_data.save(data, Path(name))
+        return measure(Path(name), data)
 
 
-def main() -> None:
-    """Measure, print, store."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "peers.json")
-    parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs; no figure counts")
-    parser.add_argument("--only", action="append", choices=list(SECTIONS), help="repeatable; all by default")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--trec-eval", type=Path, metavar="PATH", help="the program; by default the one on the path")
-    args = parser.parse_args()
-    if args.trec_eval:
-        os.environ["TREC_EVAL"] = str(args.trec_eval.resolve(strict=True))
-    kept = json.loads(args.out.read_text())["sections"] if args.only and args.out.exists() else {}
-    described = describe(MODULE, PACKAGES)
-    measured = measure_all(args.only or list(SECTIONS), args.quick, args.seed)
-    parts = {name: measured.get(name, kept.get(name)) for name in SECTIONS}
-    result = described | {"quick": args.quick, "seed": args.seed, "sections": {k: v for k, v in parts.items() if v}}
-    store(args.out, result)
+def compare_estimates(options: Options) -> dict:
+    """Compare the estimators with PPI++."""
+    found = peer_estimates.compare(options.quick, options.seed)
+    rows = [unavailable(text.split(" ")[0], {"missing": text}) for text in found.pop("missing")]
+    return found | {"figures": [*rows, *widest(found["rows"])]}
 
 
-def measure_all(names: list[str], is_quick: bool, seed: int) -> dict:
-    """Return the sections by name, each shown as soon as it is there."""
-    measured = {}
-    for name in names:
-        title, measure = SECTIONS[name]
-        measured[name] = {"title": title} | measure(is_quick, seed)
-        show(title, measured[name]["figures"])
-    return measured
+EXPERIMENT = Experiment(
+    __spec__,
+    __doc__,
+    sections={
+        "arrays": ("Four measures from arrays", partial(with_data, measure=time_arrays)),
+        "text": ("The same from TREC text", partial(with_data, measure=time_text)),
+        "letor": ("Reading LETOR text", lambda options: readers.time_readers(20 if options.quick else 200)),
+        "start": ("Import, start and first use", time_start),
+        "estimates": ("The mean from a labelled sample and a model, beside PPI++", compare_estimates),
+    },
+    packages=PACKAGES,
+    quick=False,
+    seed=0,
+    trec_eval=None,
+)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

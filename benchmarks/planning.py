@@ -20,34 +20,30 @@ Stores benchmarks/results/planning.json; sections that are not run again are kep
 from __future__ import annotations
 
 import argparse
-import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from activeeval import METHODS, Campaign, Rankings, Target, parse_measure
+from activeeval import METHODS, Rankings, Target, parse_measure
 from activeeval.core.design import Design
 from activeeval.core.design.methods import default_method, fitting_methods
 from activeeval.core.errors import ActiveEvalError
-from activeeval.core.planning import Forecast, Goal, Planner
+from activeeval.core.planning import Forecast, Goal, Lesson, Planner
 from activeeval.core.pool.generated import generate_pool
 from activeeval.core.simulation import Replications, replicate
 from activeeval.inputs.modelling import GradeBeliefs, believe, uniform_beliefs
 from benchmarks import joint_planning
-from benchmarks.machine import ROOT, describe, figure, figures_table, show, store
-from benchmarks.pools import JudgedPool, generated, load
+from benchmarks.frame.experiment import Experiment, Row, stored
+from benchmarks.frame.report import figure, figures_table, show
+from benchmarks.pools import CASES, OVERHEADS, JudgedPool, generated, judged, load
 
-MODULE = "benchmarks.planning"
 POOLS = ("mq2008", "mq2007-agg", "ohsumed", "generated")
 MEASURES = ("DCG", "DCG@10", "ERR@10", "nDCG@10")
-CASES = ("one ranking", "two rankers", "index update")
-OVERHEADS = (0.0, 1.0, 5.0)
 SHARE, SHARES, PILOT_QUERIES, POWER = 0.1, (0.05, 0.1, 0.2), 50.0, 0.8
 INSIDE, OFF_AFTER_PILOT, LEAST_POWER, IN_TEN = (0.75, 0.9), 0.15, 0.75, 0.9
 FEW, SEEDS = (15, 30, 60), 3
@@ -58,8 +54,6 @@ large that any sample shows it, or so small that nearly everything has to be jud
 LARGE, LARGE_SECONDS = 31531, 60
 GENERATED = 660
 """Queries of the generated pool, an eleventh of which trains."""
-NORMAL = 1.959963984540054
-Row = dict[str, Any]
 
 
 class Question:
@@ -68,15 +62,9 @@ class Question:
     def __init__(self, pool: JudgedPool, measure: str, case: str, overhead: float) -> None:
         self.pool, self.name = pool, f"{pool.name}, {measure}, {case}, overhead {overhead:g}"
         self.target = pool.target(measure, case, overhead)
-        self.grades, n_grades = pool.inputs.grades, pool.max_grade + 1
-        self.truth = float(self.target.pool.query_probs @ self.target.values(self.grades))
-        self.planner = Planner(
-            targets=[self.target],
-            believed=lambda method: pool.beliefs.for_method(method, n_grades),
-            max_grade=pool.max_grade,
-            held_out=pool.beliefs.held_out,
-            is_uniform=pool.beliefs.is_uniform,
-        )
+        self.grades = pool.inputs.grades
+        self.truth = pool.truth(self.target)
+        self.planner = pool.planner([self.target])
         self.default = default_method(self.target.measure).name
 
     @cache  # noqa: B019  (a question lives as long as its figures are made)
@@ -84,28 +72,43 @@ class Question:
         """Return the forecast of a method."""
         return self.planner.rehearsed(METHODS[name])[0]
 
-    @cache  # noqa: B019  (a question lives as long as its figures are made)
     def design(self, name: str) -> Design:
         """Return a method's design."""
-        method, n_grades = METHODS[name], self.pool.max_grade + 1
-        believed = self.pool.beliefs.for_method(method, n_grades)
-        return method.design(self.target, **believed, max_grade=self.pool.max_grade)
+        return self.pool.design(self.target, name, max_grade=self.pool.max_grade)
 
     def replayed(self, name: str, budget: float, repetitions: int, seed: int) -> Replications:
-        """Return repetitions of a method at a budget."""
+        """Repeat a method at a budget."""
         return replicate(self.design(name), self.grades, [budget], repetitions, seed)
+
+    def pilots(self, n: int) -> Iterator[Lesson | None]:
+        """Judge pilots of the default method, and yield what each teaches; None where it says nothing."""
+        budget = budget_of_queries(self.forecast(self.default), PILOT_QUERIES)
+        for seed in range(n):
+            campaign = judged(self.design(self.default), self.grades, 10_000 + seed, budget)
+            try:
+                yield self.planner.lesson(campaign.design, campaign.selection, campaign.grades)
+            except ActiveEvalError:
+                yield None
 
 
 def questions(
     pool: JudgedPool, measures: tuple[str, ...], cases: tuple[str, ...], overheads: tuple[float, ...] = OVERHEADS
 ) -> Iterator[Question]:
     """Yield every question of a pool."""
-    for measure, case, overhead in product(measures, cases, overheads):
-        yield Question(pool, measure, case, overhead)
+    return (Question(pool, *question) for question in product(measures, cases, overheads))
+
+
+def budget_of_queries(forecast: Forecast, n_queries: float) -> float:
+    """Find the budget at which a number of queries is judged on average."""
+    lowest, highest = forecast.least, forecast.cost
+    while highest - lowest > 0.01:
+        middle = (lowest + highest) / 2
+        lowest, highest = (lowest, middle) if forecast.at(middle).queries > n_queries else (middle, highest)
+    return highest
 
 
 def ranges(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
-    """Yield how many samples have half-widths within the planned range."""
+    """Count the samples whose half-widths lie within the planned range."""
     for one in questions(pool, MEASURES, CASES):
         for name, share in (*product([one.default], SHARES), ("passive", SHARE)):
             if (found := inside(one, name, share, options)) is not None:
@@ -113,7 +116,7 @@ def ranges(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
 
 
 def inside(one: Question, name: str, share: float, options: argparse.Namespace) -> Row | None:
-    """Return how many samples of a share of judging everything are within their range; None where it is too little."""
+    """Count the samples of a share of judging everything within their range; None where it is too little."""
     forecast = one.forecast(name)
     budget = share * forecast.cost
     if not forecast.works(budget):
@@ -141,7 +144,7 @@ def few(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
 
 
 def _beliefs_of(pool: JudgedPool, n: int, seed: int) -> GradeBeliefs:
-    """Return what a forest of n of the training queries believes."""
+    """Train a forest on n of the training queries; return its beliefs."""
     rows = pool.inputs.training
     if not n or rows is None:
         return uniform_beliefs(pool.inputs.pool.n_items, pool.max_grade)
@@ -156,15 +159,12 @@ def pilots(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
     """Yield the median error of half-widths that are rescaled by a pilot."""
     for one in questions(pool, MEASURES, CASES[:2]):
         plain = one.forecast(one.default)
-        goal_budget, budget = SHARE * plain.cost, _budget_of_queries(plain, PILOT_QUERIES)
+        goal_budget = SHARE * plain.cost
         run = one.replayed(one.default, goal_budget, options.repetitions, options.seed)
         realised, halves = float(np.sqrt(np.mean((run.values - one.truth) ** 2))), run.half_widths()
         errors, within, untold = [], [], 0
-        for seed in range(options.pilots):
-            campaign = judged_campaign(one, budget, seed)
-            try:
-                lesson = one.planner.lesson(campaign.design, campaign.selection, campaign.grades)
-            except ActiveEvalError:
+        for lesson in one.pilots(options.pilots):
+            if lesson is None:
                 untold += 1
                 continue
             scaled = plain.taught(lesson).at(goal_budget)
@@ -179,25 +179,8 @@ def pilots(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
         yield figure(f"{one.name}, {one.default}", np.median(errors), "off", at_most=OFF_AFTER_PILOT, **details)
 
 
-def _budget_of_queries(forecast: Forecast, n_queries: float) -> float:
-    """Return the budget at which so many queries are judged on average."""
-    lowest, highest = forecast.least, forecast.cost
-    while highest - lowest > 0.01:
-        middle = (lowest + highest) / 2
-        lowest, highest = (lowest, middle) if forecast.at(middle).queries > n_queries else (middle, highest)
-    return highest
-
-
-def judged_campaign(one: Question, budget: float, seed: int) -> Campaign:
-    """Return a campaign of the default method that was judged to its end."""
-    campaign = Campaign(one.design(one.default), budget, rng=10_000 + seed)
-    while (unit := campaign.ask()) is not None:
-        campaign.tell(unit, [int(one.grades[item]) for item in unit.items])
-    return campaign
-
-
 def powers(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
-    """Yield how often a budget that was planned for it detects the true difference, without a pilot and with one."""
+    """Count how often a planned budget detects the true difference, without a pilot and with one."""
     for one in questions(pool, MEASURES, CASES[1:]):
         for row in _detected(one, options):
             yield row
@@ -219,7 +202,7 @@ def _detected(one: Question, options: argparse.Namespace) -> Iterator[Row]:
 
 
 def detected(one: Question, budget: float, repetitions: int, seed: int) -> float:
-    """Return in which share of repetitions the interval leaves out 0 on the side of the true difference."""
+    """Compute the share of repetitions whose interval leaves out 0 on the side of the true difference."""
     run = one.replayed(one.default, budget, repetitions, seed)
     return float(np.mean(run.lows > 0 if one.truth > 0 else run.highs < 0))
 
@@ -227,12 +210,8 @@ def detected(one: Question, budget: float, repetitions: int, seed: int) -> float
 def _after_pilots(one: Question, goal: Goal, options: argparse.Namespace) -> float | None:
     """Return the mean power of budgets that pilots have planned; None where most of them say nothing."""
     plain, found = one.forecast(one.default), []
-    budget = _budget_of_queries(plain, PILOT_QUERIES)
-    for seed in range(options.pilots // 5):
-        campaign = judged_campaign(one, budget, seed)
-        try:
-            lesson = one.planner.lesson(campaign.design, campaign.selection, campaign.grades)
-        except ActiveEvalError:
+    for seed, lesson in enumerate(one.pilots(options.pilots // 5)):
+        if lesson is None:
             continue
         needed = goal.budget(plain.taught(lesson))
         if needed is not None:
@@ -241,7 +220,7 @@ def _after_pilots(one: Question, goal: Goal, options: argparse.Namespace) -> flo
 
 
 def large_plan(options: argparse.Namespace) -> Iterator[Row]:
-    """Yield how long every method's plan takes for a large pool, two rankings, from the grade model on."""
+    """Time every method's plan for a large pool, two rankings, from the grade model on."""
     made = generate_pool(LARGE, 1)
     rng, score = np.random.default_rng(0), made.features[:, 0]
     lists = [Rankings.from_scores(made.pool, score + x * rng.standard_normal(score.size)) for x in (1.0, 1.2)]
@@ -281,7 +260,7 @@ def overall(result: dict[str, Any]) -> Iterator[Row]:
 
 
 def _kind(row: Row) -> str:
-    """Return which cells a figure is put together with."""
+    """Name the cells that a figure is put together with."""
     parts = row["what"].split(", ")
     kind = next((part for part in parts if part.endswith(" queries")), "")
     return ", ".join(filter(None, [kind, "passive" if "passive" in parts else "default", row.get("of", "")]))
@@ -309,43 +288,43 @@ def markdown(result: dict[str, Any]) -> str:
     return "\n\n".join(parts)
 
 
-def main() -> None:
-    """Run the sections that the options choose, beside what is stored."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", choices=SECTIONS[1:], help="repeatable; all by default")
-    parser.add_argument("--pool", action="append", choices=sorted({*POOLS, *joint_planning.POOLS}), help="repeatable")
-    parser.add_argument("--repetitions", type=int, default=1000)
-    parser.add_argument("--pilots", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "planning.json")
-    options = parser.parse_args()
-    chosen = options.only or SECTIONS
-    stored = json.loads(options.out.read_text()) if options.out.exists() else {}
-    result = describe(MODULE) | {name: [] if name in chosen else stored.get(name, []) for name in SECTIONS}
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """Measure the chosen sections, beside what is stored."""
+    chosen, earlier = options.only or SECTIONS, stored(options.out)
+    result: dict[str, Any] = {name: [] if name in chosen else earlier.get(name, []) for name in SECTIONS}
     if kept := [name for name in SECTIONS if name not in (*chosen, "overall") and result[name]]:
-        older = stored.get("older_rows", "")
-        result["older_rows"] = f"{', '.join(kept)}: commit {stored['git_commit']}, {stored['command']}; {older}".strip(
-            "; "
-        )
+        parts = (f"{', '.join(kept)}: commit {earlier['git_commit']}, {earlier['command']}", earlier.get("older_rows"))
+        result["older_rows"] = "; ".join(filter(None, parts))
+
+    def add(name: str, key: str, rows: Iterable[Row]) -> None:
+        found = list(rows)
+        show(f"{name}, {key}", found)
+        result[name] += found
+
     for key in (key for key in options.pool or POOLS if key in POOLS and set(OF_POOLS) & set(chosen)):
         pool = generated(n_queries=GENERATED) if key == "generated" else load(key)
         for name in (name for name in OF_POOLS if name in chosen):
-            rows = list(OF_POOLS[name](pool, options))
-            show(f"{name}, {pool.name}", rows)
-            result[name] += rows
-            store(options.out, result)
+            add(name, pool.name, OF_POOLS[name](pool, options))
     for key in options.pool or joint_planning.POOLS if "joint" in chosen else ():
-        rows = list(joint_planning.joint(key, options))
-        show(f"joint, {key}", rows)
-        result["joint"] += rows
-        store(options.out, result)
+        add("joint", key, joint_planning.joint(key, options))
     if "time" in chosen:
-        result["time"] = list(large_plan(options))
-        show("time", result["time"])
-    result["overall"] = list(overall(result))
-    show("overall", result["overall"])
-    store(options.out, result)
+        add("time", "a large pool", large_plan(options))
+    result["overall"] = []
+    add("overall", "all cells", overall(result))
+    return result
+
+
+EXPERIMENT = Experiment(
+    __spec__,
+    __doc__,
+    measure,
+    only={"action": "append", "choices": SECTIONS[1:], "help": "repeatable; all by default"},
+    pool={"action": "append", "choices": sorted({*POOLS, *joint_planning.POOLS}), "help": "repeatable"},
+    repetitions=1000,
+    pilots=200,
+    seed=1,
+)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import gzip
 import tempfile
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from activeeval import Rankings, Target, parse_measure
+from activeeval import METHODS, Campaign, Rankings, Target, parse_measure
+from activeeval.core.design import Design
+from activeeval.core.design.methods import default_method
+from activeeval.core.planning import Planner
 from activeeval.core.pool.generated import generate_pool, noisy_scores
 from activeeval.inputs.chosen_inputs import from_letor
 from activeeval.inputs.loading import Inputs
@@ -20,6 +25,8 @@ from benchmarks.machine import data_folder
 
 SEED = 2013
 REMOVED = 0.1
+CASES = ("one ranking", "two rankers", "index update")
+OVERHEADS = (0.0, 1.0, 5.0)
 RANKERS = ("RankBoost", "ListNet")
 
 
@@ -35,11 +42,9 @@ class JudgedPool:
 
     def versus(self, case: str) -> Rankings | None:
         """Return the ranking to compare with: none, the second ranker's, or the first one's after an index update."""
-        if case == "one ranking":
+        if case == CASES[0]:
             return None
-        if case == "two rankers":
-            return self.second
-        return self.inputs.ranking.without(REMOVED, np.random.default_rng(SEED))
+        return self.second if case == CASES[1] else self.inputs.ranking.without(REMOVED, np.random.default_rng(SEED))
 
     def target(self, measure: str, case: str, overhead: float) -> Target:
         """Return a question on this pool, turning to a query costing as much as ``overhead`` mean items."""
@@ -49,10 +54,47 @@ class JudgedPool:
             versus = versus.restricted_to(inputs.pool, np.arange(inputs.pool.n_items))
         return Target(parse_measure(measure).bound_to(self.max_grade), inputs.ranking, versus)
 
+    def design(
+        self, targets: Target | list[Target], method: str = "", beliefs: GradeBeliefs | None = None, **more: Any
+    ) -> Design:
+        """Design a sample by a method, or by the default one, with the pool's beliefs or others."""
+        first = targets if isinstance(targets, Target) else targets[0]
+        chosen = METHODS[method] if method else default_method(first.measure)
+        model = (self.beliefs if beliefs is None else beliefs).for_method(chosen, self.max_grade + 1)
+        return chosen.design(targets, **model, **more)
 
-def _from_files(name: str, paths: list[Path], ranker: Callable[[str], list[Path]], train: list[Path]) -> JudgedPool:
-    """Return a pool of LETOR files."""
-    scores = [[str(path) for path in ranker(which)] for which in RANKERS]
+    def planner(self, targets: list[Target], **more: Any) -> Planner:
+        """Make the planner of samples for some targets, by the pool's beliefs."""
+        return Planner(
+            targets=targets,
+            believed=lambda method: self.beliefs.for_method(method, self.max_grade + 1),
+            max_grade=self.max_grade,
+            held_out=self.beliefs.held_out,
+            is_uniform=self.beliefs.is_uniform,
+            **more,
+        )
+
+    def truth(self, target: Target) -> float:
+        """Compute the value of a target over the pool with all labels."""
+        return float(target.pool.query_probs @ target.values(self.inputs.grades))
+
+
+def judged(design: Design, grades: NDArray[np.int64], seed: Any, budget: float | None = None, **more: Any) -> Campaign:
+    """Draw a campaign and judge it to its end."""
+    campaign = Campaign(design, budget, rng=seed, **more)
+    while (unit := campaign.ask()) is not None:
+        campaign.tell(unit, grades[list(unit.items)].tolist())
+    return campaign
+
+
+def scores_file(home: Path, ranker: str, fold: int) -> Path:
+    """Find the scores of a published ranker on the test part of a fold."""
+    return next((home / "rankers" / ranker).glob(f"Fold{fold}.*"))
+
+
+def _from_files(name: str, paths: list[Path], folds: Sequence[int], train: list[Path]) -> JudgedPool:
+    """Read a pool of LETOR files, whose queries two rankers were tested on in some folds."""
+    scores = [[str(scores_file(paths[0].parent, ranker, fold)) for fold in folds] for ranker in RANKERS]
     inputs = from_letor([str(path) for path in paths], scores, [str(path) for path in train])
     top = inputs.max_grade
     beliefs = believe(inputs, "forest", top, np.random.default_rng(SEED), n_jobs=-1)
@@ -61,56 +103,38 @@ def _from_files(name: str, paths: list[Path], ranker: Callable[[str], list[Path]
 
 
 def mq2008(folder: Path) -> JudgedPool:
-    """Parts 2–5; a forest learns on part 1. The test part of fold k is S5 for k = 1, otherwise S(k − 1)."""
+    """Read parts 2–5; a forest learns on part 1. The test part of fold k is S5 for k = 1, otherwise S(k − 1)."""
     home = folder / "mq2008"
-
-    def ranker(which: str) -> list[Path]:
-        return [next((home / "rankers" / which).glob(f"Fold{fold}.*")) for fold in (3, 4, 5, 1)]
-
-    return _from_files("MQ2008", [home / f"S{i}.txt.gz" for i in (2, 3, 4, 5)], ranker, [home / "S1.txt.gz"])
+    return _from_files("MQ2008", [home / f"S{i}.txt.gz" for i in (2, 3, 4, 5)], (3, 4, 5, 1), [home / "S1.txt.gz"])
 
 
 def mq2007(folder: Path) -> JudgedPool:
-    """Part A2; a forest learns on part A1."""
+    """Read part A2; a forest learns on part A1."""
     home = folder / "mq2007-agg"
-    return _from_files(
-        "MQ2007-agg",
-        [home / "A2.txt.gz"],
-        lambda which: [next((home / "rankers" / which).glob("Fold3.*"))],
-        [home / "A1.txt.gz"],
-    )
+    return _from_files("MQ2007-agg", [home / "A2.txt.gz"], (3,), [home / "A1.txt.gz"])
 
 
 def ohsumed(folder: Path) -> JudgedPool:
-    """The test parts of folds 2 and 3; a forest learns on that of fold 1."""
-    home = folder / "ohsumed"
-
-    def ranker(which: str) -> list[Path]:
-        return [next((home / "rankers" / which).glob(f"Fold{fold}.*")) for fold in (2, 3)]
-
-    parts = [home / f"Fold{fold}.test.txt.gz" for fold in (2, 3)]
-    return _from_files("OHSUMED", parts, ranker, [home / "Fold1.test.txt.gz"])
+    """Read the test parts of folds 2 and 3; a forest learns on that of fold 1."""
+    parts = [folder / "ohsumed" / f"Fold{fold}.test.txt.gz" for fold in (1, 2, 3)]
+    return _from_files("OHSUMED", parts[1:], (2, 3), parts[:1])
 
 
 def lightgbm_inputs(folder: Path) -> Inputs:
-    """LightGBM's example, training and test queries together, in no order."""
+    """Read LightGBM's example, training and test queries together, in no order."""
     home = folder / "lightgbm-lambdarank"
     with tempfile.TemporaryDirectory() as scratch:
-        paths = []
-        for part in ("train", "test"):
-            path = Path(scratch) / f"{part}.txt"
-            sizes = [int(line) for line in (home / f"rank.{part}.query").read_text().split()]
-            names = [f"{part}{q}" for q, n in enumerate(sizes) for _ in range(n)]
-            with gzip.open(home / f"rank.{part}.gz", "rt") as lines, path.open("w") as out:
-                for name, line in zip(names, lines, strict=True):
-                    grade, rest = line.split(maxsplit=1)
-                    out.write(f"{grade} qid:{name} {rest}")
-            paths.append(str(path))
-        scores = Path(scratch) / "zeros"
-        scores.write_text("0\n" * (3005 + 768))
-        merged = Path(scratch) / "all.txt"
-        merged.write_text("".join(Path(path).read_text() for path in paths))
-        return from_letor([str(merged)], [[str(scores)]])
+        path, scores = Path(scratch) / "all.txt", Path(scratch) / "zeros"
+        with path.open("w") as out, scores.open("w") as zeros:
+            for part in ("train", "test"):
+                sizes = [int(line) for line in (home / f"rank.{part}.query").read_text().split()]
+                names = [f"{part}{q}" for q, n in enumerate(sizes) for _ in range(n)]
+                with gzip.open(home / f"rank.{part}.gz", "rt") as lines:
+                    for name, line in zip(names, lines, strict=True):
+                        grade, rest = line.split(maxsplit=1)
+                        out.write(f"{grade} qid:{name} {rest}")
+                        zeros.write("0\n")
+        return from_letor([str(path)], [[str(scores)]])
 
 
 def lightgbm(folder: Path) -> JudgedPool:

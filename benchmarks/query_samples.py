@@ -63,7 +63,7 @@ def samples(queries: Queries, budget: float, repetitions: int, rng: np.random.Ge
 
 
 def neyman(queries: Queries, strata: Ints, budget: float) -> Ints | None:
-    """Return how many queries each stratum gives, n_h ∝ N_h S_h / sqrt(λ_h), two at least; None where these cost more.
+    """Allocate queries to strata, n_h ∝ N_h S_h / sqrt(λ_h), two at least; None where these cost more.
 
     S_h² is what the model expects: the mean squared spread of the stratum's queries, and the variance of their
     predictions.

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import gzip
-import json
 import re
 import statistics
-import subprocess
-import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +13,10 @@ import polars as pl
 from sklearn.datasets import load_svmlight_file
 
 from activeeval.formats.text.letor import read_letor
-from benchmarks.machine import data_folder, figure, seconds
+from benchmarks.frame.processes import apart
+from benchmarks.frame.report import figure
+from benchmarks.machine import data_folder, seconds
+from benchmarks.memory import timed_grades
 
 SAMPLES = ("mslr_fold1_train_sample.from_pickle.txt.gz", "mslr_fold1_valid_sample.txt.gz")
 N_FEATURES = 136
@@ -123,7 +122,7 @@ def time_grades(*, is_quick: bool = False) -> dict:
             for k in range(n_rows):
                 row = f'"query_id": "q{k // 1000}", "doc_id": "msmarco_passage_{k:08d}", "grade": {k % 4}'
                 handle.write(f'{{{row}, "model": "m", "prompt_version": "v1"}}\n')
-        of_judges, of_rows = _timed_grades(judges), _timed_grades([rows])
+        of_judges, of_rows = apart(timed_grades, *map(str, judges)), apart(timed_grades, str(rows))
     name = f"{n_rows:,} grades as lines of JSON"
     figures = [
         figure(f"10 judges, {GRADES_OF_A_JUDGE:,} grades each, qrels", of_judges["seconds"], "s", at_most=1),
@@ -142,24 +141,6 @@ def _write_judges(folder: Path) -> list[Path]:
         paths.append(folder / f"{judge}.qrels.gz")
         paths[-1].write_bytes(gzip.compress("".join(lines).encode()))
     return paths
-
-
-def _timed_grades(paths: Sequence[Path]) -> dict[str, float]:
-    """Return the seconds that reading some files takes, and the peak of memory, in a process of its own."""
-    code = (
-        "import json, sys, time\n"
-        "from benchmarks.memory import peak_mb\n"
-        "from activeeval.formats.graders.grader_grades import Grades\n"
-        "import polars as pl\n"
-        "Grades.read(pl.DataFrame({'query_id': ['a'], 'doc_id': ['b'], 'grade': [1]}))\n"
-        "start = time.perf_counter()\n"
-        "for path in sys.argv[1:]:\n"
-        "    grades = Grades.read(path)\n"
-        "print(json.dumps({'seconds': time.perf_counter() - start, 'peak_mb': peak_mb()}))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code, *map(str, paths)], capture_output=True, text=True, check=True)
-    measured: dict[str, float] = json.loads(done.stdout)
-    return measured
 
 
 def check_agreement(path: Path) -> None:

@@ -13,9 +13,6 @@ the step before.
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -38,11 +35,12 @@ from activeeval.inputs.modelling import GradeBeliefs
 from activeeval.inputs.prepared_case import PreparedCase, prepare
 from activeeval.sampling.draw_case import draw
 from activeeval.sampling.read_samples import read_sample
+from benchmarks.frame.experiment import Experiment
+from benchmarks.frame.processes import apart
+from benchmarks.frame.report import figure
 from benchmarks.kernels import MAX_GRADE, MSLR_QUERIES, mslr_sized
-from benchmarks.machine import ROOT, describe, figure, show, store
 from benchmarks.memory import peak_mb
 
-MODULE = "benchmarks.sample_size"
 N_TOPICS, DEPTH, SHARED = 25, 1000, 0.6
 COLLECTIONS = ("FBIS3-", "FT922-", "LA0101", "FR940104-0-")
 BUDGET, ROUNDS, FEW = 1000.0, 3, 300
@@ -137,26 +135,19 @@ def figures_of(name: str, found: dict[str, Any]) -> list[dict]:
     return rows + [figure(f"peak while {what}", peak, "MB") for what, peak in found["peaks_mb"].items()]
 
 
-def main() -> None:
-    """Measure each sample in a process of its own, print, store."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "sample-size.json")
-    parser.add_argument("--quick", action="store_true", help="a small pool, to see that it runs; no figure counts")
-    parser.add_argument("--one", choices=list(TITLES), help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    if args.one:
-        print(json.dumps(measured(args.one, args.quick)))
-        return
-    result = describe(MODULE) | {"quick": args.quick, "sections": {}}
-    for name, title in TITLES.items():
-        command = [sys.executable, "-m", MODULE, "--one", name, *(["--quick"] if args.quick else [])]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-        found = json.loads(done.stdout)
-        section = {"title": f"{found['queries']:,} queries: {title}", "figures": figures_of(name, found)}
-        result["sections"][name] = section | found
-        show(section["title"], section["figures"])
-    store(args.out, result)
+def section(options: argparse.Namespace, name: str) -> dict[str, Any]:
+    """Measure a sample in a process of its own."""
+    found = apart(measured, name, options.quick)
+    return found | {"title": f"{found['queries']:,} queries: {TITLES[name]}", "figures": figures_of(name, found)}
+
+
+EXPERIMENT = Experiment(
+    __spec__,
+    __doc__,
+    sections={name: (title, partial(section, name=name)) for name, title in TITLES.items()},
+    quick=False,
+)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

@@ -1,4 +1,4 @@
-"""Time and memory of samples of 10³ … 10⁷ queries with 20 items each, which come in chunks.
+"""Pools in chunks: time and memory of samples of 10³ … 10⁷ queries with 20 items each.
 
     python -m benchmarks.scaling [--largest 10000000] [--method items] [--out benchmarks/results/scaling.json]
 
@@ -13,21 +13,21 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 
 from activeeval import DCG, ERR, Chunk, QueryPool, Rankings, chunked_design
-from benchmarks.machine import ROOT, describe, figure, show, store
+from benchmarks.frame import pictures
+from benchmarks.frame.experiment import Experiment
+from benchmarks.frame.processes import ONE_THREAD, apart
+from benchmarks.frame.report import figure
 from benchmarks.memory import peak_mb
 
-MODULE = "benchmarks.scaling"
 N_ITEMS, N_GRADES, N_PROTOTYPES = 20, 5, 4096
 CHUNK_QUERIES = 10_000
 LARGEST = 1_000_000
@@ -126,14 +126,6 @@ def kept_bytes(thing: object) -> int:
     return 0
 
 
-def in_a_process(method: str, n_queries: int) -> dict:
-    """Return what `run_one` does, in a process of its own on one thread."""
-    command = [sys.executable, "-m", MODULE, "--one", method, "--queries", str(n_queries)]
-    one_thread = os.environ | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    done = subprocess.run(command, cwd=ROOT, env=one_thread, stdout=subprocess.PIPE, text=True, check=True)
-    return json.loads(done.stdout)
-
-
 # Figures and the picture
 
 
@@ -168,69 +160,44 @@ def slope(rows: list[dict]) -> float:
 
 def plot(rows: list[dict], path: Path) -> None:
     """Draw time per item and peak memory over the number of queries."""
-    from matplotlib.figure import Figure
-
-    drawing = Figure(figsize=(9.2, 3.8), layout="constrained")
-    left, right = drawing.subplots(1, 2)
+    drawing, axes = pictures.panels(2, 1, 4.6, 3.8)
+    (left, right), x = axes[0], f"queries in the pool ({N_ITEMS} items each)"
     for method, marker in zip(MEASURES, "os^", strict=True):
-        own = [row for row in rows if row["method"] == method]
-        sizes = [row["n_queries"] for row in own]
-        left.plot(sizes, [1e6 * own_seconds(r) / (r["n_queries"] * N_ITEMS) for r in own], marker=marker, label=method)
-        right.plot(sizes, [row["peak_mb"] for row in own], marker=marker, label=method)
+        chosen = [row for row in rows if row["method"] == method]
+        sizes = [row["n_queries"] for row in chosen]
+        times = [1e6 * own_seconds(row) / (row["n_queries"] * N_ITEMS) for row in chosen]
+        left.plot(sizes, times, marker=marker, label=method)
+        right.plot(sizes, [row["peak_mb"] for row in chosen], marker=marker, label=method)
     sizes = sorted({row["n_queries"] for row in rows})
     base = min(row["peak_mb"] for row in rows)
     everything = [base + 8 * N_GRADES * N_ITEMS * size / 1e6 for size in sizes]
     right.plot(sizes, everything, color="grey", ls=":", lw=1, label="start + all grade probabilities at once")
     right.axhline(MOST_PEAK_MB, color="grey", ls="--", lw=1, label="target")
-    left.set(ylabel="processor time per item (µs)", title="design and campaign", xscale="log", ylim=0)
-    right.set(ylabel="peak memory (MB)", title=f"chunks of {CHUNK_QUERIES:,} queries", xscale="log", yscale="log")
-    for axis in (left, right):
-        axis.set_xlabel(f"queries in the pool ({N_ITEMS} items each)")
-        axis.grid(alpha=0.3)
-        axis.legend(fontsize=7, frameon=False)
-    for suffix in (".svg", ".png"):
-        drawing.savefig(path.with_suffix(suffix), dpi=150)
+    pictures.finish(left, "design and campaign", x, "processor time per item (µs)", xscale="log", ylim=0)
+    title = f"chunks of {CHUNK_QUERIES:,} queries"
+    pictures.finish(right, title, x, "peak memory (MB)", xscale="log", yscale="log")
+    pictures.save([(path.stem, drawing)], path.parent, ("svg", "png"))
 
 
-def measure_all(methods: list[str], sizes: list[int]) -> list[dict]:
-    """Run every method at every size."""
-    rows = []
-    for n_queries in sizes:
-        for method in methods:
-            rows.append(in_a_process(method, n_queries))
-            times = ", ".join(f"{name} {value:.2f}" for name, value in rows[-1]["seconds"].items())
-            peak, kept = rows[-1]["peak_mb"], rows[-1]["kept_bytes_a_query"]
-            print(f"{n_queries:>10,} queries, {method:6} s: {times}; {peak:,.0f} MB, {kept:.1f} bytes kept", flush=True)
-    return rows
-
-
-def main() -> None:
-    """Measure, print, draw, store."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--largest", type=int, default=LARGEST, help="sizes are powers of ten from 1000 up to it")
-    parser.add_argument("--method", choices=MEASURES, action="append", help="by default all")
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "scaling.json")
-    parser.add_argument("--one", choices=MEASURES, help=argparse.SUPPRESS)
-    parser.add_argument("--queries", type=int, help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    if args.one:
-        json.dump(run_one(args.one, args.queries), sys.stdout)
-        return
-    sizes = [size for size in (10**k for k in range(3, 12)) if size <= args.largest] or [args.largest]
-    rows = measure_all(args.method or list(MEASURES), sizes)
-    figures = summary(rows)
-    show("Pools in chunks", figures)
-    setting = {
+def measure(options: argparse.Namespace) -> dict:
+    """Run every method at every size in a process of its own, and draw."""
+    sizes = [size for size in (10**k for k in range(3, 12)) if size <= options.largest] or [options.largest]
+    cases = product(sizes, options.method)
+    rows = [apart(run_one, method, n_queries, environment=ONE_THREAD) for n_queries, method in cases]
+    plot(rows, options.out)
+    return {
         "chunk_queries": CHUNK_QUERIES,
         "items_per_query": N_ITEMS,
         "grades": N_GRADES,
         "budget": BUDGET,
         "load": round(os.getloadavg()[0], 2),
+        "rows": rows,
+        "figures": summary(rows),
     }
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    plot(rows, args.out)
-    store(args.out, describe(MODULE) | setting | {"rows": rows, "figures": figures})
+
+
+EXPERIMENT = Experiment(__spec__, __doc__, measure, largest=LARGEST, method=tuple(MEASURES))
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

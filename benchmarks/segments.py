@@ -13,7 +13,6 @@ import argparse
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
-from typing import Any
 
 import numpy as np
 
@@ -21,28 +20,23 @@ from activeeval import replicate
 from activeeval.core.design.methods import default_method
 from activeeval.core.interval_ends import t_quantile
 from activeeval.core.planning import BoundedPlan, Goal, Planner, least_budget
-from benchmarks.machine import ROOT, describe, figure, section_tables, show, store
+from benchmarks.frame.experiment import Experiment, Row
+from benchmarks.frame.report import figure, section_tables
 from benchmarks.pools import SEED, JudgedPool, load
 
 SHARES = (0.5, 0.3, 0.15, 0.05)
 MEASURES, OVERHEADS = ("DCG@10", "ERR@10", "nDCG@10"), (0.0, 1.0, 5.0)
 CONFIDENCE = 0.95
 BUDGET, WIDER = 0.15, 2.0
-Row = dict[str, Any]
 
 
 def planned(pool: JudgedPool, measure: str, overhead: float) -> tuple[Planner, BoundedPlan, float]:
-    """Return what plans, the plan for equal half-widths of all segments, and that half-width."""
+    """Plan equal half-widths of all segments; return planner, plan and half-width."""
     whole = pool.target(measure, "one ranking", overhead)
     segments = np.random.default_rng(SEED).choice(len(SHARES), whole.pool.n_queries, p=SHARES)
     parts = [replace(whole, within=segments == k) for k in range(len(SHARES))]
-    n_grades, method = pool.max_grade + 1, default_method(whole.measure)
-    planner = Planner(
-        targets=[whole, *parts],
-        believed=lambda each: pool.beliefs.for_method(each, n_grades),
-        max_grade=pool.max_grade,
-        held_out=pool.beliefs.held_out,
-    )
+    method = default_method(whole.measure)
+    planner = pool.planner([whole, *parts])
     weights = [1.0] + [0.0] * len(SHARES)
     ordinary = planner.weighing(weights).rehearsed(method)[0]
     half_width = WIDER * ordinary.at(BUDGET * ordinary.cost).half_width()
@@ -53,7 +47,7 @@ def planned(pool: JudgedPool, measure: str, overhead: float) -> tuple[Planner, B
 
 
 def rows(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
-    """Yield what is planned and what samples show, cell by cell."""
+    """Plan and replay samples, cell by cell."""
     for measure, overhead in product(MEASURES, OVERHEADS):
         planner, plan, half_width = planned(pool, measure, overhead)
         cell, cost = f"{measure}, overhead {overhead:g}", plan.forecasts[0].cost
@@ -66,7 +60,7 @@ def rows(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
 def _shown(
     planner: Planner, plan: BoundedPlan, half_width: float, pool: JudgedPool, cell: str, options: argparse.Namespace
 ) -> Iterator[Row]:
-    """Yield what samples of a plan show of the segments."""
+    """Replay samples of a plan, and compare the segments with it."""
     method, grades = default_method(planner.targets[0].measure), np.maximum(pool.inputs.grades, 0)
     design = planner.weighing(plan.weights.tolist()).designs(method)[0]
     each, halves, hold = 1 - (1 - CONFIDENCE) / len(SHARES), [], np.ones(options.repetitions, dtype=bool)
@@ -84,28 +78,25 @@ def _shown(
     yield figure(f"{cell}: all four intervals hold", float(hold.mean()), "share", at_least=0.93, note=of)
 
 
+def measure(options: argparse.Namespace) -> list[Row]:
+    """Plan and replay every cell of MQ2008."""
+    return list(rows(load("mq2008"), options))
+
+
+EXPERIMENT = Experiment(
+    __spec__, __doc__, sections={"segments": ("half-widths by segment", measure)}, repetitions=400, seed=2014
+)
+
+
 def markdown(result: Row) -> str:
-    """Return the figures as a markdown section."""
+    """Write the figures as a section."""
     what = (
         "Four segments by chance, about 50, 30, 15 and 5 % of MQ2008's queries, each to come to the same half-width; "
         "in proportion: an ordinary sample, large enough that every segment gets there. 400 samples on the real labels."
     )
-    return "\n".join([what, "", *section_tables({"segments": result["segments"]})]).strip()
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repetitions", type=int, default=400)
-    parser.add_argument("--seed", type=int, default=2014)
-    options = parser.parse_args()
-    result = describe("benchmarks.segments")
-    figures = []
-    for row in rows(load("mq2008"), options):
-        show(row["what"], [row])
-        figures.append(row)
-    result["segments"] = {"title": "half-widths by segment", "figures": figures}
-    store(ROOT / "benchmarks" / "results" / "segments.json", result)
+    sections = result.get("sections", {"segments": result.get("segments")})
+    return "\n".join([what, "", *section_tables(sections)]).strip()
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -16,7 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from activeeval.core.pool.generated import generate_pool, noisy_scores
-from benchmarks.machine import ROOT, figure
+from benchmarks.frame.processes import activeeval_command, run, wall_and_cpu
+from benchmarks.frame.report import figure
 
 N_QUERIES, BUDGET, ROWS, BY_BOB = 150, 165, 30, 70
 DEPTH = 20
@@ -26,6 +25,11 @@ FLOORS = {
     "import numpy, sqlalchemy": "import numpy, sqlalchemy",
 }
 Work = Callable[[], float]
+
+
+def processor_s(call: Callable[[], object]) -> float:
+    """Measure the processor seconds of the processes that a call starts."""
+    return wall_and_cpu(call)[1]
 
 
 class Campaign:
@@ -51,13 +55,13 @@ class Campaign:
         names = [(f"q{query}", f"d{item}") for item, query in enumerate(queries.tolist())]
         truth = (f"{q} 0 {d} {g}\n" for (q, d), g in zip(names, made.grades.tolist(), strict=True))
         (self.folder / "truth.qrels").write_text("".join(truth))
-        for k, run in enumerate(("new", "old")):
+        for k, name in enumerate(("new", "old")):
             scores = noisy_scores(made.grades.astype(float), seed + k)
             order = np.lexsort((-scores, queries))
             rank = np.arange(order.size) - np.searchsorted(queries, queries)
             rows = zip(order[rank < DEPTH].tolist(), rank[rank < DEPTH].tolist(), strict=True)
-            lines = (f"{names[z][0]} Q0 {names[z][1]} {r + 1} {scores[z]:.6f} {run}\n" for z, r in rows)
-            (self.folder / f"{run}.run").write_text("".join(lines))
+            lines = (f"{names[z][0]} Q0 {names[z][1]} {r + 1} {scores[z]:.6f} {name}\n" for z, r in rows)
+            (self.folder / f"{name}.run").write_text("".join(lines))
 
     def _fill_in(self) -> None:
         with open(self.folder / "sheet.csv", newline="") as file:
@@ -69,7 +73,7 @@ class Campaign:
 
     def call(self, command: str, *arguments: str) -> str:
         """Run one of its commands; return what it prints."""
-        return run([*program(), "campaign", command, "week", *arguments], self.folder)
+        return run([*activeeval_command(), "campaign", command, "week", *arguments], self.folder)
 
     def timed(self, command: str, *arguments: str) -> float:
         """Return the processor time of one of its commands, on the campaign as it was made."""
@@ -85,31 +89,6 @@ class Campaign:
         """Return the time of an answer to an item that is claimed before."""
         token = json.loads(self.call("claim", "--judge", "cyd"))["token"]
         return self.timed("submit", "--token", token, "--grade", "1")
-
-
-def program() -> list[str]:
-    """Return how the command line is started."""
-    script = Path(sys.executable).with_name("activeeval")
-    return [str(script)] if script.exists() else [sys.executable, "-m", "activeeval"]
-
-
-def run(command: list[str], folder: Path) -> str:
-    """Run a command in a folder, by the code of this checkout; return what it prints."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr}")
-    return done.stdout
-
-
-def processor_s(call: Callable[[], object]) -> float:
-    """Return user and system seconds of the processes that a call starts."""
-    import resource
-
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    call()
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def time_short_commands(repeats: int, seed: int) -> dict:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
-from pathlib import Path
 
 import numpy as np
 
@@ -18,21 +15,15 @@ from activeeval.core.simulation import simulate
 from activeeval.formats.text.letor import read_letor
 from activeeval.formats.text.scores import read_scores_of
 from activeeval.quickstart.demonstration import recipe_forest
-from benchmarks.machine import ROOT, data_folder, figure, seconds
+from benchmarks.frame.processes import activeeval_command, run, wall_and_cpu
+from benchmarks.frame.report import figure
+from benchmarks.machine import data_folder, seconds
 from benchmarks.main_job import PAPERS
+from benchmarks.pools import scores_file
 
 BUDGETS = (10.0, 20.0, 40.0, 80.0, 160.0)
 PARTS = ("S1", "S2", "S3", "S4", "S5")
 FOLD_THAT_TESTS = {"S1": 2, "S2": 3, "S3": 4, "S4": 5, "S5": 1}
-
-
-def run(command: list[str], **environment: str) -> None:
-    """Run a command from the checkout; its output matters only where it fails."""
-    done = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr}")
 
 
 def time_start(repeats: int) -> dict:
@@ -42,8 +33,7 @@ def time_start(repeats: int) -> dict:
 
 def time_commands(repeats: int) -> list[dict]:
     """Time new processes; their files are in the system's cache."""
-    script = Path(sys.executable).with_name("activeeval")
-    program = [str(script)] if script.exists() else [sys.executable, "-m", "activeeval"]
+    program = activeeval_command()
     commands = {
         "python alone": ([sys.executable, "-c", "pass"], {}),
         "import activeeval": ([sys.executable, "-c", "import activeeval"], {"at_most": 0.5}),
@@ -65,10 +55,10 @@ def first_use() -> list[dict]:
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as cache:
         command = [sys.executable, "-m", "benchmarks.main_job", folder]
         run(command)
-        first, first_cpu = wall_and_cpu(lambda: run(command, NUMBA_CACHE_DIR=cache))
-        again = [wall_and_cpu(lambda: run(command, NUMBA_CACHE_DIR=cache)) for _ in range(3)]
-        more, more_cpu = wall_and_cpu(lambda: run([*command, "--default"], NUMBA_CACHE_DIR=cache))
-        least, least_cpu = wall_and_cpu(lambda: run([*command, "--default"], NUMBA_CACHE_DIR=cache))
+        first, first_cpu = wall_and_cpu(lambda: run(command, environment={"NUMBA_CACHE_DIR": cache}))
+        again = [wall_and_cpu(lambda: run(command, environment={"NUMBA_CACHE_DIR": cache})) for _ in range(3)]
+        more, more_cpu = wall_and_cpu(lambda: run([*command, "--default"], environment={"NUMBA_CACHE_DIR": cache}))
+        least, least_cpu = wall_and_cpu(lambda: run([*command, "--default"], environment={"NUMBA_CACHE_DIR": cache}))
     cached, cached_cpu = np.median(again, axis=0)
     rows = {
         "main job, nothing compiled yet": (first, first_cpu, {}),
@@ -82,14 +72,6 @@ def first_use() -> list[dict]:
     ]
 
 
-def wall_and_cpu(call) -> tuple[float, float]:
-    """Return elapsed and processor seconds of the processes that a call starts; they differ on a busy machine."""
-    before = os.times()
-    elapsed = seconds(call)
-    after = os.times()
-    return elapsed, sum(after[2:4]) - sum(before[2:4])
-
-
 def labelled_pool(seed: int):
     """Return pool, grades, probabilities from models that did not see the query, two rankings, and the source."""
     folder = data_folder() / "mq2008"
@@ -101,7 +83,7 @@ def labelled_pool(seed: int):
         return rest.pool, rest.grades, probs, [scores, noisy_scores(scores, seed)], "generated, 160 queries"
     data = read_letor([folder / f"{part}.txt.gz" for part in PARTS])
     scores = [
-        read_scores_of([score_file(folder / "rankers" / ranker, part) for part in PARTS], data)
+        read_scores_of([scores_file(folder, ranker, FOLD_THAT_TESTS[part]) for part in PARTS], data)
         for ranker in ("RankBoost", "ListNet")
     ]
     part_of_row = np.repeat(np.arange(len(PARTS)), np.diff(data.file_offsets))
@@ -112,12 +94,6 @@ def labelled_pool(seed: int):
         model.fit(data.features[~held_out], data.grades[~held_out])
         probs[held_out] = model.predict_proba(data.features[held_out])
     return data.pool(), data.grades, probs, scores, "MQ2008, RankBoost against ListNet"
-
-
-def score_file(folder: Path, part: str) -> Path:
-    """Return the test scores of a part; the kit spells their names in two ways."""
-    stem = f"Fold{FOLD_THAT_TESTS[part]}"
-    return next(path for path in sorted(folder.iterdir()) if path.name.startswith(stem))
 
 
 def time_simulation(repetitions: int, seed: int) -> dict:

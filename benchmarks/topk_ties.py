@@ -13,26 +13,26 @@ benchmarks/results/topk_ties.json.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval import QueryPool, Rankings, kERR, kNDCG
+from activeeval.core.types import Floats, Ints
 from activeeval.formats.text.letor import read_letor
 from activeeval.formats.text.scores import read_scores
 from activeeval.topk import TopKLabelling
 from activeeval.topk.assessors import Assessor, Assessors
-from benchmarks.machine import ROOT, data_folder, describe, figure, section_tables, show, store
+from benchmarks.frame.experiment import RESULTS, Experiment
+from benchmarks.frame.report import figure, section_tables
+from benchmarks.machine import data_folder
+from benchmarks.pools import scores_file
 
-MODULE = "benchmarks.topk_ties"
 RANKERS = ("ListNet", "RankBoost")
 CUTOFF = 10
 NOISE, MARGIN = 0.5, 0.5
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Judged(NamedTuple):
@@ -57,7 +57,7 @@ def judged(k: int, seed: int) -> Judged:
         docs.append(pool.item_ids[items])
         grades.append(letor.grades[items])
         for name, held in zip(RANKERS, scores, strict=True):
-            held.append(read_scores(next((home / "rankers" / name).glob(f"Fold{fold}.*")))[items])
+            held.append(read_scores(scores_file(home, name, fold))[items])
     offsets = np.concatenate(([0], np.cumsum(np.concatenate(sizes))))
     pool = QueryPool(np.concatenate(ids), offsets, np.concatenate(docs))
     known = np.concatenate(grades).astype(np.float64)
@@ -119,24 +119,23 @@ def markdown(result: dict[str, Any]) -> str:
     return "\n".join([told, "", *section_tables(result["sections"])])
 
 
-def main() -> None:
-    """Measure, print, store."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--orders", type=int, default=30)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "topk_ties.json")
-    args = parser.parse_args()
-    result = describe(MODULE) | {"orders": args.orders, "seed": args.seed, "sections": {}}
-    titles = {
-        "grades": "A judge who goes by the grades, MQ2008",
-        "margin": "A judge whose ties are of no ranking, MQ2008",
-    }
-    for kind, title in titles.items():
-        figures = [row for k in (5, 10) for row in rows(k, kind, args.orders, args.seed)]
-        result["sections"][kind] = {"title": title, "figures": figures}
-        show(title, figures)
-    store(args.out, result)
+def section(options: argparse.Namespace, kind: str) -> list[dict[str, Any]]:
+    """Measure both k for a judge."""
+    return [row for k in (5, 10) for row in rows(k, kind, options.orders, options.seed)]
+
+
+EXPERIMENT = Experiment(
+    __spec__,
+    __doc__,
+    sections={
+        "grades": ("A judge who goes by the grades, MQ2008", partial(section, kind="grades")),
+        "margin": ("A judge whose ties are of no ranking, MQ2008", partial(section, kind="margin")),
+    },
+    out=RESULTS / "topk_ties.json",
+    orders=30,
+    seed=1,
+)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

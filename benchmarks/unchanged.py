@@ -15,6 +15,7 @@ import io
 import json
 import os
 import re
+import shlex
 import sys
 import tempfile
 from contextlib import redirect_stderr, redirect_stdout
@@ -32,19 +33,8 @@ NUMBERS = (
     *("half_width_at_end", "effective_sample_size", "n_queries", "n_items", "cost", "spent", "block", "draws"),
     *("rank_from", "rank_to"),
 )
-BY_THE_CLOCK = {
-    "token",
-    "until",
-    "head",
-    "lease_until",
-    "at",
-    "digest",
-    "shown_at",
-    "active_ms",
-    "created_at",
-    "db",
-    "seconds",
-}
+BY_THE_CLOCK = frozenset(("token", "until", "head", "lease_until", "at", "digest", "shown_at", "active_ms", "db"))
+BY_THE_CLOCK |= {"created_at", "seconds"}
 """Fields that no two calls have alike."""
 VERDICTS = (0, 10, 11)
 INTENDED = Path(__file__).with_name("intended.md")
@@ -108,42 +98,38 @@ def judge(sheet: str, grades: dict[tuple[str, str], int], *, n_cannot: int = 0) 
         writer.writerows(rows)
 
 
-def cases() -> dict[str, list[str]]:
-    """Return the options of 28 samples by name."""
-    models = {"uniform": ["--model", "uniform"], "forest": ["--train", "train.qrels"]}
-    pairs = ["--run", "new.run", "--versus-run", "old.run"]
-    one = ["--run", "new60.run", "--model", "uniform"]
+def cases() -> dict[str, str]:
+    """Name the samples with their options."""
+    forest, uniform = "--train train.qrels", "--model uniform"
+    pairs, one = "--run new.run --versus-run old.run", f"--run new60.run {uniform}"
+    known = "--run new60.run --versus-run old60.run --judged known.qrels"
+    systems = f"--run new60.run --run old60.run --run third60.run {uniform}"
     found = {
-        f"{method}, {measure}": [*pairs, *models["forest"], "--method", method, "--measure", measure]
+        f"{method}, {measure}": f"{pairs} {forest} --method {method} --measure {measure}"
         for method, measure in zip(METHODS, (*MEASURES, "DCG@5"), strict=True)
         if not (method.startswith("items") and measure in ("nDCG@10", "AP", "ERR@5", "RR"))
     }
-    for measure, (overhead, blocks) in product(("DCG@10", "ERR@5", "nDCG@10", "P@5"), (("0", "40"), ("3", "45"))):
-        found[f"one, {measure}, {overhead}"] = [
-            *one, "--measure", measure, "--overhead", overhead, "--budget", f"{blocks}%",
-        ]  # fmt: skip
+    for measure, (overhead, budget) in product(("DCG@10", "ERR@5", "nDCG@10", "P@5"), ((0, 40), (3, 45))):
+        options = f"--measure {measure} --overhead {overhead} --budget {budget}%"
+        found[f"one, {measure}, {overhead}"] = f"{one} {options}"
     for measure in ("DCG@10", "RBP(p=0.8)", "nDCG@10", "RR"):
-        found[f"known, {measure}"] = [
-            "--run", "new60.run", "--versus-run", "old60.run", "--judged", "known.qrels", "--measure", measure,
-        ]  # fmt: skip
-    systems = ["--run", "new60.run", "--run", "old60.run", "--run", "third60.run", "--model", "uniform"]
+        found[f"known, {measure}"] = f"{known} --measure {measure}"
     for measure, weights in product(("DCG@10", "ERR@5"), ("equal", "minimax")):
-        found[f"three, {measure}, {weights}"] = [*systems, "--measure", measure, "--weights", weights]
+        found[f"three, {measure}, {weights}"] = f"{systems} --measure {measure} --weights {weights}"
     for measure in ("DCG@10", "nDCG@10", "P@5"):
-        found[f"traffic, {measure}"] = [*one, "--traffic", "traffic.txt", "--measure", measure]
-    found["two measures"] = [*pairs, *models["forest"], "--measure", "DCG@10", "--measure", "nDCG@10"]
-    found["two models"] = [*pairs, *models["forest"], "--model", "forest", "--model", "uniform", "--measure", "DCG@10"]
+        found[f"traffic, {measure}"] = f"{one} --traffic traffic.txt --measure {measure}"
+    found["two measures"] = f"{pairs} {forest} --measure DCG@10 --measure nDCG@10"
+    found["two models"] = f"{pairs} {forest} --model forest {uniform} --measure DCG@10"
     return found
 
 
-def asked(name: str) -> list[list[str]]:
-    """Return the options of the questions that a sample is asked."""
-    found = [["--scope", scope, "--interval", "t"] for scope in ("pool", "population")]
+def asked(name: str) -> list[str]:
+    """List the options of the questions that a sample is asked."""
+    found = [f"--scope {scope} --interval t" for scope in ("pool", "population")]
     if "passive" not in name and "active" not in name:
-        found.append(["--interval", "group-sequential"])
-        found.append(["--by", "parts.txt"])
+        found += ["--interval group-sequential", "--by parts.txt"]
     if not name.startswith(("one", "traffic", "three")):
-        found.append(["--question", "run", "--question", "versus"])
+        found.append("--question run --question versus")
     return found
 
 
@@ -161,21 +147,21 @@ def samples(seed: int, grades: dict[tuple[str, str], int]) -> dict[str, str]:
     digests: dict[str, str] = {}
     for name, options in cases().items():
         budget = [] if "--budget" in options else ["--budget", "40%"]
-        files = ["--out", "a.sample", "--sheet", "a.csv", "--force"]
-        told = command("sample", *options, *budget, "--max-grade", str(MAX_GRADE), "--seed", str(seed), *files)[1]
+        files = f"--max-grade {MAX_GRADE} --seed {seed} --out a.sample --sheet a.csv --force".split()
+        told = command("sample", *options.split(), *budget, *files)[1]
         ids = re.findall(r"sample (\S+): wrote", told)
         if not ids:
             raise SystemExit(f"sample {name}: no id in\n{told}")
         digests[f"sample {name}"] = ids[0]
         judge("a.csv", grades, n_cannot=1 if name.startswith("known") else 0)
         for question in asked(name):
-            code, printed, _ = answered("estimate", "a.sample", "a.csv", *question, "-o", "jsonl")
+            code, printed, _ = answered("estimate", "a.sample", "a.csv", *question.split(), "-o", "jsonl")
             if code:  # a question out of the sample's reach
-                digests[f"estimate {name} {' '.join(question)}"] = "refused"
+                digests[f"estimate {name} {question}"] = "refused"
             for line, row in enumerate(map(json.loads, printed.splitlines())):
                 kept = {key: number(row[key]) for key in NUMBERS if key in row}
                 text = json.dumps(kept, sort_keys=True)
-                digests[f"estimate {name} {' '.join(question)} {line}"] = hashlib.sha256(text.encode()).hexdigest()[:16]
+                digests[f"estimate {name} {question} {line}"] = hashlib.sha256(text.encode()).hexdigest()[:16]
     return digests
 
 
@@ -191,25 +177,62 @@ class Commands:
     def __init__(self) -> None:
         self.answers: dict[str, dict] = {}
 
-    def __call__(self, *arguments: str) -> None:
+    def __call__(self, words: str, *, is_text: bool = False) -> None:
         """Call a command and keep its answer."""
-        code, printed, told = answered(*arguments)
+        arguments = shlex.split(words)
+        code, printed, told = answered(*arguments, *([] if is_text else ["-o", "jsonl"]))
         if code not in VERDICTS:
-            raise SystemExit(f"activeeval {' '.join(arguments)} ended with {code}\n{told}")
+            raise SystemExit(f"activeeval {words} ended with {code}\n{told}")
         rows = [number(json.loads(line)) for line in printed.splitlines() if line.startswith("{")]
         answer = {"code": code, "rows": rows} if rows else {"code": code, "text": printed.splitlines()}
-        self.answers[" ".join(arguments).removesuffix(" -o jsonl")] = answer
+        self.answers[" ".join(arguments)] = answer
 
 
 def of_commands(grades: dict[tuple[str, str], int]) -> dict[str, dict]:
     """Call every command that answers on the files of `write_collection`; see `Commands.answers`."""
     call = Commands()
     _write_more(grades)
-    _measure(call)
-    _sampled(call, grades)
-    _campaign(call, grades)
-    _watched(call)
-    _learned(call)
+    pair = f"--run new60.run --versus-run old60.run --max-grade {MAX_GRADE} --measure DCG@10"
+    call("score all.qrels new60.run DCG@10 nDCG@10 AP ERR(max_rel=3)@10 --run old60.run")
+    call("score known.qrels new60.run DCG@5 --versus old60.run")
+    call("compare old60.run new60.run --qrels all.qrels --measure DCG@10 --margin 0.2")
+    call("compare old60.run new60.run --qrels known.qrels --unjudged irrelevant --measure P@5")
+    call("agreement ann.csv bob.csv")
+    call("""coherence DCG "DCG(dcg='log2')" --grades 3,3,2,2,1,1,0,0""")
+    call(f"plan {pair} --model uniform --seed 5")
+    call(f"plan {pair} --model uniform --half-width 1 --seed 5")
+    call(
+        "simulate --run new60.run --versus-run old60.run --qrels all.qrels --measure DCG@10 --model uniform"
+        " --budget 100 --repetitions 20 --seed 5"
+    )
+    sampled = f"sample {pair} --grader machine.qrels --budget 150 --seed 5 --out b.sample --sheet b.csv"
+    call(sampled, is_text=True)
+    judge("b.csv", grades, n_cannot=2)
+    for scope in ("pool", "population"):
+        call(f"estimate b.sample b.csv --scope {scope}")
+    call("audit b.sample b.csv --grader machine.qrels")
+    call("top-up b.sample --budget 40 --out more.sample --sheet more.csv", is_text=True)
+    judge("more.csv", grades)
+    call("estimate more.sample b.csv more.csv")
+    call(f"campaign create week {pair} --model uniform --budget 60 --seed 5")
+    call("campaign next week --out week.csv")
+    judge("week.csv", grades, n_cannot=1)
+    call("campaign import week week.csv --judge ann")
+    for name in ("status", "estimate", "verify"):
+        call(f"campaign {name} week")
+    call("campaign audit week --grader machine.qrels")
+    call("campaign export week --format jsonl", is_text=True)
+    call("campaign top-up week --budget 20")
+    call("campaign report week --out week.json")
+    settings = f"--measure DCG@10 --max-grade {MAX_GRADE} --budget-per-night 40 --margin 0.3 --seed 5"
+    call(f"watch init nights {settings}")
+    for day, name in enumerate(("old60.run", "new60.run", "third60.run"), 1):
+        call(f"watch night nights --run {name} --date 2026-01-0{day} --oracle all.qrels")
+    call("watch status nights")
+    call("watch estimate nights")
+    call("queries draw log.csv --n 10 --seed 5 --out drawn.csv", is_text=True)
+    call("gains learn prefs.jsonl --out gains.json")
+    call("gains show gains.json")
     return call.answers
 
 
@@ -244,77 +267,6 @@ def _write_more(grades: dict[tuple[str, str], int]) -> None:
         first, second = [g for g, _ in better], [g for g, _ in better[::-1]]
         prefs.append(json.dumps({"query": f"q{q}", "preferred": first, "other": second, "tie": False}) + "\n")
     Path("prefs.jsonl").write_text("".join(prefs), "utf-8")
-
-
-def _measure(call: Commands) -> None:
-    rows = ("-o", "jsonl")
-    call("score", "all.qrels", "new60.run", "DCG@10", "nDCG@10", "AP", "ERR(max_rel=3)@10", "--run", "old60.run", *rows)
-    call("score", "known.qrels", "new60.run", "DCG@5", "--versus", "old60.run", *rows)
-    call("compare", "old60.run", "new60.run", "--qrels", "all.qrels", "--measure", "DCG@10", "--margin", "0.2", *rows)
-    call(
-        "compare",
-        "old60.run",
-        "new60.run",
-        "--qrels",
-        "known.qrels",
-        "--unjudged",
-        "irrelevant",
-        "--measure",
-        "P@5",
-        *rows,
-    )
-    call("agreement", "ann.csv", "bob.csv", *rows)
-    call("coherence", "DCG", "DCG(dcg='log2')", "--grades", "3,3,2,2,1,1,0,0", *rows)
-
-
-def _sampled(call: Commands, grades: dict[tuple[str, str], int]) -> None:
-    rows = ("-o", "jsonl")
-    pair = ["--run", "new60.run", "--versus-run", "old60.run", "--max-grade", str(MAX_GRADE), "--measure", "DCG@10"]
-    call("plan", *pair, "--model", "uniform", "--seed", "5", *rows)
-    call("plan", *pair, "--model", "uniform", "--half-width", "1", "--seed", "5", *rows)
-    call("simulate", "--run", "new60.run", "--versus-run", "old60.run", "--qrels", "all.qrels", "--measure", "DCG@10",
-         "--model", "uniform", "--budget", "100", "--repetitions", "20", "--seed", "5", *rows)  # fmt: skip
-    call("sample", *pair, "--grader", "machine.qrels", "--budget", "150", "--seed", "5", "--out", "b.sample", "--sheet",
-         "b.csv")  # fmt: skip
-    judge("b.csv", grades, n_cannot=2)
-    for scope in ("pool", "population"):
-        call("estimate", "b.sample", "b.csv", "--scope", scope, *rows)
-    call("audit", "b.sample", "b.csv", "--grader", "machine.qrels", *rows)
-    call("top-up", "b.sample", "--budget", "40", "--out", "more.sample", "--sheet", "more.csv")
-    judge("more.csv", grades)
-    call("estimate", "more.sample", "b.csv", "more.csv", *rows)
-
-
-def _campaign(call: Commands, grades: dict[tuple[str, str], int]) -> None:
-    rows = ("-o", "jsonl")
-    pair = ["--run", "new60.run", "--versus-run", "old60.run", "--max-grade", str(MAX_GRADE), "--measure", "DCG@10"]
-    call("campaign", "create", "week", *pair, "--model", "uniform", "--budget", "60", "--seed", "5", *rows)
-    call("campaign", "next", "week", "--out", "week.csv", *rows)
-    judge("week.csv", grades, n_cannot=1)
-    call("campaign", "import", "week", "week.csv", "--judge", "ann", *rows)
-    for command_of_it in ("status", "estimate", "verify"):
-        call("campaign", command_of_it, "week", *rows)
-    call("campaign", "audit", "week", "--grader", "machine.qrels", *rows)
-    call("campaign", "export", "week", "--format", "jsonl")
-    call("campaign", "top-up", "week", "--budget", "20", *rows)
-    call("campaign", "report", "week", "--out", "week.json", *rows)
-
-
-def _watched(call: Commands) -> None:
-    rows = ("-o", "jsonl")
-    call("watch", "init", "nights", "--measure", "DCG@10", "--max-grade", str(MAX_GRADE), "--budget-per-night", "40",
-         "--margin", "0.3", "--seed", "5", *rows)  # fmt: skip
-    for day, name in enumerate(("old60.run", "new60.run", "third60.run"), 1):
-        call("watch", "night", "nights", "--run", name, "--date", f"2026-01-0{day}", "--oracle", "all.qrels", *rows)
-    call("watch", "status", "nights", *rows)
-    call("watch", "estimate", "nights", *rows)
-
-
-def _learned(call: Commands) -> None:
-    rows = ("-o", "jsonl")
-    call("queries", "draw", "log.csv", "--n", "10", "--seed", "5", "--out", "drawn.csv")
-    call("gains", "learn", "prefs.jsonl", "--out", "gains.json", *rows)
-    call("gains", "show", "gains.json", *rows)
 
 
 def intended(name: str) -> bool:

@@ -11,14 +11,14 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 
 from activeeval import QueryFactor
 from activeeval.inputs.modelling import UNTRAINED_FACTOR, GradeBeliefs, uniform_beliefs
 from benchmarks import efficiency
-from benchmarks.efficiency import CASES, RESULTS
+from benchmarks.efficiency import CASES
 from benchmarks.efficiency_report import Row
-from benchmarks.machine import describe, store
+from benchmarks.frame.experiment import Experiment
+from benchmarks.frame.report import pivoted, plus_minus
 from benchmarks.pools import POOLS, JudgedPool, load
 
 SIGMAS = {"uniform": (0.0, 0.6, 0.9, UNTRAINED_FACTOR.sigma, 1.6), "given": (0.0, UNTRAINED_FACTOR.sigma)}
@@ -49,32 +49,25 @@ def rows_of(pool: JudgedPool, options: argparse.Namespace) -> list[Row]:
     return rows
 
 
-def table(rows: list[Row]) -> list[str]:
-    """Return a markdown table: a row for each model, pool, measure and case, a column for each σ."""
-    sigmas = sorted({row["sigma"] for row in rows})
-    lines = ["| model, pool, measure, case | " + " | ".join(f"σ = {s:g}" for s in sigmas) + " |"]
-    lines.append("| --- " * (len(sigmas) + 1) + "|")
-    cells: dict[str, dict[float, str]] = {}
-    for row in rows:
-        name = ", ".join(row[key] for key in ("model", "pool", "measure", "case"))
-        cells.setdefault(name, {})[row["sigma"]] = f"{row['efficiency']:.2f} ± {row['efficiency_se']:.2f}"
-    return lines + [f"| {name} | " + " | ".join(own.get(s, "") for s in sigmas) + " |" for name, own in cells.items()]
+def table(result: Row) -> str:
+    """Write a row for each model, pool, measure and case, a column for each σ."""
+    cells = {
+        (", ".join(row[key] for key in ("model", "pool", "measure", "case")), row["sigma"]): plus_minus(
+            row["efficiency"], row["efficiency_se"]
+        )
+        for row in result["rows"]
+    }
+    return "\n".join(pivoted(cells, "model, pool, measure, case", "σ = {:g}"))
 
 
-def main() -> None:
-    """Run the pools that the options choose, store all rows and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pool", action="append", choices=tuple(POOLS), help="default: all but the generated one")
-    parser.add_argument("--repetitions", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=RESULTS / "uniform-factor.json")
-    args = parser.parse_args()
-    args.share, args.method = [efficiency.SHARE], []
-    rows = [row for name in args.pool or SMALL for row in rows_of(load(name), args)]
-    described = describe("benchmarks.uniform_factor") | {"repetitions": args.repetitions, "seed": args.seed}
-    store(args.out, described | {"rows": rows})
-    print("\n".join(table(rows)))
+def measure(options: argparse.Namespace) -> Row:
+    """Run the chosen pools."""
+    options.share, options.method = [efficiency.SHARE], []
+    return {"rows": [row for name in options.pool for row in rows_of(load(name), options)]}
+
+
+EXPERIMENT = Experiment(__spec__, __doc__, measure, report=table, pool=SMALL, repetitions=2000, seed=1)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,9 +29,11 @@ from activeeval.formats.text.letor import read_letor
 from activeeval.formats.text.scores import read_scores
 from activeeval.topk import TopKLabelling, expected_comparisons
 from activeeval.topk.assessors import Assessor, Assessors
-from benchmarks.machine import ROOT, data_folder, describe, figure, section_tables, show, store
+from benchmarks.frame.experiment import RESULTS, Experiment, Row
+from benchmarks.frame.report import figure, section_tables, table
+from benchmarks.machine import data_folder
+from benchmarks.pools import scores_file
 
-MODULE = "benchmarks.user_study"
 N_QUERIES, N_DOCUMENTS, K, N_ASSESSORS, N_FOLDS, N_GRADES = 50, 50, 10, 5, 5, 5
 PUBLISHED = {
     "comparisons a query": 142.76,
@@ -55,7 +56,6 @@ PUBLISHED_PAIRS = 4 * N_DOCUMENTS * (N_DOCUMENTS - 1) // 2
 CALIBRATING = 20
 """Studies of a calibration: their mean share has a standard error of 0.2 %."""
 SIZES, DEPTHS = (20, 50, 100, 200), (5, 10)
-Row = dict[str, Any]
 Floats = NDArray[np.float64]
 
 
@@ -74,7 +74,7 @@ def people(scale: float) -> Assessors:
 
 
 def part(method: str, kind: Assessors, seed: int) -> Part:
-    """Return what one study finds of a method, ``"top-k"`` or ``"grades"``."""
+    """Run one study of a method, ``"top-k"`` or ``"grades"``."""
     random = np.random.default_rng(seed)
     relevance = random.standard_normal((N_QUERIES, N_DOCUMENTS))
     assessors = [kind.person(child) for child in random.spawn(N_ASSESSORS)]
@@ -137,7 +137,7 @@ def study_rows(top_k: Sequence[Part], grades: Sequence[Part], fitted: Sequence[s
 
 
 def _chi_squared(one: Coefficient, two: Coefficient) -> float:
-    """Return χ² as of so many pairs as the paper's has, in which each method keeps its share of strict ones."""
+    """Compute χ² for the number of pairs of the paper; each method keeps its share of strict ones."""
     all_pairs = N_QUERIES * N_DOCUMENTS * (N_DOCUMENTS - 1) // 2
     sides = []
     for side in (one, two):
@@ -181,7 +181,7 @@ def mq2008_rows(seed: int, ranker: str = "ListNet") -> Iterator[Row]:
         counts: dict[str, list[int]] = {"random order": [], f"{ranker}'s order": [], "order of the grades": []}
         for fold in range(1, 6):
             letor = read_letor(home / f"S{(fold + 3) % 5 + 1}.txt.gz", features=False)
-            scores = read_scores(next((home / "rankers" / ranker).glob(f"Fold{fold}.*")))
+            scores = read_scores(scores_file(home, ranker, fold))
             for first, last in zip(letor.query_offsets[:-1].tolist(), letor.query_offsets[1:].tolist(), strict=True):
                 if last - first <= k:
                     continue
@@ -204,18 +204,18 @@ def _by_grades(grades: NDArray[np.int64], k: int, order: Any, seed: int) -> int:
 
 
 def markdown(result: dict[str, Any]) -> str:
-    """Return the tables of a result, the paper's beside ours."""
+    """Write the tables of a result, the paper's beside ours."""
     scales = ", ".join(f"{name} {scale:.2f}" for name, scale in result["scales"].items())
     told = f"{result['studies']} studies; noise, of the spread of relevance: {scales}."
     lines = [told, "", *section_tables(result["sections"])]
-    for name, own in result["tables"].items():
+    for name, shares in result["tables"].items():
         published = TABLES[name.split(",")[0]]
-        lines += [f"| {name} | {' | '.join(f'{r} by column (the paper)' for r in RELATIONS)} | "
-                  f"{' | '.join(f'{r} by row' for r in RELATIONS)} |", "|" + " --- |" * 7]  # fmt: skip
+        columns, rows = ([f"{one} by {side}" for one in RELATIONS] for side in ("column (the paper)", "row"))
+        body = []
         for k, relation in enumerate(RELATIONS):
-            columns = [f"{x:.3f} ({y:.3f})" for x, y in zip(own["by_column"][k], published[k], strict=True)]
-            lines.append(f"| {relation} | {' | '.join([*columns, *(f'{x:.3f}' for x in own['by_row'][k])])} |")
-        lines.append("")
+            cells = [f"{x:.3f} ({y:.3f})" for x, y in zip(shares["by_column"][k], published[k], strict=True)]
+            body.append([relation, *cells, *(f"{x:.3f}" for x in shares["by_row"][k])])
+        lines += [*table([name, *columns, *rows], body), ""]
     return "\n".join(lines)
 
 
@@ -235,25 +235,21 @@ def studied(n_studies: int, seed: int) -> dict[str, Any]:
     return {"scales": {"one for both methods": scale, "of grading": own}, "sections": sections, "tables": tables}
 
 
-def main() -> None:
-    """Calibrate, measure, print, store."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--studies", type=int, default=20)
-    parser.add_argument("--runs", type=int, default=300, help="labellings for each n and k")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "user_study.json")
-    args = parser.parse_args()
-    result = describe(MODULE) | {"studies": args.studies, "runs": args.runs, "seed": args.seed}
-    result |= studied(args.studies, args.seed)
-    figures = list(oracle_rows(args.runs, args.seed))
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """Calibrate and measure."""
+    result = studied(options.studies, options.seed)
+    figures = list(oracle_rows(options.runs, options.seed))
     result["sections"]["oracle"] = {"title": "Comparisons of a consistent judge", "figures": figures}
     if (data_folder() / "mq2008").is_dir():
-        figures = list(mq2008_rows(args.seed))
+        figures = list(mq2008_rows(options.seed))
         result["sections"]["orders"] = {"title": "Comparisons by order of arrival, MQ2008", "figures": figures}
-    for section in result["sections"].values():
-        show(section["title"], section["figures"])
-    store(args.out, result)
+    return result
+
+
+EXPERIMENT = Experiment(
+    __spec__, __doc__, measure, report=markdown, out=RESULTS / "user_study.json", studies=20, runs=300, seed=1
+)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

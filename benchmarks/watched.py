@@ -12,35 +12,30 @@ numbers. Puts its figures into benchmarks/results/nights.json beside those of `b
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from activeeval import Rankings, Target, parse_measure
 from activeeval.core.design import Design
 from activeeval.core.design.carried_samples import EarlierLabels, going_on
-from activeeval.core.design.methods import METHODS
 from activeeval.core.design.selections import Selection
 from activeeval.core.errors import StateError
 from activeeval.core.estimation import estimate, evidence_of
 from activeeval.core.pool import hashed_uniforms, key_of, pool_hashes
 from activeeval.core.simulation import replicate
-from benchmarks.machine import ROOT, describe, figure, figures_table, show, store
+from benchmarks.frame.experiment import RESULTS, Experiment, Row, stored
+from benchmarks.frame.report import figure, figures_table, show, table
+from benchmarks.machine import describe
 from benchmarks.nights import REMOVED, by_library, equal_budget
 from benchmarks.pools import JudgedPool
 from benchmarks.watched_pools import POOLS
 
-MODULE = "benchmarks.watched"
-OUT = ROOT / "benchmarks" / "results" / "nights.json"
 NIGHTS, STEADY, SHARE = 30, 10, 0.1
 STEPS = np.array([0.02, 0.06, 0.12, 0.2, 0.35, 0.6, 1.0, 1.4])
 MOST, COVERED, MEAN_COVERED, TOGETHER = 0.35, 93.0, (94.0, 97.5), 95.0
-PARTS = ("labels", "delays")
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -66,18 +61,12 @@ class Chain:
         return Target(measure, self.lists[night], None if versus is None else self.lists[versus])
 
     def design(self, targets: list[Target], known: np.ndarray | None = None) -> Design:
-        """Return the design of some questions by what the model believes."""
-        method = METHODS["items"]
-        model = self.pool.beliefs.for_method(method, self.pool.max_grade + 1)
-        return method.design(targets, **model, judged=known)
-
-    def truth(self, target: Target) -> float:
-        """Return the value of a target over the pool."""
-        return float(self.pool.inputs.pool.query_probs @ target.values(self.pool.inputs.grades))
+        """Design a sample for some questions by what the model believes."""
+        return self.pool.design(targets, "items", judged=known)
 
 
 def selections(design: Design, numbers: np.ndarray) -> Iterator[Selection]:
-    """Yield what has come of a carried design under the numbers of each key."""
+    """Yield the selection of a carried design under the numbers of each key."""
     order = design.order
     for of_items in numbers:
         places = np.flatnonzero(of_items[order.items] < order.place_rates)
@@ -125,7 +114,7 @@ def carried_night(
     row: Row = {"night": night, "fresh": fresh, "labels": labels}
     for k, name in enumerate(("value", "change")):
         said = read(design, k, grades, chain.numbers, [0.95, 1 - 0.05 / NIGHTS])
-        truth = chain.truth(targets[k])
+        truth = chain.pool.truth(targets[k])
         row[name] = (said[:, 1] <= truth) & (truth <= said[:, 2])
         row[f"{name} in band"] = (said[:, 3] <= truth) & (truth <= said[:, 4])
         row[f"{name} read"] = np.isfinite(said[:, 0])
@@ -135,7 +124,7 @@ def carried_night(
 def known_night(
     chain: Chain, night: int, known: np.ndarray, width: float, fresh: float, seed: int
 ) -> tuple[np.ndarray, float]:
-    """Return what is known after a night of fresh numbers at equal width, and how many labels that took."""
+    """Run a night of fresh numbers at equal width; return the known grades and the number of labels."""
     grades, difference = chain.pool.inputs.grades, chain.target(night, night - 1)
     design = chain.design([difference], known)
     budgets = np.unique(np.maximum(np.round(STEPS * fresh), 2.0))
@@ -188,7 +177,7 @@ def label_figures(chains: list[list[Row]]) -> list[Row]:
 
 
 def coverages(chains: list[list[Row]]) -> list[Row]:
-    """Return in how many of 100 series intervals hold."""
+    """Make the figures of coverage, in per cent of the series."""
     figures = []
     for name in ("value", "change"):
         held = np.array([[row[name] for row in nights] for nights in chains])  # (chains, nights, keys)
@@ -219,16 +208,13 @@ def night_row(k: int, rows: list[Row]) -> Row:
 
 
 def markdown(result: Row) -> list[str]:
-    """Return the tables of a result as lines."""
+    """Write the tables of a result as lines."""
     lines: list[str] = []
     for section in result["sections"]:
         lines += [f"### {section['title']}", "", _origin(section), "", *figures_table(section["figures"]), ""]
-        for table in ("nights", "delays"):
-            rows = section.get(table, [])
-            if rows:
-                lines += [f"| {' | '.join(rows[0])} |", f"|{' --- |' * len(rows[0])}"]
-                cells = ([f"{x:.3g}" if isinstance(x, float) else str(x) for x in row.values()] for row in rows)
-                lines += [*(f"| {' | '.join(row)} |" for row in cells), ""]
+        for rows in filter(None, (section.get("nights"), section.get("delays"))):
+            cells = ([f"{x:.3g}" if isinstance(x, float) else x for x in row.values()] for row in rows)
+            lines += [*table(list(rows[0]), cells), ""]
     return lines
 
 
@@ -237,47 +223,52 @@ def _origin(section: Row) -> str:
     measured = section.get("measured", {})
     of_series = f"; {section['chains']} chains of {section['keys']} keys" if "chains" in section else ""
     when = str(measured.get("date", ""))[:10]
-    return f"`{measured.get('command', MODULE)}`, commit {measured.get('git_commit', '')}, {when}{of_series}."
+    return f"`{measured.get('command', __name__)}`, commit {measured.get('git_commit', '')}, {when}{of_series}."
 
 
-def put(out: Path, sections: list[Row], arguments: Row) -> None:
-    """Store sections beside what is there, each with where it comes from; those of the same title are replaced."""
-    result = json.loads(out.read_text()) if out.exists() else {}
-    described = describe(MODULE) | arguments
+def placed(out: Path, described: Row, sections: list[Row]) -> Row:
+    """Put sections beside the stored ones, each with where it comes from; those of the same title are replaced."""
     titles = {section["title"] for section in sections}
+    result = stored(out)
     kept = [section for section in result.get("watched", {}).get("sections", []) if section["title"] not in titles]
-    result["watched"] = {"sections": [*kept, *(section | {"measured": described} for section in sections)]}
-    store(out, result)
+    return result | {"watched": {"sections": [*kept, *(section | {"measured": described} for section in sections)]}}
 
 
-def main() -> None:
-    """Measure, print, store."""
+def labels(options: argparse.Namespace) -> Iterator[Row]:
+    """Yield the figures of the chosen pools; of a pool those of all its chains."""
+    for name in options.pool:
+        *_, section = pool_sections(name, options.seed, options.chains, options.keys, options.nights)
+        yield section
+
+
+def measure(options: argparse.Namespace) -> Row:
+    """Measure the chosen parts; their sections stand beside those of `benchmarks.nights`."""
     from benchmarks.watched_alarms import delay_sections
 
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pool", action="append", choices=tuple(POOLS), help="repeatable; all by default")
-    parser.add_argument("--part", action="append", choices=PARTS, help="repeatable; all by default")
-    parser.add_argument("--chains", type=int, default=4)
-    parser.add_argument("--keys", type=int, default=100)
-    parser.add_argument("--nights", type=int, default=NIGHTS)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--quick", action="store_true", help="a chain of few nights: whether it runs")
-    parser.add_argument("--out", type=Path, default=OUT)
-    args = parser.parse_args()
-    if args.quick:
-        args.chains, args.keys, args.nights = 2, 12, 3
-    arguments = {name: getattr(args, name) for name in ("chains", "keys", "nights", "seed")}
-    for part in args.part or PARTS:
-        if part == "labels":
-            for name in args.pool or POOLS:
-                for section in pool_sections(name, args.seed, args.chains, args.keys, args.nights):
-                    show(section["title"], section["figures"])
-                    put(args.out, [section], arguments)
-        else:
-            for section in delay_sections(args.seed, quick=args.quick):
-                show(section["title"], section["figures"])
-                put(args.out, [section], arguments)
+    if options.quick:
+        options.chains, options.keys, options.nights = 2, 12, 3
+    parts = {"labels": labels, "delays": lambda options: delay_sections(options.seed, quick=options.quick)}
+    sections = [section for part in options.part for section in parts[part](options)]
+    for section in sections:
+        show(section["title"], section["figures"])
+    arguments = {name: getattr(options, name) for name in ("chains", "keys", "nights", "seed")}
+    return placed(options.out, describe(EXPERIMENT.module) | arguments, sections)
+
+
+EXPERIMENT = Experiment(
+    __spec__,
+    __doc__,
+    measure,
+    out=RESULTS / "nights.json",
+    pool=tuple(POOLS),
+    part=("labels", "delays"),
+    chains=4,
+    keys=100,
+    nights=NIGHTS,
+    seed=1,
+    quick=False,
+)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

@@ -1,4 +1,4 @@
-"""Alarms of a watch: ``python -m benchmarks.watched_alarms [--part NAME]``, on parts of MQ2008, DCG@10.
+"""Alarms of a watch: ``python -m benchmarks.watched_alarms [--only NAME]``, on parts of MQ2008, DCG@10.
 
 A watch compares tonight with the night before and the first night by the rule of `activeeval.monitoring`, about
 these queries, at 1 false alarm in 100 nights. 3 % of the items are missing each night, by chance.
@@ -17,11 +17,8 @@ values, taught: how many 95 % intervals of values hold on 15 nights, with the mo
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,23 +27,19 @@ from activeeval import Rankings, Target, parse_measure
 from activeeval.core.design import Design
 from activeeval.core.design.carried_samples import EarlierLabels, going_on
 from activeeval.core.design.methods import METHODS
-from activeeval.core.errors import StateError
-from activeeval.core.estimation import estimate, evidence_of
 from activeeval.core.pool import hashed_uniforms, key_of, pool_hashes
 from activeeval.core.simulation import replicate
 from activeeval.monitoring.series import PLAIN
 from activeeval.monitoring.settings import Settings
-from benchmarks.machine import ROOT, describe, figure, show, store
+from benchmarks.frame.experiment import Experiment, Row
+from benchmarks.frame.report import figure
 from benchmarks.nights import REMOVED
 from benchmarks.pools import JudgedPool, load
-from benchmarks.watched import read, selections
+from benchmarks.watched import read
 
-MODULE, OUT = "benchmarks.watched_alarms", ROOT / "benchmarks" / "results" / "watched-alarms.json"
-PARTS = ("bad", "quiet", "values", "taught")
 DROPS, BEFORE, AFTER, BUDGETS = (0.01, 0.02, 0.03, 0.05), 10, 30, (60.0, 150.0, 400.0)
 EXACT = 1e-9
 """By which an exactly known difference may miss the true one."""
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -112,15 +105,8 @@ def settings_of(budget: float, margin: float = 0.0, **changed: Any) -> Settings:
 
 def uppers(design: Design, k: int, grades: np.ndarray, numbers: np.ndarray, confidences: Sequence[float]) -> np.ndarray:
     """Return value and upper ends of question k under each key, shape (n_keys, 1 + n); infinite where unknown."""
-    reading = design.readings[k]
-    judge, rows = reading.judge(grades), np.full((len(numbers), 1 + len(confidences)), np.inf)
-    for row, selection in zip(rows, selections(design, numbers), strict=True):
-        try:
-            said = estimate(evidence_of(design, reading, judge, selection), "items")
-        except StateError:
-            continue
-        row[:] = [said.value, *(said.bounds(said.interval(confidence))[1] for confidence in confidences)]
-    return rows
+    rows = read(design, k, grades, numbers, list(confidences))[:, ::2]
+    return np.where(np.isnan(rows), np.inf, rows)
 
 
 def quiet_series(
@@ -204,7 +190,7 @@ def found_after(part: Part, seed: int, drop: float, n_keys: int, budget: float) 
 def gate_alarms(
     part: Part, tonight: Rankings, first: Rankings, budget: float, n_keys: int, seed: int, confidence: float
 ) -> np.ndarray:
-    """Return whether two separate samples, of a night's budget each, give an alarm, shape (n_keys,).
+    """Test whether two separate samples, of a night's budget each, give an alarm, shape (n_keys,).
 
     Their variances over these queries add up.
     """
@@ -220,7 +206,7 @@ def gate_alarms(
 
 
 def quiet_section(seed: int, n_pools: int, n_keys: int, n_nights: int, n_queries: int) -> Row:
-    """Return how many nights had a false alarm."""
+    """Count the nights with a false alarm."""
     whole, rng, budget = load("mq2008"), np.random.default_rng(seed), 100.0
     by_rule: dict[str, list[tuple[float, float]]] = {}
     for k in range(n_pools):
@@ -250,7 +236,7 @@ def quiet_section(seed: int, n_pools: int, n_keys: int, n_nights: int, n_queries
 
 
 def bad_section(n_seeds: int, n_queries: int = 300) -> Row:
-    """Return how often a quarter of the lists upside down raises the alarm, on that night and by the next."""
+    """Count the alarms that a quarter of the lists upside down raises, on that night and by the next."""
     from benchmarks.watched_series import bad_nights
 
     found, losses = bad_nights(range(n_seeds), n_queries)
@@ -267,7 +253,7 @@ def bad_section(n_seeds: int, n_queries: int = 300) -> Row:
 
 
 def values_section(seed: int, n_pools: int, n_keys: int, n_nights: int, n_queries: int = 300) -> Row:
-    """Return how many intervals of values hold, beliefs of a forest that was trained elsewhere."""
+    """Count the intervals of values that hold, beliefs of a forest that was trained elsewhere."""
     whole, rng, settings = load("mq2008"), np.random.default_rng(seed), settings_of(100.0)
     sides: list[np.ndarray] = []
     for k in range(n_pools):
@@ -296,7 +282,7 @@ def values_section(seed: int, n_pools: int, n_keys: int, n_nights: int, n_querie
 
 
 def taught_section(n_seeds: int, n_nights: int, n_queries: int = 300) -> Row:
-    """Return how many intervals of values hold where the labels of the watch teach its model."""
+    """Count the intervals of values that hold where the labels of the watch teach its model."""
     from benchmarks.watched_series import quiet_values
 
     held = quiet_values(range(n_seeds), n_nights, n_queries)
@@ -319,7 +305,7 @@ def value_figures(held: np.ndarray) -> list[Row]:
 
 
 def delay_section(seed: int, n_pools: int, n_keys: int, budget: float, drops: tuple[float, ...] = DROPS) -> Row:
-    """Return how many nights a lasting loss takes to be found."""
+    """Count the nights that a lasting loss takes to be found."""
     whole, rows = load("mq2008"), []
     part = Part.of(whole, np.arange(whole.inputs.pool.n_queries))
     for drop in drops:
@@ -344,7 +330,7 @@ def delay_section(seed: int, n_pools: int, n_keys: int, budget: float, drops: tu
 
 
 def surest(part: Part, drop: float, seed: int, n_pools: int) -> float:
-    """Return by how many standard errors over queries a loss would stand out were everything judged, on average."""
+    """Compute the mean z-value of a loss over queries if everything were judged."""
     p, ratios = part.ranking.pool.query_probs, []
     for k in range(n_pools):
         differences = part.target(part.worse(drop, seed + k), part.ranking).values(part.grades)
@@ -362,30 +348,22 @@ def delay_sections(seed: int, *, quick: bool) -> Iterator[Row]:
         yield delay_section(seed, 3, 20, budget)
 
 
-def main() -> None:
-    """Measure, print, store."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", action="append", choices=PARTS, help="repeatable; all by default")
-    parser.add_argument("--seeds", type=int, default=200, help="of bad nights")
-    parser.add_argument("--series", type=int, default=200, help="taught by the watch")
-    parser.add_argument("--nights", type=int, default=60, help="without a change")
-    parser.add_argument("--pools", type=int, default=4, help="without a change")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=OUT)
-    args = parser.parse_args()
-    result = json.loads(args.out.read_text()) if args.out.exists() else {"sections": {}}
-    for part in args.part or PARTS:
-        section = {
-            "bad": lambda: bad_section(args.seeds),
-            "quiet": lambda: quiet_section(args.seed, args.pools, 100, args.nights, 300),
-            "values": lambda: values_section(args.seed, args.pools, 200, 15),
-            "taught": lambda: taught_section(args.series, 15),
-        }[part]()
-        show(section["title"], section["figures"])
-        described = describe(MODULE) | {"seeds": args.seeds, "series": args.series, "nights": args.nights}
-        result["sections"][part] = section | {"measured": described}
-        store(args.out, result)
+EXPERIMENT = Experiment(
+    __spec__,
+    __doc__,
+    sections={
+        "bad": ("Bad nights", lambda o: bad_section(o.seeds)),
+        "quiet": ("Nights without a change", lambda o: quiet_section(o.seed, o.pools, 100, o.nights, 300)),
+        "values": ("Values", lambda o: values_section(o.seed, o.pools, 200, 15)),
+        "taught": ("Values, taught", lambda o: taught_section(o.series, 15)),
+    },
+    seeds=200,
+    series=200,
+    nights=60,
+    pools=4,
+    seed=1,
+)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import argparse
 import resource
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,8 +22,11 @@ from activeeval.monitoring.night_inputs import NightInputs
 from activeeval.monitoring.nights import draw_night
 from activeeval.monitoring.series import last_says
 from activeeval.monitoring.settings import Settings, set_up
-from benchmarks.machine import figure, show
-from benchmarks.watched import OUT, put
+from benchmarks.frame.experiment import RESULTS, Experiment
+from benchmarks.frame.processes import apart
+from benchmarks.frame.report import figure, show
+from benchmarks.machine import describe
+from benchmarks.watched import placed
 
 N_DOCS, BUDGET, TOP, MOST_SECONDS = 100, 40.0, 4, 5.0
 
@@ -45,8 +47,9 @@ def write_run(path: Path, scores: np.ndarray, night: int) -> None:
             out.writelines(f"q{q} Q0 q{q}-d{d} {k} {row[d]:.5f} made\n" for k, d in enumerate(ranked, 1))
 
 
-def one_night(folder: Path, n_queries: int, night: int) -> tuple[float, float]:
-    """Return the processor seconds of drawing a night and of saying what it says."""
+def one_night(place: str, n_queries: int, night: int) -> tuple[float, float, float]:
+    """Measure the processor seconds of drawing a night and of saying what it says, and the peak of memory in MB."""
+    folder = Path(place)
     grades, scores = collection(n_queries)
     path = folder / f"{night}.run"
     write_run(path, scores, night)
@@ -61,53 +64,44 @@ def one_night(folder: Path, n_queries: int, night: int) -> tuple[float, float]:
             pass
         begun = time.process_time()
         last_says(store, "quality")
-        return draw, time.process_time() - begun
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        return draw, time.process_time() - begun, peak
 
 
 def measured(folder: Path, n_queries: int, n_nights: int) -> list[dict]:
-    """Return what each night took; every tenth, the last and the one before in a process of its own."""
+    """Measure each night; every tenth, the last and the one before in a process of its own."""
     with open_store(f"sqlite:///{folder}/watch.db", create=True) as store:
         set_up(store, "quality", Settings(measures=("DCG@10",), budget=BUDGET, max_grade=TOP, seed=3, margin=0.2))
     rows = []
     for night in range(1, n_nights + 1):
         if night % 10 == 0 or night >= n_nights - 1:
-            words = ["--folder", str(folder), "--queries", str(n_queries), "--night", str(night)]
-            done = subprocess.run([sys.executable, "-m", "benchmarks.watched_seconds", *words], capture_output=True)
-            draw, say, memory = map(float, done.stdout.split())
+            draw, say, memory = apart(one_night, str(folder), n_queries, night)
             rows.append({"night": night, "draw_s": draw, "say_s": say, "memory_mb": memory})
         else:
-            one_night(folder, n_queries, night)
+            one_night(str(folder), n_queries, night)
     return rows
 
 
-def main() -> None:
-    """Measure, print, store."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--queries", type=int, default=1000)
-    parser.add_argument("--nights", type=int, default=31)
-    parser.add_argument("--out", type=Path, default=OUT)
-    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--night", type=int, help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    if args.folder is not None:
-        seconds = one_night(args.folder, args.queries, args.night)
-        print(*seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
-        return
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """Measure, and put the figures beside those of `benchmarks.nights`."""
     with tempfile.TemporaryDirectory() as folder:
-        rows = measured(Path(folder), args.queries, args.nights)
+        rows = measured(Path(folder), options.queries, options.nights)
     last, first = rows[-1], rows[0]
+    note = f"{first['memory_mb']:.0f} MB on night {first['night']}"
     figures = [
         figure("draw a night", last["draw_s"], "s of the processor", at_most=MOST_SECONDS),
         figure("say what it says", last["say_s"], "s of the processor"),
         figure("draw a night, over the first one measured", last["draw_s"] / first["draw_s"], ""),
-        figure(
-            "memory at most", last["memory_mb"], "MB", note=f"{first['memory_mb']:.0f} MB on night {first['night']}"
-        ),
+        figure("memory at most", last["memory_mb"], "MB", note=note),
     ]
-    title = f"Night {args.nights} of a watch of {args.queries:,} queries, lists of {N_DOCS}"
+    title = f"Night {options.nights} of a watch of {options.queries:,} queries, lists of {N_DOCS}"
     show(title, figures)
-    put(args.out, [{"title": title, "figures": figures, "delays": rows}], {"queries": args.queries})
+    described = describe(EXPERIMENT.module) | {"queries": options.queries}
+    return placed(options.out, described, [{"title": title, "figures": figures, "delays": rows}])
+
+
+EXPERIMENT = Experiment(__spec__, __doc__, measure, out=RESULTS / "nights.json", queries=1000, nights=31)
 
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

@@ -195,7 +195,7 @@ def small_forests() -> Iterator[None]:
 
 
 def bad_nights(seeds: Iterable[int], n_queries: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return whether there was an alarm, shape (n_seeds, without or with suspicion, that night or by the next).
+    """Test for alarms, shape (n_seeds, without or with suspicion, that night or by the next).
 
     And the share of the value that is lost on the bad nights, shape (n_seeds,). The nights before are the same in both,
     none of them with labels on suspicion.
@@ -225,7 +225,7 @@ def bad_nights(seeds: Iterable[int], n_queries: int) -> tuple[np.ndarray, np.nda
 
 
 def quiet_values(seeds: Iterable[int], n_nights: int, n_queries: int) -> np.ndarray:
-    """Return whether the intervals of values hold, shape (n_seeds, n_nights)."""
+    """Test whether the intervals of values hold, shape (n_seeds, n_nights)."""
     held = []
     for seed in seeds:
         world, rng = World.of("mq2008", n_queries, seed), np.random.default_rng(seed)

@@ -11,7 +11,6 @@ leaves. Stores benchmarks/results/adaptation.json, every claim beside it.
 from __future__ import annotations
 
 import argparse
-import time
 from pathlib import Path
 from typing import Any
 
@@ -20,43 +19,16 @@ from joblib import Parallel
 
 from benchmarks.adaptation.claims import best_algorithm, best_of, choices, claims, models, premise
 from benchmarks.adaptation.data import REAL_SHIFTS, SEEDS, SHIFTS, SOURCES
-from benchmarks.adaptation.large import large_claims, measured_apart
+from benchmarks.adaptation.large import METHODS, large_claims, measure
 from benchmarks.adaptation.report import markdown
 from benchmarks.adaptation.running import EPOCHS, FINE, LAMBDAS, Folds, agreement, balanced, run, svms
-from benchmarks.machine import ROOT, data_folder, describe, on_one_thread, store
+from benchmarks.frame.experiment import Experiment
+from benchmarks.frame.processes import apart
+from benchmarks.machine import data_folder, on_one_thread
 
-MODULE = "benchmarks.adaptation"
 AGREEING = "DS1"
 """Where SGD is run to its end; the more pairs, the longer that takes."""
 N_JOBS = 2
-
-
-def main() -> None:
-    """Run, print, store."""
-    parser = argparse.ArgumentParser(
-        prog=f"python -m {MODULE}", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--case", action="append", choices=SOURCES, help="repeatable; all by default")
-    parser.add_argument("--seeds", type=int, default=len(SEEDS), help="worlds of each generated case")
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "adaptation.json")
-    options = parser.parse_args()
-    on_one_thread(MODULE)
-    result = describe(MODULE) | {"n_jobs": N_JOBS, "seeds": list(SEEDS[: options.seeds]), "epochs_of_sgd": EPOCHS}
-    result |= {"lambdas": list(LAMBDAS), "fine": list(FINE), "shifts": SHIFTS, "shifts_of_real": REAL_SHIFTS}
-    result |= {"cases": {}, "claims": []}
-    started = time.perf_counter()
-    with Parallel(n_jobs=N_JOBS) as parallel:
-        for name in options.case or SOURCES:
-            found = measured(name, data_folder(), SEEDS[: options.seeds], parallel)
-            result["claims"] += claims(name, found)
-            result["cases"][name] = summed_up(found)
-            print(f"{name}: {time.perf_counter() - started:.0f} s", flush=True)
-    result["claims"].append(best_algorithm(result["cases"]))
-    result["large"] = measured_apart()
-    result["claims"] += large_claims(result["large"])
-    result["seconds"] = round(time.perf_counter() - started)
-    store(options.out, result)
-    print(markdown(result))
 
 
 def measured(name: str, folder: Path, seeds: tuple[int, ...], parallel: Any) -> dict[str, Any]:
@@ -87,5 +59,31 @@ def _figures(values: Folds | None) -> dict[str, list[float]] | None:
     return {key: [float(one.mean()), float(one.std(ddof=1) / np.sqrt(one.size))] for key, one in columns.items()}
 
 
+def measure_all(options: argparse.Namespace) -> dict[str, Any]:
+    """Measure the chosen cases, then what each method takes in a process of its own."""
+    seeds = SEEDS[: options.seeds]
+    result: dict[str, Any] = {
+        "n_jobs": N_JOBS,
+        "seeds": list(seeds),
+        "epochs_of_sgd": EPOCHS,
+        "cases": {},
+        "claims": [],
+    }
+    result |= {"lambdas": list(LAMBDAS), "fine": list(FINE), "shifts": SHIFTS, "shifts_of_real": REAL_SHIFTS}
+    with Parallel(n_jobs=N_JOBS) as parallel:
+        for name in options.case:
+            found = measured(name, data_folder(), seeds, parallel)
+            result["claims"] += claims(name, found)
+            result["cases"][name] = summed_up(found)
+            print(f"{name}: done", flush=True)
+    result["large"] = [apart(measure, method) for method in METHODS]
+    result["claims"] += [best_algorithm(result["cases"]), *large_claims(result["large"])]
+    return result
+
+
+EXPERIMENT = Experiment(__spec__, __doc__, measure_all, report=markdown, case=tuple(SOURCES), seeds=len(SEEDS))
+
+
 if __name__ == "__main__":
-    main()
+    on_one_thread(EXPERIMENT.module)
+    EXPERIMENT.main()

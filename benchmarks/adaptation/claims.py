@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.adaptation.running import COSTS, FINE, LAMBDAS, PRINTED, Folds, balanced, chosen
-from benchmarks.verdicts import EXCLUDED, HOLDS, NOT_SHOWN, Claim, Gap, joined, level as level_of
+from benchmarks.frame.claims import EXCLUDED, HOLDS, NOT_SHOWN, Claim, Gap, above, joined, level as level_of
 
 Result = dict[str, Any]
 BEST_LAMBDA = {"SGD": {"DS1": 1.0, "DS2": 0.01}, "CF": {"DS1": 1000.0}, "SVML": {"DS1": 1000.0}}
@@ -36,14 +36,8 @@ def gap_of(found: Result, one: Any, other: Any) -> Gap:
     return Gap.of_independent(apart) if found["is_independent"] else Gap.of_folds(apart)
 
 
-def above(gap: Gap, bound: float = 0.0) -> str:
-    """Return whether a difference is above a bound."""
-    low, high = gap.interval()
-    return HOLDS if low > bound else EXCLUDED if high < bound else NOT_SHOWN
-
-
 def level(gaps: Iterable[Gap], bound: float = FLAT) -> str:
-    """Return whether differences are all at most a bound, either way."""
+    """Judge whether differences are all at most a bound, either way."""
     return joined(level_of(gap, bound) for gap in gaps)
 
 
@@ -64,7 +58,7 @@ def candidates(found: Result) -> list[tuple[str, Folds | None]]:
 
 
 def choices(found: Result) -> dict[str, str]:
-    """Return what was chosen for how many folds, of each model that is chosen."""
+    """Write the choices of each model, with the number of folds."""
     names = [name for name, _ in candidates(found)]
     told = {"best tuned": [names[place] for place in chosen([held for _, held in candidates(found)])[1]]}
     for kind, held in found["svm"].items():
@@ -180,7 +174,7 @@ def _is_flat(how: str, found: Result) -> Row:
 
 
 def _best_lambda(name: str, how: str, found: Result) -> Row:
-    """Return whether B is higher at the λ that the paper says than at the best of the others."""
+    """Judge whether B is higher at the λ that the paper says than at the best of the others."""
     curve = found["printed"][how]
     said = BEST_LAMBDA[how].get(name, BEST_LAMBDA[how]["DS1"])
     means = [-1.0 if held is None else balanced(held).mean() for held in curve]
@@ -236,7 +230,7 @@ def _loss(name: str, found: Result, tuned: np.ndarray, base: np.ndarray) -> Row:
 
 
 def premise(found: Result) -> dict[str, list[float]]:
-    """Return by how much boosted trees are ahead of a linear ranking SVM for judges, and tuned trees for both, with SE.
+    """Compute the lead of boosted trees over a linear ranking SVM for judges, and of tuned trees for both, with SE.
 
     Both learned from judged queries alone, in μ; the second is B of the best tuned model against RSVM_mix.
     """

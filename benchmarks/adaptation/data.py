@@ -109,7 +109,7 @@ def generated(
     seed: int = SEED,
     truth: Truth = linear,
 ) -> Case:
-    """Return a case of so many judged queries, of twenty documents at most, and pairs of other queries."""
+    """Generate a case of judged queries, of twenty documents at most, and pairs of other queries."""
     whole = generate_pool(n_judged + n_users, seed)
     relevance = truth(whole.features[:, : WEIGHTS.size])
     if truth is not linear:

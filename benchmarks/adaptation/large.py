@@ -1,13 +1,10 @@
-"""What adapting takes at the size that was asked for: ``python -m benchmarks.adaptation.large METHOD``.
+"""What adapting takes at the size that was asked for.
 
-20,000 pairs, 300 trees of 20 leaves; each method in a process of its own, whose peak of memory it is. Prints JSON.
+20,000 pairs, 300 trees of 20 leaves; each method in a process of its own, whose peak of memory it is.
 """
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import time
 import warnings
 from typing import Any
@@ -17,9 +14,8 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning
 
 from activeeval.adaptation import HyperLinearRanker
-from benchmarks.machine import ROOT
+from benchmarks.frame.claims import EXCLUDED, HOLDS, Claim
 from benchmarks.memory import peak_mb
-from benchmarks.verdicts import EXCLUDED, HOLDS
 
 PAIRS, TREES, LEAVES, FEATURES = 20_000, 300, 20, 46
 RIDGE = 1.0
@@ -49,27 +45,16 @@ def measure(method: str, n_pairs: int = PAIRS, n_trees: int = TREES) -> dict[str
     return {"method": method} | size | run | {"seconds": round(seconds, 2), "peak_gb": round(peak_mb() / 1e3, 3)}
 
 
-def measured_apart() -> list[dict[str, Any]]:
-    """Return what each method takes, one process after another."""
-    command = [sys.executable, "-m", "benchmarks.adaptation.large"]
-    runs = (subprocess.run([*command, how], cwd=ROOT, check=True, capture_output=True, text=True) for how in METHODS)
-    return [json.loads(run.stdout) for run in runs]
-
-
 def large_claims(rows: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """Return whether each method keeps to what was asked; one run each, no interval."""
+    """Judge whether each method keeps to what was asked; one run each, no interval."""
     return [
-        {
-            "data": "20,000 pairs, 300 trees of 20 leaves",
-            "claim": f"{row['method']} takes at most {MOST_SECONDS} s and {MOST_GB} GB",
-            "paper": "–",
-            "found": f"{row['seconds']:.1f} s, {row['peak_gb']:.2f} GB",
-            "test": "one run",
-            "verdict": HOLDS if row["seconds"] <= MOST_SECONDS and row["peak_gb"] <= MOST_GB else EXCLUDED,
-        }
+        Claim(
+            data="20,000 pairs, 300 trees of 20 leaves",
+            claim=f"{row['method']} takes at most {MOST_SECONDS} s and {MOST_GB} GB",
+            paper="–",
+            found=f"{row['seconds']:.1f} s, {row['peak_gb']:.2f} GB",
+            test="one run",
+            verdict=HOLDS if row["seconds"] <= MOST_SECONDS and row["peak_gb"] <= MOST_GB else EXCLUDED,
+        ).row()
         for row in rows
     ]
-
-
-if __name__ == "__main__":
-    print(json.dumps(measure(sys.argv[1])))

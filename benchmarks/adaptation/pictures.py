@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.adaptation.running import LAMBDAS, PRINTED
-from benchmarks.metric_learning.drawing import COLOURS, finish, one_legend, panels
+from benchmarks.frame.pictures import COLOURS, finish, one_legend, panels, save
 
 Result = dict[str, Any]
 MEASURES = {"b": "B", "mu": "NDCG5", "nu": "user pairs in order"}
@@ -16,14 +16,8 @@ MEASURES = {"b": "B", "mu": "NDCG5", "nu": "user pairs in order"}
 
 def save_all(result: Result, folder: Path) -> list[Path]:
     """Draw what a result holds; return the files."""
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for name, draw in (("adaptation-lambda", _lambdas), ("adaptation-models", _models)):
-        figure = draw(result)
-        for suffix in ("svg", "png"):
-            paths.append(folder / f"{name}.{suffix}")
-            figure.savefig(paths[-1], dpi=110, metadata={"Date": None} if suffix == "svg" else None)
-    return paths
+    drawings = (("adaptation-lambda", _lambdas(result)), ("adaptation-models", _models(result)))
+    return save(drawings, folder, ("svg", "png"))
 
 
 def _lambdas(result: Result) -> Any:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.adaptation.running import FINE, LAMBDAS
-from benchmarks.verdicts import table
+from benchmarks.frame import claims
+from benchmarks.frame.report import plus_minus, table
 
 Result = dict[str, Any]
 _RULE = (
@@ -37,7 +38,7 @@ def markdown(result: Result) -> str:
         "",
         _RULE,
         "",
-        *table(result["claims"]),
+        *claims.table(result["claims"]),
         "",
         "![models](results/figures/adaptation-models.svg)",
         "",
@@ -47,10 +48,11 @@ def markdown(result: Result) -> str:
     for name, case in result["cases"].items():
         sizes = ", ".join(f"{number:,} {what}" for what, number in case["sizes"].items())
         lines += [f"### {name}", "", f"{sizes}.", ""]
-        lines += _row(["model", "B", "μ", "ν", "π", "τ", "chosen, for so many folds"], is_head=True)
+        body = []
         for model, figures in case["models"].items():
-            values = (_figure(figures[key]) for key in ("b", "mu", "nu", "pi", "tau"))
-            lines += _row([model, *values, case["choices"][model]])
+            values = (plus_minus(*figures[key], ".4f") for key in ("b", "mu", "nu", "pi", "tau"))
+            body.append([model, *values, case["choices"][model]])
+        lines += table(["model", "B", "μ", "ν", "π", "τ", "chosen, for so many folds"], body)
         lines += ["", *_curves(case), ""]
         if "agreement" in case:
             lines += [*_agreement(case["agreement"]), ""]
@@ -58,62 +60,43 @@ def markdown(result: Result) -> str:
 
 
 def _premise(cases: Result) -> list[str]:
-    """Return what decides whether tuned trees are ahead: whether trees are the better model of the grades at all."""
+    """Write by how much trees are the better model of the grades, which decides whether tuned trees are ahead."""
     lines = [
         "### When tuned trees are ahead of a ranking SVM of both",
         "",
         "Boosted trees against a linear RSVM, both of judged queries alone, and the best tuned trees against RSVM_mix."
         " Where the truth is linear, the linear model is the true one, and no tuning of trees comes to it.",
         "",
-        *_row(["case", "trees − RSVM_judge, μ", "best tuned − RSVM_mix, B"], is_head=True),
     ]
-    for name, case in cases.items():
-        lines += _row([name, *(f"{mean:+.4f} ± {se:.4f}" for mean, se in case["premise"].values())])
+    body = ([name, *(plus_minus(*gap, "+.4f") for gap in case["premise"].values())] for name, case in cases.items())
+    lines += table(["case", "trees − RSVM_judge, μ", "best tuned − RSVM_mix, B"], body)
     return [*lines, ""]
 
 
 def _curves(case: Result) -> list[str]:
     lines = []
     for scale, lambdas in (("printed", LAMBDAS), ("common", FINE)):
+        curves = case[scale].items()
+        body = [[how, *("refused" if one is None else f"{one['b'][0]:.3f}" for one in curve)] for how, curve in curves]
+        gaps = (f"{max(one['gap'][0], 0.0):.1%}" for one in case[scale]["SVML"])
+        body.append(["SVML: share of the objective not solved for", *gaps])
         head = ["algorithm", *(f"{one:g}" for one in lambdas)]
-        lines += [f"B over λ, {scale} scale:", "", *_row(head, is_head=True)]
-        for how, curve in case[scale].items():
-            lines += _row([how, *("refused" if one is None else f"{one['b'][0]:.3f}" for one in curve)])
-        gaps = [one["gap"][0] for one in case[scale]["SVML"]]
-        lines += [*_row(["SVML: share of the objective not solved for", *(f"{max(gap, 0.0):.1%}" for gap in gaps)]), ""]
+        lines += [f"B over λ, {scale} scale:", "", *table(head, body), ""]
     return lines[:-1]
 
 
 def _large(rows: list[Result]) -> list[str]:
-    """Return what the size that was asked for takes."""
-    lines = [
-        "### What it takes",
-        "",
-        "One call each, in a process of its own; the peak is that of the whole process.",
-        "",
-    ]
+    """Write what the size that was asked for takes."""
     names = {"method": "method", "pairs": "pairs", "leaves": "leaves in all", "lambda": "λ", "epochs": "epochs"}
     names |= {"converged": "converged", "seconds": "seconds", "peak_gb": "peak, GB"}
-    lines += _row(list(names.values()), is_head=True)
-    return [*lines, *(line for row in rows for line in _row([f"{row[key]}" for key in names]))]
+    lead = "One call each, in a process of its own; the peak is that of the whole process."
+    return ["### What it takes", "", lead, "", *table([*names.values()], ([row[key] for key in names] for row in rows))]
 
 
 def _agreement(rows: list[dict[str, float]]) -> list[str]:
-    keys = list(rows[0])
-    head = [key if key == "lambda" else f"{key} epochs" if key.startswith("SGD") else key for key in keys]
-    lines = [
+    head = [f"{key} epochs" if key.startswith("SGD") else key for key in rows[0]]
+    lead = (
         "On the common scale, one fold: distance of SGD's weights from the closed form's over the length of its move;"
-        " mean change of a score over the scores' deviation:",
-        "",
-        *_row(head, is_head=True),
-    ]
-    return [*lines, *(line for row in rows for line in _row([f"{row[key]:.2g}" for key in keys]))]
-
-
-def _figure(pair: list[float]) -> str:
-    return f"{pair[0]:.4f} ± {pair[1]:.4f}"
-
-
-def _row(cells: list[str], *, is_head: bool = False) -> list[str]:
-    line = "| " + " | ".join(cells) + " |"
-    return [line, "| " + " | ".join(["---"] * len(cells)) + " |"] if is_head else [line]
+        " mean change of a score over the scores' deviation:"
+    )
+    return [lead, "", *table(head, ([f"{value:.2g}" for value in row.values()] for row in rows))]

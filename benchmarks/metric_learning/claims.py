@@ -132,7 +132,7 @@ CLAIMS = [*SIMULATED, *USERS]
 
 
 def rows_of(experiments: dict[str, Row]) -> list[Row]:
-    """Return what is expected and what is found, a row each."""
+    """Write the expected and the measured answer of each claim."""
     tables = Tables(experiments)
     rows = []
     for claim in CLAIMS:

@@ -79,7 +79,7 @@ def few_kinds(rng: np.random.Generator) -> Iterator[Found]:
 
 
 def lists_of(n_ranks: int, top: int) -> Lists:
-    """Return what draws pairs of lists of any grades."""
+    """Make a function that draws pairs of lists of any grades."""
     return lambda n, rng: tuple(rng.integers(0, top + 1, (2, n, n_ranks)))
 
 

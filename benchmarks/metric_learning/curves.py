@@ -88,7 +88,7 @@ def by_difference(keys: Row, test: Pairs, weights: Floats, edges: tuple[float, .
 
 
 def one_list_discounts(keys: Row, weights: Floats) -> Iterator[Found]:
-    """Return what lists of the same grades tell: discounts but for a constant that is added to all, and gains."""
+    """Read discounts, but for a constant that is added to all, and gains from lists of the same grades."""
     discounts, gains = ratios(weights)
     true_discounts, true_gains = ratios(TRUTHS[keys["data"]])
     for rank, (found, true) in enumerate(zip(discounts, true_discounts, strict=True), 1):

@@ -10,10 +10,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from activeeval.core.types import Floats, Ints
 from activeeval.gains import GainDiscountLearner, PreferenceData, UndeterminedWarning, random_list_pairs
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Lists = Callable[[int, np.random.Generator], tuple[Ints, Ints]]
 
 N_RANKS, TOP_GRADE = 10, 4
@@ -48,7 +47,7 @@ class Pairs:
         return type(self)(self.first[rows], self.second[rows], self.gaps[rows], *held)
 
     def preferences(self, ties: Any = None, top: int = TOP_GRADE) -> PreferenceData:
-        """Return what a learner sees: the list that is truly better first."""
+        """Make the data of a learner: the list that is truly better comes first."""
         swap = (self.gaps < 0)[:, None]
         sides = (np.where(swap, self.second, self.first), np.where(swap, self.first, self.second))
         return PreferenceData(*sides, ties, self.queries, max_grade=top, moved=self.moved)
@@ -72,7 +71,7 @@ class Pairs:
         return np.asarray((weights[ranks, self.first] - weights[ranks, self.second]).sum(axis=1))
 
     def rights(self, weights: Floats) -> NDArray[np.bool_]:
-        """Return which pairs the weights order as the truth does; a tie is wrong."""
+        """Test which pairs the weights order as the truth does; a tie is wrong."""
         scores = self.scores(weights)
         scores[np.abs(scores) < EQUAL] = 0.0
         return np.asarray(scores * self.gaps > 0)
@@ -95,12 +94,12 @@ def draw(lists: Lists, truth: Floats, n: int, rng: np.random.Generator) -> Pairs
 
 
 def orders_of(grades: Ints, depth: int | None = None) -> Lists:
-    """Return what draws pairs of random orders of a list of grades, cut at ``depth``."""
+    """Make a function that draws pairs of random orders of a list of grades, cut at ``depth``."""
     return lambda n, rng: random_list_pairs(grades, n, depth, rng)
 
 
 def best_against(grades: Ints) -> Lists:
-    """Return what draws pairs of the best order of the usual list and a random order of ``grades``."""
+    """Make a function that draws pairs of the best order of the usual list and a random order of ``grades``."""
     return lambda n, rng: (np.tile(ONE_LIST, (n, 1)), random_list_pairs(grades, n, None, rng)[0])
 
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from benchmarks.frame.report import table
 from benchmarks.metric_learning import claims, pictures
-from benchmarks.metric_learning.rows import Tables, columns, markdown, pivot
+from benchmarks.metric_learning.rows import Tables, columns, pivot
 from benchmarks.metric_learning.running import Row
 
 NOTES = Path(__file__).resolve().parent / "notes.md"
 CURVE = (["data", "shape"], "pairs")
 ACTIVE = (["set", "shape", "chosen"], "pairs", "precision")
-TIES = (
-    ["set", "tie_margin", "C_ties"],
-    ["tied difference", "over that of untied", "accuracy", "precision, all pairs"],
-    4,
-)
+OF_TIES = ["tied difference", "over that of untied", "accuracy", "precision, all pairs"]
+TIES = (["set", "tie_margin", "C_ties"], OF_TIES, 4)
 SETS = ["all", "Set1", "Set2"]
 HELD, FEW = ["ranks", "noise", "of"], ["grades", "noise"]
 CUT = ["data", "shape", "pairs"]
@@ -71,32 +69,28 @@ TABLES = (
 
 
 def render(result: Row) -> str:
-    """Return the section."""
+    """Write the section."""
     experiments = result["experiments"]
     tables = Tables(experiments)
-    keys = ("number", "experiment", "what", "expected", "found", "verdict")
-    lines = [[row[key] for key in keys] for row in claims.rows_of(experiments)]
+    keys = ("experiment", "what", "expected", "found", "verdict")
+    claimed = table(["", *keys], ([row[key] for key in ("number", *keys)] for row in claims.rows_of(experiments)))
     about, why = NOTES.read_text().split("\n---\n")
-    parts = [about.strip(), _times(result), markdown(["", *keys[1:]], lines), why.strip()]
-    for file, text in pictures.held(tables):
-        parts.append(f"**{text}**\n\n![{text}](results/figures/{file})")
-    for experiment, table, draw, arguments, title in TABLES:
-        if experiment in tables and (held := tables.rows(experiment, table)):
-            parts.append(f"### {title}\n\n{draw(held, *arguments)}")
+    parts = [about.strip(), _times(result), "\n".join(claimed), why.strip()]
+    parts += [f"**{text}**\n\n![{text}](results/figures/{file})" for file, text in pictures.held(tables)]
+    for experiment, name, write, arguments, title in TABLES:
+        if experiment in tables and (rows := tables.rows(experiment, name)):
+            parts += [f"### {title}", "\n".join(write(rows, *arguments))]
     return "\n\n".join(parts)
 
 
 def _times(result: Row) -> str:
     experiments = result["experiments"]
-    own = {name: one for name, one in experiments.items() if _each(one) > 0.05}
-    parts = ", ".join(f"{name} {one['repetitions']} × {_each(one):.1f} s" for name, one in own.items())
+    each = {name: one["seconds"] / one["repetitions"] for name, one in experiments.items()}
+    parts = (f"{name} {experiments[name]['repetitions']} × {s:.1f} s" for name, s in each.items() if s > 0.05)
     total = sum(one["seconds"] for one in experiments.values()) / 60
     apart = [
         f"{name} ({one['git_commit']})" for name, one in experiments.items() if one["command"] != result["command"]
     ]
     also = f" Run apart with `--only`, at their commits: {', '.join(apart)}." if apart else ""
-    return f"Repetitions and processor time of each: {parts}; {total:.0f} minutes without the rows on speed.{also}"
-
-
-def _each(one: Row) -> float:
-    return float(one["seconds"] / one["repetitions"])
+    lead = f"Repetitions and processor time of each: {', '.join(parts)}"
+    return f"{lead}; {total:.0f} minutes without the rows on speed.{also}"

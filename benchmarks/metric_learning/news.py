@@ -26,7 +26,7 @@ def folds(news: News, rng: np.random.Generator) -> Iterator[tuple[Ints, Ints]]:
 
 
 def rights_by_set(news: News, rows: Ints, weights: Floats) -> dict[str, np.ndarray]:
-    """Return which of the preferences among some pairs the weights order rightly: of all, of Set1, of Set2."""
+    """Test which preferences among some pairs the weights order rightly: of all, of Set1, of Set2."""
     rows = rows[news.labels[rows] != 3]
     rights, clear = news.pairs[rows].rights(weights), news.is_clear[rows]
     return {"all": rights, "Set1": rights[clear], "Set2": rights[~clear]}

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from benchmarks.metric_learning.drawing import COLOURS, finish, line, one_legend, panels
+from benchmarks.frame.pictures import COLOURS, finish, line, one_legend, panels, save
 from benchmarks.metric_learning.rows import Tables
 from benchmarks.metric_learning.running import Row
 
+PREFIX = "metric-learning-"
 SHAPES = ("monotone", "decreasing")
 DATA = ("Data 1", "Data 2")
 
@@ -205,18 +206,15 @@ PICTURES: dict[str, tuple[tuple[str, ...], Callable[[Tables], Figure], str]] = {
 
 
 def held(tables: Tables) -> list[tuple[str, str]]:
-    """Return the files of what was run and what they show."""
-    names = [name for name, (needs, _, _) in PICTURES.items() if all(need in tables for need in needs)]
-    return [(f"metric-learning-{name}.svg", PICTURES[name][2]) for name in names]
+    """List the files of what was run and what they show."""
+    return [(f"{PREFIX}{name}.svg", PICTURES[name][2]) for name in _names(tables)]
+
+
+def _names(tables: Tables) -> list[str]:
+    return [name for name, (needs, _, _) in PICTURES.items() if all(need in tables for need in needs)]
 
 
 def save_all(result: Row, folder: Path) -> None:
     """Write the pictures of what was run as SVG."""
-    import matplotlib as mpl
-
-    folder.mkdir(parents=True, exist_ok=True)
     tables = Tables(result["experiments"])
-    with mpl.rc_context({"svg.hashsalt": "activeeval", "svg.fonttype": "path"}):
-        for file, _ in held(tables):
-            name = file.removeprefix("metric-learning-").removesuffix(".svg")
-            PICTURES[name][1](tables).savefig(folder / file, metadata={"Date": None})
+    save(((f"{PREFIX}{name}", PICTURES[name][1](tables)) for name in _names(tables)), folder)

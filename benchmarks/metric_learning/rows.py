@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from benchmarks.frame.report import plus_minus, table
 from benchmarks.metric_learning.running import Row
 
 
@@ -29,11 +30,11 @@ class Tables:
 
 
 def shown(row: Row, value: str, places: int = 3) -> str:
-    """Return a mean with its standard error."""
+    """Write a mean with its standard error."""
     mean, error = row.get(value), row.get(f"{value}_se")
     if mean is None:
         return ""
-    return f"{mean:.{places}f}" if error is None else f"{mean:.{places}f} ± {error:.{places}f}"
+    return f"{mean:.{places}f}" if error is None else plus_minus(mean, error, f".{places}f")
 
 
 def listed(rows: Iterable[Row], value: str, by: str | None = None, places: int = 3) -> str:
@@ -41,21 +42,16 @@ def listed(rows: Iterable[Row], value: str, by: str | None = None, places: int =
     return ", ".join((f"{row[by]}: " if by else "") + shown(row, value, places) for row in rows)
 
 
-def pivot(rows: Sequence[Row], by: Sequence[str], columns: str, value: str, places: int = 3) -> str:
-    """Return rows as a markdown table: a line for each set of keys, a column for each value of one key."""
+def pivot(rows: Sequence[Row], by: Sequence[str], columns: str, value: str, places: int = 3) -> list[str]:
+    """Write rows as a table: a line for each set of keys, a column for each value of one key."""
     heads = list(dict.fromkeys(row[columns] for row in rows))
     lines: dict[tuple, Row] = {}
     for row in rows:
         lines.setdefault(tuple(row[name] for name in by), {})[row[columns]] = shown(row, value, places)
     body = [[*keys, *(cells.get(head, "") for head in heads)] for keys, cells in lines.items()]
-    return markdown([*by[:-1], f"{by[-1]} \\ {columns}", *heads], body)
+    return table([*by[:-1], f"{by[-1]} \\ {columns}", *heads], body)
 
 
-def columns(rows: Sequence[Row], by: Sequence[str], values: Sequence[str], places: int = 3) -> str:
-    """Return rows as a markdown table with several values side by side."""
-    return markdown([*by, *values], [[*(row[k] for k in by), *(shown(row, v, places) for v in values)] for row in rows])
-
-
-def markdown(header: Sequence[Any], body: Sequence[Sequence[Any]]) -> str:
-    """Return a markdown table."""
-    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in [header, ["---"] * len(header), *body])
+def columns(rows: Sequence[Row], by: Sequence[str], values: Sequence[str], places: int = 3) -> list[str]:
+    """Write rows as a table with several values side by side."""
+    return table([*by, *values], ([*(row[k] for k in by), *(shown(row, v, places) for v in values)] for row in rows))

@@ -1,22 +1,16 @@
-"""Seconds and memory of learning from 10⁵ pairs, each in a process of its own, on one thread; beside cvxpy.
-
-python -m benchmarks.metric_learning.speed CASE
-"""
+"""Seconds and memory of learning from 10⁵ pairs, each in a process of its own, on one thread; beside cvxpy."""
 
 from __future__ import annotations
 
 import importlib.util
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from activeeval.core.errors import SolverError
-from benchmarks.machine import ROOT, seconds
+from benchmarks.frame.processes import ONE_THREAD, apart
+from benchmarks.machine import seconds
 from benchmarks.memory import peak_mb
 from benchmarks.metric_learning.data import LONG_LIST, N_RANKS, TOP_GRADE, TRUTHS, Floats, draw, learned, orders_of
 from benchmarks.metric_learning.running import Found
@@ -30,7 +24,6 @@ CASES = {
     "cvxpy with Clarabel": (0.0, "cvxpy"),
     "cvxpy with Clarabel, 25 % turned": (0.25, "cvxpy"),
 }
-MODULE = "benchmarks.metric_learning.speed"
 
 
 def has_cvxpy() -> bool:
@@ -90,21 +83,9 @@ def _run(*kinds: str) -> Iterator[Found]:
     for case, (share, how) in CASES.items():
         if how not in kinds or (how == "cvxpy" and not has_cvxpy()):
             continue
-        found = _in_a_process(case)
+        found = apart(measure, case, environment=ONE_THREAD)
         weights[share, how] = np.array(found.pop("weights"))
         if how == "cvxpy":
             ours = weights[share, "activeeval"]
             found["largest difference to ours"] = np.abs(weights[share, how] - ours).max() / np.abs(ours).max()
         yield "speed", {"case": case}, found
-
-
-def _in_a_process(case: str) -> dict[str, Any]:
-    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
-    command = [sys.executable, "-m", MODULE, case]
-    environment = os.environ | dict.fromkeys(names, "1")
-    done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-if __name__ == "__main__":
-    print(json.dumps(measure(sys.argv[1])))

@@ -13,7 +13,6 @@ benchmarks/results/paper-COLLECTION.json, figures beside it, and benchmarks/RESU
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Sequence
@@ -21,59 +20,42 @@ from pathlib import Path
 
 from activeeval.core.errors import ActiveEvalError
 from benchmarks import tables
+from benchmarks.frame.experiment import RESULTS, Experiment
 from benchmarks.machine import ROOT, data_folder, keep_freed_memory
 from benchmarks.paper import likeness
-from benchmarks.paper.folds import COLLECTIONS, Source, mslr, prepare, source_named
+from benchmarks.paper.folds import COLLECTIONS, mslr, prepare, source_named
 from benchmarks.paper.running import Run
 from benchmarks.paper.whole import ALL_FIGURES, measure
 
 WORK = ROOT / "benchmarks" / "work"
-RESULTS = ROOT / "benchmarks" / "results"
 
 
-def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.paper", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--figure", type=int, action="append", choices=ALL_FIGURES, help="repeatable; all by default")
-    parser.add_argument("--collection", choices=COLLECTIONS, default="mslr-like")
-    parser.add_argument("--mslr", type=Path, metavar="DIR", help="MSLR-WEB30K or 10K as published, Fold1 … Fold5")
-    parser.add_argument("--queries", type=_whole, help="size of the generated collection, 31,531 by default")
-    parser.add_argument("--repetitions", type=_whole, default=5000)
-    parser.add_argument("--own-repetitions", type=int, default=50, help="of our own methods; 0 leaves them out")
-    parser.add_argument(
-        "--jobs", type=_whole, default=2, help="processes, 5 GB each at full size; no effect on results"
-    )
-    parser.add_argument("--work", type=Path, default=WORK, help="what is trained and repeated is kept here")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
-    parser.add_argument(
-        "--check-generator", action="store_true", help="hold the generator against the real sample, only"
-    )
-    return parser.parse_args(arguments)
-
-
-def _whole(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, got {value}")
-    return value
-
-
-def _source(options: argparse.Namespace) -> Source:
-    if options.mslr is not None:
-        return mslr(options.mslr)
-    return source_named(options.collection, data_folder(), options.queries)
+EXPERIMENT = Experiment(
+    __spec__,
+    __doc__,
+    out=RESULTS,
+    figure={"type": int, "action": "append", "choices": ALL_FIGURES, "help": "repeatable; all by default"},
+    collection={"choices": COLLECTIONS, "default": "mslr-like"},
+    mslr={"type": Path, "help": "folder of MSLR-WEB30K or 10K as published, Fold1 … Fold5"},
+    queries={"type": int, "help": "size of the generated collection, 31,531 by default"},
+    repetitions=5000,
+    own_repetitions=50,
+    jobs=2,
+    work={"type": Path, "default": WORK, "help": "folder that keeps what is trained and repeated"},
+    check_generator=False,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run what the options choose; return the exit code."""
-    options = _options(arguments)
+    options = EXPERIMENT.parse(arguments)
     try:
         if options.check_generator:
             print(likeness.check(data_folder(), options.out))
             return 0
         started = time.perf_counter()
-        collection = prepare(_source(options), options.work)
+        named = (options.collection, data_folder(), options.queries)
+        collection = prepare(mslr(options.mslr) if options.mslr else source_named(*named), options.work)
         job = Run(collection, options.repetitions, options.own_repetitions)
         figures = tuple(options.figure or ALL_FIGURES)
         measure(job, figures, options.jobs, options.out)

@@ -74,7 +74,7 @@ def curve(rows: Sequence[Row], case: str, measure: str, method: str) -> list[Row
 
 
 def labels_saved(rows: Sequence[Row], case: str, measure: str, method: str) -> tuple[float, float, float] | None:
-    """Return what a method saves at a budget, the standard error, and that budget.
+    """Compute the share of labels that a method saves at a budget, its standard error, and that budget.
 
     1 − Λ'/Λ, where the method at Λ' has passive's error at Λ: mean absolute error, or the selection error in
     figure 3; by interpolation, with errors resampled from their standard errors. Λ is the largest budget; where

@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 
 from activeeval import QueryPool
 from activeeval.core.errors import InputError
+from activeeval.core.types import Floats, Ints
 from activeeval.formats.text.letor import LetorData, read_letor
 from benchmarks.machine import store
 from benchmarks.paper import mslr_like
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 MSLR_FOLDS = 5
 
 

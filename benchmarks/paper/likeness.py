@@ -11,6 +11,7 @@ from scipy.stats import rankdata
 
 from activeeval.core.errors import InputError
 from activeeval.formats.text.letor import read_letor
+from benchmarks.frame.report import table
 from benchmarks.machine import describe, store
 from benchmarks.paper import mslr_like
 
@@ -38,6 +39,7 @@ def check(data: Path, out: Path) -> str:
             folds[0].counts[:N_QUERIES], folds[0].grades[head].astype(int), folds[0].features[head]
         ),
     }
+    paired = {name: [rows["sample"][name], rows["generated"][name]] for name in rows["sample"]}
     shares = np.bincount(grades) / grades.size
     whole = {
         "queries": [PUBLISHED["queries"], int(counts.size)],
@@ -47,22 +49,17 @@ def check(data: Path, out: Path) -> str:
     }
     published = mslr_like.GRADE_COUNTS / mslr_like.GRADE_COUNTS.sum()
     whole |= {f"share of grade {k}": [round(float(published[k]), 4), round(float(shares[k]), 4)] for k in range(5)}
-    result = describe("benchmarks.paper") | {"published and generated": whole, "sample and generated": _paired(rows)}
+    result = describe("benchmarks.paper") | {"published and generated": whole, "sample and generated": paired}
     store(out / "mslr-like.json", result)
     return markdown(result)
 
 
 def markdown(result: dict[str, Any]) -> str:
-    """Return the tables of a stored check."""
-    lines = ["| MSLR-WEB30K | published | generated |", "| --- | --- | --- |"]
-    lines += [f"| {name} | {a:,} | {b:,} |" for name, (a, b) in result["published and generated"].items()]
-    lines += ["", "| statistic (features by rank) | 71 real queries | generated |", "| --- | --- | --- |"]
-    lines += [f"| {name} | {a} | {b} |" for name, (a, b) in result["sample and generated"].items()]
-    return "\n".join(lines)
-
-
-def _paired(rows: dict[str, dict[str, str]]) -> dict[str, list[str]]:
-    return {name: [rows["sample"][name], rows["generated"][name]] for name in rows["sample"]}
+    """Write the tables of a stored check."""
+    whole = ([name, f"{a:,}", f"{b:,}"] for name, (a, b) in result["published and generated"].items())
+    parts = ([name, *both] for name, both in result["sample and generated"].items())
+    first = table(["MSLR-WEB30K", "published", "generated"], whole)
+    return "\n".join([*first, "", *table(["statistic (features by rank)", "71 real queries", "generated"], parts)])
 
 
 def _described(counts: NDArray[np.int64], grades: NDArray[Any], features: NDArray[Any]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from activeeval.report.pictures import line_style
+from benchmarks.frame.pictures import one_legend, panels, save
 from benchmarks.paper.averages import ERRORS, Row, curve
 from benchmarks.paper.cases import MEASURES, PAPER_METHODS
 
@@ -20,31 +21,27 @@ LABELS = {"mae": "mean absolute error", "selection_error": "model selection erro
 
 
 def _panels(n_rows: int, n_columns: int, width: float = 3.6) -> tuple[Figure, Any]:
-    figure = Figure(figsize=(width * n_columns, 3.1 * n_rows + 0.5), layout="constrained")
-    return figure, figure.subplots(n_rows, n_columns, squeeze=False)
+    return panels(n_columns, n_rows, width, 3.1 + 0.5 / n_rows)
 
 
 def _draw(
-    axis: Any, rows: Sequence[Row], case: str, measure: str, x: Callable[[Row], float] = lambda r: r["budget"]
+    axis: Any,
+    rows: Sequence[Row],
+    cases: Sequence[str],
+    measure: str,
+    x: Callable[[Row], float] = lambda r: r["budget"],
 ) -> None:
     """Draw every method of a panel with bars of one standard error, as in the paper."""
     for method, style in STYLES.items():
-        own = curve(rows, case, measure, method)
-        if own:
-            name = ERRORS[own[0]["figure"]]
-            values, bars = ([row[key] for row in own] for key in (name, f"{name}_se"))
-            axis.errorbar([x(row) for row in own], values, bars, label=method, **style)
+        points = [row for case in cases for row in curve(rows, case, measure, method)]
+        if points:
+            name = ERRORS[points[0]["figure"]]
+            values, bars = ([row[key] for row in points] for key in (name, f"{name}_se"))
+            axis.errorbar([x(row) for row in points], values, bars, label=method, **style)
             axis.set_ylabel(LABELS[name])
-    axis.set(title=f"{case}, {measure}", xlabel="labelling budget Λ")
+    axis.set(title=f"{cases[0]}, {measure}", xlabel="labelling budget Λ")
     axis.set_ylim(bottom=0)
     axis.grid(alpha=0.3)
-
-
-def _legend(figure: Figure, axes: Any) -> None:
-    shown = {
-        label: line for axis in axes.ravel() for line, label in zip(*axis.get_legend_handles_labels(), strict=True)
-    }
-    figure.legend(shown.values(), shown, loc="outside lower center", ncols=6, frameon=False, fontsize=8)
 
 
 def _grid_of(number: int) -> Callable[[Row], Figure]:
@@ -56,8 +53,8 @@ def _grid_of(number: int) -> Callable[[Row], Figure]:
         figure, axes = _panels(len(cases), len(MEASURES), 4.2)
         for line, case in zip(axes, cases, strict=True):
             for axis, measure in zip(line, MEASURES, strict=True):
-                _draw(axis, rows, case, measure)
-        _legend(figure, axes)
+                _draw(axis, rows, [case], measure)
+        one_legend(figure, axes, 6)
         return figure
 
     return draw
@@ -78,26 +75,19 @@ def _figure_5(result: Row) -> Figure:
     rows = [row for row in result["rows"] if row["figure"] == 5]
     cases = list(dict.fromkeys(row["case"] for row in rows))
     figure, axes = _panels(2, len(MEASURES), 4.2)
-    budgets = sorted({row["budget"] for row in rows})
-    budget = budgets[min(1, len(budgets) - 1)]
+    sizes, budget = result["sizes"], _second_budget(rows)
     for k, measure in enumerate(MEASURES):
-        _draw(axes[0, k], rows, cases[-1], measure)
-        _draw_over_sizes(axes[1, k], [row for row in rows if row["budget"] == budget], cases, measure, result["sizes"])
+        _draw(axes[0, k], rows, cases[-1:], measure)
+        at_budget = [row for row in rows if row["budget"] == budget]
+        _draw(axes[1, k], at_budget, cases, measure, lambda row: sizes[cases.index(row["case"])])
         axes[1, k].set(title=f"{measure} at Λ = {budget:g}", xlabel="query-document pairs that r₂ is trained on")
-    _legend(figure, axes)
+    one_legend(figure, axes, 6)
     return figure
 
 
-def _draw_over_sizes(axis: Any, rows: Sequence[Row], cases: Sequence[str], measure: str, sizes: Sequence[int]) -> None:
-    for method, style in STYLES.items():
-        own = [row for case in cases for row in curve(rows, case, measure, method)]
-        if own:
-            places = [sizes[cases.index(row["case"])] for row in own]
-            values, bars = ([row[key] for row in own] for key in ("mae", "mae_se"))
-            axis.errorbar(places, values, bars, label=method, **style)
-    axis.set_ylabel(LABELS["mae"])
-    axis.set_ylim(bottom=0)
-    axis.grid(alpha=0.3)
+def _second_budget(rows: Sequence[Row]) -> float:
+    """Return the second smallest budget, or the only one."""
+    return sorted({row["budget"] for row in rows})[:2][-1]
 
 
 def _plain_ticks(axis: Any) -> None:
@@ -119,8 +109,7 @@ def _figure_6(result: Row) -> Figure:
     rows = [
         row for row in result["rows"] if row["figure"] == 2 and row["case"] == "RF_class" and row["measure"] == "DCG"
     ]
-    budgets = sorted({row["budget"] for row in rows})
-    budget = budgets[min(1, len(budgets) - 1)]
+    budget = _second_budget(rows)
     drawn = {
         row["method"]: row["queries"] for row in rows if row["budget"] == budget and row["method"] in PAPER_METHODS
     }
@@ -145,11 +134,5 @@ def numbers_in(result: Row) -> list[int]:
 
 
 def save_all(result: Row, folder: Path) -> None:
-    """Write the figures as SVG; the same result gives the same files."""
-    import matplotlib as mpl
-
-    folder.mkdir(parents=True, exist_ok=True)
-    with mpl.rc_context({"svg.hashsalt": "activeeval", "svg.fonttype": "path"}):
-        for number in numbers_in(result):
-            path = folder / f"{result['collection']}-figure-{number}.svg"
-            draw(result, number).savefig(path, metadata={"Date": None})
+    """Write the figures as SVG."""
+    save(((f"{result['collection']}-figure-{number}", draw(result, number)) for number in numbers_in(result)), folder)

@@ -23,12 +23,10 @@ from activeeval import Rankings
 from activeeval.core.grade_models import ForestGradeModel, OrderedLogitModel, QueryFactor, log_loss
 from activeeval.core.measures import DCG
 from activeeval.core.pool import QueryPool
+from activeeval.core.types import Floats, Ints
 from activeeval.rankers import ForestRegressionRanker, RankingSVM
 from benchmarks.machine import store
 from benchmarks.paper.folds import Collection, Fold
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 MOST_ROWS = 200_000
 SIZES = (0.5, 0.6, 0.8, 1.0)

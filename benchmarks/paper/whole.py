@@ -46,7 +46,7 @@ def measure(job: Run, figures: Sequence[int], n_jobs: int, out: Path) -> dict[st
 
 
 def _frame(job: Run) -> dict[str, Any]:
-    """Return what says how a result came about, and figure 1."""
+    """Describe how a result came about, and make figure 1."""
     collection = job.collection
     return describe("benchmarks.paper") | {
         "collection": collection.name,
@@ -78,7 +78,7 @@ def _grade_shares(collection: Collection) -> list[float]:
 
 
 def _sizes(collection: Collection) -> list[int]:
-    """Return how many rows the larger forests of figure 5 learn from; those of the first fold."""
+    """Count the rows that the larger forests of figure 5 learn from, on the first fold."""
     paths = [Trained(collection, 0).folder / f"{sized(size)}.json" for size in SIZES[1:]]
     return [json.loads(path.read_text())["rows"] if path.exists() else 0 for path in paths]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -11,13 +10,11 @@ from joblib import Parallel
 
 from benchmarks.adaptation import running
 from benchmarks.adaptation.__main__ import summed_up
-from benchmarks.adaptation.claims import BEST_LAMBDA, EDGE, above, best_algorithm, choices, claims, level, premise
+from benchmarks.adaptation.claims import EDGE, above, best_algorithm, choices, claims, level, premise
 from benchmarks.adaptation.data import FOLDS, SHIFTS, bent, generated, linear
 from benchmarks.adaptation.large import METHODS, large_claims, measure
-from benchmarks.adaptation.pictures import save_all
-from benchmarks.adaptation.report import markdown
 from benchmarks.adaptation.running import COSTS, FINE, LAMBDAS, PRINTED, Fold, balanced, chosen, folds_of
-from benchmarks.verdicts import EXCLUDED, HOLDS, NOT_SHOWN, Gap
+from benchmarks.frame.claims import EXCLUDED, HOLDS, NOT_SHOWN, Gap
 
 LARGE = {"method": "sgd", "pairs": 20_000, "leaves": 6000, "lambda": 1.0, "epochs": 20, "converged": True}
 LARGE |= {"seconds": 59.0, "peak_gb": 1.9}
@@ -29,8 +26,8 @@ def case():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_cases", [1, 3])
-def test_a_small_case_runs_from_data_to_pictures(case, n_cases, monkeypatch, tmp_path):
+@pytest.mark.parametrize("n_cases", [1, 2])
+def test_a_small_case_runs_from_data_to_claims(case, n_cases, monkeypatch):
     """Five folds of one case, or a world each."""
     monkeypatch.setattr(running, "SHAPES", ((5, 4, 0.3), (10, 4, 0.1)))
     monkeypatch.setattr(running, "COSTS", (1e-4, 1e-2))
@@ -39,18 +36,12 @@ def test_a_small_case_runs_from_data_to_pictures(case, n_cases, monkeypatch, tmp
         found = running.run(cases, parallel) | {"sizes": case.sizes, "clicks": list(case.clicks)}
         found["alike"] = running.svms([generated("tiny", 40, 40, 400, {}, seed) for seed in range(n_cases)], parallel)
     assert len(found["base"]) == (FOLDS if n_cases == 1 else n_cases)
-    found["agreement"] = running.agreement(case, tuple(found["shapes"][0]), (5, 5000))
+    found["agreement"] = running.agreement(case, tuple(found["shapes"][0]), (5, 2000))
     rows = [*claims("DS1", found), best_algorithm({"DS1": summed_up(found)})]
     assert {row["verdict"] for row in rows} <= {HOLDS, EXCLUDED, NOT_SHOWN}
     assert next(row for row in rows if row["claim"] == "converged SGD equals CF")["verdict"] == HOLDS
     assert next(row for row in rows if "end at the base" in row["claim"])["verdict"] == HOLDS
     assert max(values[3] for held in found["printed"]["SVML"] for values in held) < 2e-3
-    held = {"seconds": 1, "n_jobs": 1, "cases": {"DS1": summed_up(found)}, "claims": rows, "large": [LARGE]}
-    result = json.loads(json.dumps(held))
-    text = markdown(result)
-    assert all(f"| {row['data']} | {row['claim']} |" in text for row in rows)
-    assert "| DS1 | " in text.split("When tuned trees")[1]
-    assert all(path.stat().st_size > 0 for path in save_all(result, tmp_path))
 
 
 def test_worlds_are_of_one_recipe_and_differ():
@@ -310,7 +301,3 @@ def test_what_a_size_takes_is_measured(method):
 )
 def test_a_size_is_held_against_what_was_asked(change, verdict):
     assert large_claims([LARGE | change])[0]["verdict"] == verdict
-
-
-def test_the_published_places_are_among_the_lambdas():
-    assert {ridge for places in BEST_LAMBDA.values() for ridge in places.values()} <= set(LAMBDAS)

@@ -1,29 +1,24 @@
 """The engines' benchmark in small: all engines of this machine draw one sample, and what comes of it is stored."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
 from benchmarks import engines, engines_pools
-from benchmarks.machine import ROOT
 
 pytest.importorskip("pyarrow", reason="a pool in parquet needs pyarrow")
 
 
-def test_engines_draw_the_same_sample_and_are_measured(tmp_path):
-    out = tmp_path / "engines.json"
-    words = ["--queries", "60", "--engine", "here", "--engine", "processes:2", "--out", str(out)]
-    command = [sys.executable, "-m", engines.MODULE, *words]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    result = json.loads(out.read_text())
+def test_engines_draw_the_same_sample_and_are_measured(tmp_path, capsys):
+    words = ["--queries", "60", "--engine", "here", "--engine", "processes:2"]
+    engines.EXPERIMENT.main([*words, "--out", str(tmp_path / "engines.json")])
+    result = json.loads((tmp_path / "engines.json").read_text())
     here, processes = result["rows"]
     assert here["units_digest"] == processes["units_digest"]
     assert set(here["passes"]) == {"survey", "unique", "levels", "fetch"}
     assert here["processor_s"] > 0
     assert 0 < here["returned_bytes"] == processes["returned_bytes"]
-    assert "processor over that of here" in done.stdout
+    assert "processor over that of here" in capsys.readouterr().out
 
 
 def test_a_pool_is_the_same_however_it_is_written(tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from benchmarks.forecasters import FORECASTERS, figures, joined, markdown
+from benchmarks.forecasters import FORECASTERS, figures, joined
 
 RATIOS = {"outlook": [math.e, 1 / math.e, 2.0], "forecast": [1.0, 1.0, math.nan], "plan": [2.0, 2.0, 2.0]}
 
@@ -20,7 +20,6 @@ def test_a_figure_is_over_the_samples_of_which_all_say_something():
     assert {row["samples"] for row in rows.values()} == {2}
     low, high = rows["outlook"]["low"], rows["outlook"]["high"]
     assert (math.log(low), math.log(high)) == pytest.approx((-0.8, 0.8))
-    assert "cell, outlook" in markdown({"overall": list(rows.values()), "cells": []})
 
 
 def test_cells_are_put_together_and_those_that_say_nothing_have_no_figure():

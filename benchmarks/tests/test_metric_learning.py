@@ -6,10 +6,11 @@ import json
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 
-from benchmarks.machine import ROOT
+from benchmarks.machine import ROOT, store
 from benchmarks.metric_learning import active, claims, curves, data, news_data, noise, reading, ties, web
-from benchmarks.metric_learning.__main__ import main
+from benchmarks.metric_learning.__main__ import EXPERIMENT
 from benchmarks.metric_learning.experiments import EXPERIMENTS
 from benchmarks.metric_learning.news import folds
 from benchmarks.metric_learning.rows import Tables, pivot
@@ -47,10 +48,10 @@ def test_rows_are_averaged_within_a_repetition_first_and_without_what_is_undefin
     assert row["y_se"] is None
 
 
-@pytest.mark.slow
-def test_one_seed_one_answer_whatever_the_processes_and_further_repetitions():
+def test_one_seed_one_answer_whatever_the_workers_and_further_repetitions():
     job = Job("dice", 3, throws)
-    one, two = (run([job], 3, n_jobs)["dice"]["tables"] for n_jobs in (1, 2))
+    with parallel_config(backend="threading"):
+        one, two = (run([job], 3, n_jobs)["dice"]["tables"] for n_jobs in (1, 2))
     assert one == two
     draws = [next(throws(job.rng(repetition)))[2]["mean"] for repetition in range(3)]
     assert one["dice"][0]["mean"] == pytest.approx(np.mean(draws))
@@ -125,23 +126,18 @@ def test_experiments_run(name, monkeypatch):
     assert all(np.isnan(one) or 0 <= one <= 1 for one in precisions)
 
 
+def test_a_run_keeps_what_is_stored_of_the_others(tmp_path):
+    out = tmp_path / "metric-learning.json"
+    store(out, {"command": "first", "experiments": {"ties-news": {"repetitions": 1, "seconds": 1.0, "tables": {}}}})
+    result = EXPERIMENT.main(["--only", "agreement", "--repetitions", "2", "--out", str(out)])
+    assert (list(result["experiments"]), result["command"]) == (["agreement", "ties-news"], "first")
+    rows = Tables(json.loads(out.read_text())["experiments"]).rows("agreement", "summary")
+    assert any("log2" in line for line in pivot(rows, ["discount"], "discount", "agree at 1"))
+
+
 def test_random_choice_and_simple_margin_start_alike(monkeypatch):
     monkeypatch.setattr(active, "SHOWN", (10,))
     rng = np.random.default_rng(0)
     pool = data.draw(data.orders_of(data.ONE_LIST), data.TRUTHS["Data 2"], 40, rng)
     chosen, by_chance = active.both({"shape": "decreasing"}, pool, pool.precision, 10.0, rng)
     assert chosen[2] == by_chance[2]
-
-
-def test_a_run_writes_results_pictures_and_the_section_and_keeps_the_rest(tmp_path):
-    out = tmp_path / "results"
-    assert main(["--only", "agreement", "--repetitions", "2", "--out", str(out)]) == 0
-    picture = out / "figures" / "metric-learning-agreement.svg"
-    first = picture.read_bytes()
-    text = (tmp_path / "RESULTS.md").read_text()
-    assert "recomputed" in text
-    assert "metric-learning-agreement.svg" in text
-    assert main(["--only", "agreement", "--repetitions", "2", "--out", str(out)]) == 0
-    assert picture.read_bytes() == first
-    rows = Tables(json.loads((out / "metric-learning.json").read_text())["experiments"]).rows("agreement", "summary")
-    assert "log2" in pivot(rows, ["discount"], "discount", "agree at 1")

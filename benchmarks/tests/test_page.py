@@ -53,9 +53,9 @@ def test_what_a_killed_server_has_acknowledged_is_there_once(tmp_path):
 
 @pytest.mark.slow
 def test_pages_go_on_by_themselves_when_their_server_is_killed(tmp_path):
-    figures = killed_beside_pages(f"sqlite:///{tmp_path}/page.activeeval", 2, 20)
+    figures = killed_beside_pages(f"sqlite:///{tmp_path}/page.activeeval", 1, 10)
     if "missing" in figures[0]:
         pytest.skip(figures[0]["missing"])
     values = {row["what"]: row["value"] for row in figures}
-    assert values["answers acknowledged"] >= 20
+    assert values["answers acknowledged"] >= 10
     assert [row["what"] for row in figures if row.get("reached") is False] == []

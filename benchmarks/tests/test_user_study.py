@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from benchmarks import user_study
-from benchmarks.user_study import N_QUERIES, PUBLISHED, assignments, markdown, oracle_rows, part, people, study_rows
+from benchmarks.user_study import N_QUERIES, PUBLISHED, assignments, oracle_rows, part, people, study_rows
 
 
 def test_nobody_sees_a_query_under_both_methods_and_two_see_it_under_each():
@@ -25,11 +25,6 @@ def test_the_figures_of_a_small_study(monkeypatch):
     assert all(row["published"] == PUBLISHED[name] for name, row in rows.items())
     assert rows["overall, top-k"]["value"] == pytest.approx(100 * top_k.agreement.overall.value)
     assert 100 < rows["comparisons a query"]["value"] < 180
-    tables = {"top-k": user_study.table_of([top_k]), "grades, one": user_study.table_of([grades])}
-    sections = {"study": {"title": "Study", "figures": list(rows.values())}}
-    text = markdown({"studies": 1, "scales": {"one": 0.5}, "sections": sections, "tables": tables})
-    assert text.count("| A~B | ") == 2
-    assert "(0.820)" in text
 
 
 def test_without_noise_people_agree():
@@ -40,6 +35,6 @@ def test_without_noise_people_agree():
 
 def test_rows_of_a_consistent_judge_stand_beside_what_is_expected(monkeypatch):
     monkeypatch.setattr(user_study, "SIZES", (20,))
-    rows = list(oracle_rows(20, 0))
+    rows = list(oracle_rows(5, 0))
     assert [row["what"] for row in rows][:2] == ["n = 20, k = 5", "n = 20, k = 5, nothing that follows"]
     assert all("expected" in row["note"] for row in rows)

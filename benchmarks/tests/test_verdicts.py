@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchmarks.frame.claims import EXCLUDED, HOLDS, NOT_SHOWN, Gap, ahead, holm, joined, level, size_note
 from benchmarks.topk.claims import rises_then_falls
-from benchmarks.verdicts import EXCLUDED, HOLDS, NOT_SHOWN, Gap, ahead, holm, joined, level, size_note
 
 
 def test_gaps_are_those_of_students_test():

@@ -10,7 +10,9 @@ import pytest
 from activeeval.core.pool import Rankings
 from activeeval.core.pool.generated import generate_pool, noisy_scores
 from activeeval.inputs.loading import Inputs
+from activeeval.inputs.modelling import GradeBeliefs
 from benchmarks import watched
+from benchmarks.machine import store
 from benchmarks.pools import JudgedPool
 from benchmarks.watched_alarms import Part, gate_alarms, quiet_series
 
@@ -20,15 +22,9 @@ def pool():
     made = generate_pool(25, 3)
     expected = made.grades + noisy_scores(np.zeros(made.grades.size), 1)
     probs = np.exp(-((np.arange(5) - expected[:, None]) ** 2) / 2)
-    beliefs = watched_beliefs(probs / probs.sum(axis=1, keepdims=True))
+    beliefs = GradeBeliefs(probs / probs.sum(axis=1, keepdims=True))
     ranking = Rankings.from_scores(made.pool, expected)
     return JudgedPool("small", Inputs(made.pool, (ranking,), made.grades, None), ranking, beliefs, 4)
-
-
-def watched_beliefs(probs):
-    from activeeval.inputs.modelling import GradeBeliefs
-
-    return GradeBeliefs(probs)
 
 
 def test_a_chain_is_the_same_again_and_shares_lie_below_one_later(pool, monkeypatch, tmp_path):
@@ -38,14 +34,13 @@ def test_a_chain_is_the_same_again_and_shares_lie_below_one_later(pool, monkeypa
     assert section["nights"] == again["nights"]
     assert [night["night"] for night in section["nights"]] == [1, 2, 3]
     assert section["nights"][2]["ratio"] < section["nights"][0]["ratio"]
-    watched.put(tmp_path / "out.json", [section], {"seed": 1})
-    watched.put(tmp_path / "out.json", [section | {"title": "other"}], {"seed": 1})
-    watched.put(tmp_path / "out.json", [section | {"chains": 9}], {"seed": 1})
-    stored = json.loads((tmp_path / "out.json").read_text())["watched"]["sections"]
+    out = tmp_path / "out.json"
+    for one in (section, section | {"title": "other"}, section | {"chains": 9}):
+        store(out, watched.placed(out, {"seed": 1}, [one]))
+    stored = json.loads(out.read_text())["watched"]["sections"]
     assert [each["title"] for each in stored] == ["other", "small, 3 nights"]
     assert stored[1]["chains"] == 9
     assert stored[1]["measured"]["seed"] == 1
-    assert any("small, 3 nights" in line for line in watched.markdown({"sections": stored}))
 
 
 def test_a_worse_ranking_loses_as_much_as_is_asked_and_both_ways_find_a_large_loss(pool):

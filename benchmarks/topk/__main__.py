@@ -12,7 +12,6 @@ every claim of the paper beside it.
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,50 +20,19 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from benchmarks.machine import ROOT, data_folder, describe, store
+from benchmarks.frame.experiment import Experiment, stored
+from benchmarks.machine import data_folder, describe
 from benchmarks.topk.claims import against_published, claims, no_worse, on_control
 from benchmarks.topk.collections import ANGLES, COLLECTIONS, PUBLISHED, Collection, control, published_scores
 from benchmarks.topk.report import markdown
 from benchmarks.topk.running import SPLIT, WORLDS, Fold, Parts, beta_curves, directions, run_fold, summed_up as means_of
 
-MODULE = "benchmarks.topk"
 SEEDS = range(10)
 CONTROL = "control"
 TWINS = {"AdaRank": "AdaRank", "RankBoost": "RankBoost", "RankSVM": "svm_rank"}
 """Our rankers and those published that are the same."""
 BY_NAME, BY_ROW = ("queries", "k", "rankers", "beta", "directions"), ("claims", "published", "focused_boost")
 """Parts of a result: mappings whose keys begin with a collection's name, and rows that name one as their data."""
-
-
-def main() -> None:
-    """Run, print, store."""
-    parser = argparse.ArgumentParser(
-        prog=f"python -m {MODULE}", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parts = (*COLLECTIONS, CONTROL)
-    parser.add_argument(
-        "--collection", action="append", choices=parts, help="repeatable; others stay as the file has them; all"
-    )
-    parser.add_argument("--seeds", type=int, default=len(SEEDS), help="worlds of each angle of the control")
-    parser.add_argument("--jobs", type=int, default=2, help="processes; 2")
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "topk.json")
-    options = parser.parse_args()
-    names = [name for name in parts if name in (options.collection or parts)]
-    before = json.loads(options.out.read_text()) if len(names) < len(parts) and options.out.exists() else {}
-    result = describe(MODULE) | merged(before, {}, [])
-    with Parallel(n_jobs=options.jobs) as parallel:
-        for name in names:
-            origin, started = describe(MODULE) | {"n_jobs": options.jobs}, time.perf_counter()
-            if name == CONTROL:
-                result[CONTROL] = on_angles(options.seeds, parallel)
-            else:
-                result |= merged(result, on_collection(name, data_folder(), parallel), [name])
-            origin["seconds"] = round(time.perf_counter() - started)
-            result["origins"] = before.get("origins", {}) | result.get("origins", {}) | {name: origin}
-            print(f"{name}: {origin['seconds']} s", flush=True)
-    result["origins"] = {name: result["origins"][name] for name in parts if name in result["origins"]}
-    store(options.out, result)
-    print(markdown(result))
 
 
 def merged(before: dict[str, Any], made: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
@@ -82,7 +50,7 @@ def merged(before: dict[str, Any], made: dict[str, Any], names: Iterable[str]) -
 
 
 def on_collection(name: str, folder: Path, parallel: Any) -> dict[str, Any]:
-    """Return what rankers reach on a real collection, curves over β, directions, published scores and claims."""
+    """Measure rankers on a real collection: curves over β, directions, published scores and claims."""
     collection = COLLECTIONS[name](folder)
     cases = [(world, fold) for world in WORLDS for fold in range(5)]
     done = parallel(delayed(_one_fold)(collection, world, fold) for world, fold in cases)
@@ -131,7 +99,7 @@ def published(name: str, collection: Collection, folds: list[dict[str, Any]], fo
 
 
 def on_angles(n_seeds: int, parallel: Any) -> dict[str, Any]:
-    """Return what rankers reach on generated worlds, by the angle of their two directions."""
+    """Measure rankers on generated worlds, by the angle of their two directions."""
     cases = [(angle, seed) for angle in ANGLES for seed in range(n_seeds)]
     done = parallel(delayed(_one_world)(angle, seed) for angle, seed in cases)
     result: dict[str, Any] = {"rows": [], "rankers": {}, "directions": {}}
@@ -148,5 +116,25 @@ def _one_world(angle: float, seed: int) -> dict[str, Any]:
     return {"found": run_fold(fold), "directions": directions(fold)}
 
 
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """Run the chosen collections and the control; others stay as the file has them."""
+    before = stored(options.out) if len(options.collection) < len(PARTS) else {}
+    result, origins = merged(before, {}, []), dict(before.get("origins", {}))
+    with Parallel(n_jobs=options.jobs) as parallel:
+        for name in (part for part in PARTS if part in options.collection):
+            origins[name], started = describe(EXPERIMENT.module) | {"n_jobs": options.jobs}, time.perf_counter()
+            if name == CONTROL:
+                result[CONTROL] = on_angles(options.seeds, parallel)
+            else:
+                result |= merged(result, on_collection(name, data_folder(), parallel), [name])
+            origins[name]["seconds"] = round(time.perf_counter() - started)
+            print(f"{name}: {origins[name]['seconds']} s", flush=True)
+    return result | {"origins": {name: origins[name] for name in PARTS if name in origins}}
+
+
+PARTS = (*COLLECTIONS, CONTROL)
+EXPERIMENT = Experiment(__spec__, __doc__, measure, report=markdown, collection=PARTS, seeds=len(SEEDS), jobs=2)
+
+
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

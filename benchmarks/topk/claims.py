@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.frame.claims import EXCLUDED, NOT_SHOWN, Claim, Gap, ahead, holm, joined, level, size_note
 from benchmarks.topk.running import FINE, FOCUSED, RANKS
-from benchmarks.verdicts import EXCLUDED, NOT_SHOWN, Claim, Gap, ahead, holm, joined, level, size_note
 
 Folds = list[dict[str, Any]]
 RANKER_ORDER = (
@@ -45,7 +45,7 @@ QUERIES, FOLDWISE = "95 % of the test queries' differences", "95 % over five fol
 
 
 def gap(folds: Folds, ranker: str, other: str, measure: str) -> tuple[Gap, float]:
-    """Return by how much a ranker is ahead of another, and the other's mean."""
+    """Compute the lead of a ranker over another, and the other's mean."""
     first, second = (np.concatenate([fold[name]["values"][measure] for fold in folds]) for name in (ranker, other))
     return Gap.of_independent(first - second), float(second.mean())
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.metric_learning.drawing import COLOURS, finish, one_legend, panels
+from benchmarks.frame.pictures import COLOURS, finish, one_legend, panels, save
 from benchmarks.topk.running import FINE, FOCUSED, RANKS
 
 Result = dict[str, Any]
@@ -15,14 +15,8 @@ Result = dict[str, Any]
 
 def save_all(result: Result, folder: Path) -> list[Path]:
     """Draw what a result holds; return the files."""
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for name, draw in (("topk-control", _control), ("topk-ranks", _ranks), ("topk-beta", _beta)):
-        figure = draw(result)
-        for suffix in ("svg", "png"):
-            paths.append(folder / f"{name}.{suffix}")
-            figure.savefig(paths[-1], dpi=110, metadata={"Date": None} if suffix == "svg" else None)
-    return paths
+    drawings = {"control": _control, "ranks": _ranks, "beta": _beta}
+    return save(((f"topk-{name}", draw(result)) for name, draw in drawings.items()), folder, ("svg", "png"))
 
 
 def _control(result: Result) -> Any:

@@ -114,7 +114,7 @@ class Fold:
         return self.collection.truth if self.world == "top-k" else self.collection.grades
 
     def labels(self, of_top: bool) -> np.ndarray:
-        """Return what a ranker learns from: grades, a random order of theirs, or the truth."""
+        """Return the labels for training: grades, a random order of theirs, or the truth."""
         return self.collection.random_order if of_top and self.world == "graded" else self.truth
 
     def judged(self, parts: Sequence[int], labels: np.ndarray) -> Rows:
@@ -160,7 +160,7 @@ class Fold:
 
 
 def run_fold(fold: Fold, rankers: Sequence[str] = tuple(RANKERS)) -> dict[str, Any]:
-    """Return what each ranker reaches on a fold: parameters, and values by measure and query."""
+    """Tune every ranker on a fold; collect parameters, and values by measure and query."""
     found = {}
     for name in rankers:
         ranker, params = fold.chosen(name)

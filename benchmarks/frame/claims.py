@@ -1,4 +1,4 @@
-"""Verdicts on a paper's claims that can say no: *holds*, *excluded* or *not shown*.
+"""Claims of a paper, and verdicts on them that can say no: *holds*, *excluded* or *not shown*.
 
 A claim that one thing is ahead of another *holds* where the 95 % interval of the difference lies above 0; it is
 *excluded* where the interval lies below the size that the paper says, or below 0 where it says none; else it is *not
@@ -11,11 +11,13 @@ excluded if any is, or each part is tested at Holm's level where the parts are s
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
 from scipy import stats
+
+from benchmarks.frame import report
 
 HOLDS, EXCLUDED, NOT_SHOWN = "holds", "excluded", "not shown"
 
@@ -84,12 +86,15 @@ class Claim:
         return asdict(self)
 
 
-def ahead(gap: Gap, size: float | None = None, confidence: float = 0.95) -> str:
-    """Return the verdict on a claim that a difference is above 0, and of the size that the paper says."""
+def above(gap: Gap, bound: float = 0.0, size: float | None = None, confidence: float = 0.95) -> str:
+    """Judge a claim that a difference is above a bound, and of the size that the paper says where it says one."""
     low, high = gap.interval(confidence)
-    if low > 0:
-        return HOLDS
-    return EXCLUDED if high < (0.0 if size is None else size) else NOT_SHOWN
+    return HOLDS if low > bound else EXCLUDED if high < (bound if size is None else size) else NOT_SHOWN
+
+
+def ahead(gap: Gap, size: float | None = None) -> str:
+    """Judge a claim that a difference is above 0, and of the size that the paper says."""
+    return above(gap, size=size)
 
 
 def level(gap: Gap, bound: float) -> str:
@@ -108,7 +113,7 @@ def joined(verdicts: Iterable[str]) -> str:
 
 
 def holm(p_values: Sequence[float], level: float = 0.05) -> list[bool]:
-    """Return which hypotheses Holm's step-down procedure rejects: one false alarm or more in a share ``level`` at
+    """Test hypotheses by Holm's step-down procedure: one false alarm or more in a share ``level`` at
     most.
     """
     rejected = [False] * len(p_values)
@@ -128,7 +133,6 @@ def size_note(gap: Gap, size: float | None) -> str:
 
 
 def table(claims: Sequence[dict[str, str]]) -> list[str]:
-    """Return the rows of claims as a table in Markdown."""
-    head = ["data", "claim", "paper", "found", "test", "verdict"]
-    lines = ["| " + " | ".join(head) + " |", "| " + " | ".join(["---"] * len(head)) + " |"]
-    return [*lines, *("| " + " | ".join(row[key] for key in head) + " |" for row in claims)]
+    """Write the rows of claims as a table in Markdown."""
+    head = [field.name for field in fields(Claim)]
+    return report.table(head, ([row[name] for name in head] for row in claims))
