@@ -115,7 +115,7 @@ def test_a_top_up_goes_on(call, drawn):
     judge_file("x.csv")
     sheets.append("x.csv")
     n = 0
-    while "nothing more" not in (done := call("next", "x.sample", *sheets, "--sheet", f"x{n}.csv")).err:
+    while "the sample is complete" not in (done := call("next", "x.sample", *sheets, "--sheet", f"x{n}.csv")).err:
         assert done.code == 0, done.err
         judge_file(f"x{n}.csv")
         sheets.append(f"x{n}.csv")
