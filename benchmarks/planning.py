@@ -33,7 +33,7 @@ from activeeval import METHODS, Rankings, Target, parse_measure
 from activeeval.core.design import Design
 from activeeval.core.design.methods import default_method, fitting_methods
 from activeeval.core.errors import ActiveEvalError
-from activeeval.core.planning import Forecast, Goal, Lesson, Planner
+from activeeval.core.planning import Forecast, Goal, PilotRatios, Planner
 from activeeval.core.pool.generated import generate_pool
 from activeeval.core.simulation import Replications, replicate
 from activeeval.inputs.modelling import GradeBeliefs, believe, uniform_beliefs
@@ -80,7 +80,7 @@ class Question:
         """Repeat a method at a budget."""
         return replicate(self.design(name), self.grades, [budget], repetitions, seed)
 
-    def pilots(self, n: int) -> Iterator[Lesson | None]:
+    def pilots(self, n: int) -> Iterator[PilotRatios | None]:
         """Judge pilots of the default method, and yield what each teaches; None where it says nothing."""
         budget = budget_of_queries(self.forecast(self.default), PILOT_QUERIES)
         for seed in range(n):
