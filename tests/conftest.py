@@ -43,6 +43,12 @@ def one_thread_for_small_matrices():
         yield
 
 
+@pytest.fixture(autouse=True)
+def no_progress_lines(monkeypatch):
+    """On a slow machine no progress line gets into the output that a test compares."""
+    monkeypatch.setattr("activeeval.cli.waiting._EVERY", 1e6)
+
+
 def pytest_terminal_summary(terminalreporter):
     """Tell what tests have found to differ from what is stored, where that is no failure."""
     reports = terminalreporter.getreports("passed")
