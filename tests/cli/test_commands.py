@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from cli_cases import judge_file
 from cli_files import json_rows, write_lines
+from patience import PATIENCE_S
 
 from activeeval.cli import cli
 from activeeval.cli.input_options import SCALE, SEED
@@ -307,7 +308,7 @@ def test_a_pipe_in_the_place_of_a_sheet_is_refused(call, folder, words):
     os.mkfifo("s-bob.csv")
     # a process of its own, as whoever opens a pipe waits for the other end
     words = [sys.executable, "-m", "activeeval", *words]
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert re.search(r"(pipe|s-bob)\.csv: is a pipe, expected a file", done.stderr)
 

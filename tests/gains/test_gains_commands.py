@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import signal
-import time
 import warnings
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 from cli_cases import both, files
 from cli_files import csv_rows, write_csv
+from patience import PATIENCE_S, until
 
 from activeeval import GainDiscountLearner, PreferenceData, compare, evaluate, load_preferences, parse_measure
 from activeeval.formats.sample_file import digest_of
@@ -307,11 +307,9 @@ def test_coherence_on_judged_items_and_on_the_lists_of_two_runs(call):
 def test_an_interrupted_learn_leaves_the_old_file(start, folder, prefs):
     (folder / "gains.json").write_text("old")
     process = start(*LEARN, "--resamples", 100_000, "--force")
-    patience = time.monotonic() + 60
-    while "clarabel" not in Path(f"/proc/{process.pid}/maps").read_text() and time.monotonic() < patience:
-        time.sleep(0.1)  # a loaded machine takes its time before the command line can answer an interrupt
+    until(lambda: "clarabel" in Path(f"/proc/{process.pid}/maps").read_text())  # the command line runs
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, err.splitlines()[-1]) == (1, "activeeval: interrupted")
     assert (folder / "gains.json").read_text() == "old"
     assert not [path for path in folder.iterdir() if path.name.endswith(".tmp")]
