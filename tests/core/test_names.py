@@ -97,12 +97,15 @@ def modules(core):
     return {path.relative_to(core).with_suffix("") for path in core.rglob("*.py") if path.name != "__init__.py"}
 
 
+def has_its_own(module, tests):
+    """Whether there is a test file of a module's name."""
+    return (tests / Path(module).parent / f"test_{Path(module).name}.py").exists()
+
+
 def untested(core, tests, rows):
     """Return the modules that neither a test file nor a row names."""
     named = {Path(module) for listed in rows.values() for module in listed}
-    return {
-        module for module in modules(core) - named if not (tests / module.parent / f"test_{module.name}.py").exists()
-    }
+    return {module for module in modules(core) - named if not has_its_own(module, tests)}
 
 
 def test_every_module_has_a_test_by_name():
@@ -113,9 +116,7 @@ def test_every_module_has_a_test_by_name():
 def test_a_row_names_modules_without_a_file_of_their_own(file):
     assert (TESTS / file).is_file()
     assert {Path(module) for module in BY[file]} <= modules(CORE)
-    assert [
-        module for module in BY[file] if (HERE / Path(module).parent / f"test_{Path(module).name}.py").exists()
-    ] == []
+    assert [module for module in BY[file] if has_its_own(module, HERE)] == []
 
 
 def test_no_module_has_two_rows():
