@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import pickle
 import subprocess
 import sys
 import warnings
@@ -348,14 +347,6 @@ def test_a_grave_caution_is_a_warning_of_its_own_and_comes_once():
         warnings.simplefilter("error", ae.CautionWarning)
         with pytest.raises(ae.CautionWarning):
             sample.estimate(alike)
-
-
-def test_samples_and_results_pickle():
-    sample = drawn(budget=24)
-    result = sample.estimate(QRELS)
-    again, of_result = pickle.loads(pickle.dumps(sample)), pickle.loads(pickle.dumps(result))
-    assert again.id == sample.id
-    assert (str(of_result), of_result.rows()) == (str(result), result.rows())
 
 
 def test_a_frame_of_several_measures_has_the_numbers_that_are_printed():
