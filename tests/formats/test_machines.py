@@ -78,8 +78,6 @@ OF_REPLIES = ("model.jsonl", "version.jsonl", "prompt.jsonl", "explanation.jsonl
 FORMS += OF_REPLIES
 OUT = ("--max-grade", "3", "--measure", "DCG@5", "--budget", "10", "--seed", "1")
 OUT += ("--out", "s.sample", "--sheet", "s.csv")
-    ["--max-grade", "3", "--measure", "DCG@5", "--budget", "10", "--seed", "1", "--out", "s.sample", "--sheet", "s.csv"]
-)
 DOORS = {
     "score": ("score", "FILE", "a.run", "DCG@5"),
     "compare": ("compare", "a.run", "b.run", "--qrels", "FILE", "--measure", "DCG@5"),
