@@ -24,7 +24,6 @@ SHEET = "sample,block,query_id,doc_id,grade\n"
 ENDINGS = r"\.csv, \.tsv, \.jsonl, \.parquet"
 READ_ENDINGS = rf"{ENDINGS}, \.xlsx, \.ods"
 PICTURES = r"\.png, \.svg, \.pdf"
-ONE_GRADE = "".join(ROW.format(1, 5000 + i // 3, i) for i in range(30))
 METHODS = "passive, active, active_uniC, active_uniD, random, whole, .*, depth, .*, items"
 OPEN = r"is not in the range 0<x<1\."
 

@@ -21,7 +21,6 @@ from activeeval.gains import (
 from activeeval.report.message_lookup import text_of
 
 RANDOM = np.random.default_rng(0)
-MULTISET = "both lists of every pair that tells anything hold the same grades, so the discounts are known only up to"
 
 
 def told(data, **parameters):

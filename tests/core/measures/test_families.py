@@ -78,10 +78,6 @@ def theirs(measure, collection, provider):
     return np.array([values.get(q, 0.0) for q in collection.pool.query_ids.tolist()])
 
 
-def burges(top=4):
-    return {y: 2**y - 1 for y in range(top + 1)}
-
-
 IR_MEASURES = [
     ("nDCG", "nDCG", "pytrec_eval"),
     ("nDCG@3", "nDCG@3", "pytrec_eval"),
@@ -202,10 +198,6 @@ def test_ranx_spellings_score_as_in_ranx(name):
 
 
 # Values against plain loops
-
-
-def relevance_values(rel, top=4):
-    return [float(y >= rel) for y in range(top + 1)]
 
 
 PLAIN = {
