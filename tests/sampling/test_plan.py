@@ -33,6 +33,7 @@ def plan(call):
 
 @pytest.mark.parametrize("pool", [TWO, RUNS, LETOR], ids=["letor", "runs", "one ranking"])
 @pytest.mark.parametrize(("measure", "default"), [("DCG@3", "items"), ("ERR@3", "depth")])
+@pytest.mark.usefixtures("whole_rehearsals")
 def test_a_row_for_passive_and_the_default_at_each_budget(plan, pool, measure, default):
     rows = plan(*pool, "--measure", measure, "--method", default, "--budget", "40%", "--budget", 20)
     assert [row["method"] for row in rows] == ["passive"] * 2 + [default] * 2
@@ -159,6 +160,7 @@ def test_what_is_said_of_a_plan(call):
     assert "whatever is judged of them" in " ".join(call("plan", *TWO, "--scope", "population").out.split())
 
 
+@pytest.mark.usefixtures("whole_rehearsals")
 def test_a_pilot_rescales_what_is_expected(call, plan):
     draw = ("sample", *RUNS, "--measure", "DCG@3", "--budget", "50%")
     for name, seed in (("x.csv", 1), ("y.csv", 2)):
