@@ -258,13 +258,6 @@ def test_an_interrupted_learn_leaves_the_old_file(start, folder, prefs):
     assert not [path for path in folder.iterdir() if path.name.endswith(".tmp")]
 
 
-def test_a_full_disk_is_one_line(call, folder, prefs):
-    (folder / "gains.json").symlink_to("/dev/full")
-    answer = call(*QUICK)
-    assert answer.code == 1
-    assert answer.err.splitlines()[-1] == "activeeval: gains.json: cannot write: No space left on device"
-
-
 def test_the_library_warns_where_the_command_line_speaks():
     lists = np.array([[3, 2, 1], [3, 2, 1]]), np.array([[1, 2, 3], [2, 1, 3]])
     with warnings.catch_warnings(record=True) as caught:

@@ -16,6 +16,7 @@ import pytest
 from campaign_cases import Case
 from patience import PATIENCE_S
 
+from activeeval import cli
 from activeeval.campaigns.create_and_grow import create
 from activeeval.campaigns.store import open_store
 
@@ -34,6 +35,25 @@ def folder(tmp_path_factory):
 
 def command(*words):
     return [sys.executable, "-m", "activeeval", "serve", "week", *words]
+
+
+@pytest.fixture
+def refused(folder, monkeypatch, capsys):
+    """Return a function from words to what is said where nothing can be served, inside this process."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("uvicorn.Server.run", lambda *_: pytest.fail("it is served"))
+
+    def run(*words, environment=None, code=1):
+        for name, value in (environment or {}).items():
+            monkeypatch.setenv(name, value)
+        assert cli.run(["serve", "week", "--port", "0", *words]) == code
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert len(err.strip().splitlines()[-1]) < 250
+        assert "Traceback" not in err
+        return err
+
+    return run
 
 
 @contextmanager
@@ -141,14 +161,8 @@ def test_a_store_that_is_gone_is_said_to_be_and_comes_back(folder):
         (("--db", "none.activeeval"), 1, "there is no such file"),
     ],
 )
-def test_what_cannot_be_served_is_said_in_a_line(folder, words, code, says):
-    done = subprocess.run(
-        command("--port", "0", *words), cwd=folder, capture_output=True, text=True, timeout=PATIENCE_S
-    )
-    assert done.returncode == code
-    assert done.stdout == ""
-    assert says in done.stderr
-    assert len(done.stderr.strip().splitlines()[-1]) < 250
+def test_what_cannot_be_served_is_said_in_a_line(refused, words, code, says):
+    assert says in refused(*words, code=code)
 
 
 def test_without_the_extra_it_says_what_to_install(folder):

@@ -13,7 +13,7 @@ import urllib.request
 import pytest
 from patience import PATIENCE_S
 from web.elsewhere_site import CLIENT, SECRET, Elsewhere
-from web.test_serving import come_in, command, folder, serving  # noqa: F401
+from web.test_serving import come_in, command, folder, refused, serving  # noqa: F401
 
 GOOD = "correct horse battery staple"
 AT = ("--oidc", "https://accounts.example", "--oidc-client", "c")
@@ -29,26 +29,9 @@ def posted(url, **form):
     try:
         with browser().open(request, timeout=PATIENCE_S) as page:
             return page.status, page.url.removeprefix(base)
-    except urllib.error.HTTPError as refused:
-        with refused:
-            return refused.code, ""
-
-
-def refused(folder, *words, environment=None, code=1):  # noqa: F811
-    done = subprocess.run(
-        command("--port", "0", *words),
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        stdin=subprocess.DEVNULL,
-        env={**os.environ, **(environment or {})},
-    )
-    assert (done.returncode, done.stdout) == (code, "")
-    line = done.stderr.strip().splitlines()[-1]
-    assert len(line) < 250
-    assert "Traceback" not in done.stderr
-    return done.stderr
+    except urllib.error.HTTPError as problem:
+        with problem:
+            return problem.code, ""
 
 
 def test_a_password_of_the_environment_or_a_file_lets_the_lead_in_and_is_said_nowhere(folder, monkeypatch):  # noqa: F811
@@ -112,8 +95,8 @@ def test_a_password_is_asked_for_twice_unseen_until_it_is_one(folder):  # noqa: 
     assert "too short" not in shown
 
 
-def test_without_a_terminal_it_says_where_a_password_goes(folder):  # noqa: F811
-    says = refused(folder, "--lead-password")
+def test_without_a_terminal_it_says_where_a_password_goes(refused):  # noqa: F811
+    says = refused("--lead-password")
     assert "ACTIVEEVAL_LEAD_PASSWORD" in says
     assert "--lead-password-file" in says
 
@@ -137,8 +120,8 @@ def test_without_a_terminal_it_says_where_a_password_goes(folder):  # noqa: F811
         ((*AT, "--host", "::", "--behind-proxy", "::1"), {"ACTIVEEVAL_OIDC_SECRET": "s"}, "--address", 1),
     ],
 )
-def test_what_does_not_go_is_said_in_a_line(folder, words, environment, says, code):  # noqa: F811
-    assert says in refused(folder, *words, environment=environment, code=code)
+def test_what_does_not_go_is_said_in_a_line(refused, words, environment, says, code):  # noqa: F811
+    assert says in refused(*words, environment=environment, code=code)
 
 
 def test_without_the_extra_it_says_what_to_install(folder):  # noqa: F811

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from naive import PAPER, pool_of, random_lists, random_probs, rankings_of
+from naive import pool_of, random_lists, random_probs, rankings_of
 from scipy import optimize
 
 from activeeval import AP, DCG, ERR, METHODS, NDCG, BudgetError, Rankings, Target, optimal_sampling_probs
@@ -269,18 +269,6 @@ def test_a_census_is_what_pays_for_every_query():
     design = budgeted()
     assert design.scheme.draws_of(design.order).is_census(6.0)
     assert not design.scheme.draws_of(design.order).is_census(5.99)
-
-
-@pytest.mark.parametrize("method", PAPER)
-def test_draws_come_with_their_probabilities(method):
-    """By the hash of the ids: cumulated probabilities in that order, each query its own q."""
-    target, probs = random_target(8, ERR(4))
-    design = METHODS[method].design(target, probs)
-    deck = design.scheme.draws_of(design.order)
-    by_hash, cumulative = deck.queries, deck.cumulative
-    assert sorted(by_hash.tolist()) == list(range(12))
-    assert np.all(np.diff(design.order.query_hashes[by_hash].astype(object)) > 0)
-    assert np.diff(np.concatenate(([0], cumulative))) == pytest.approx(design.scheme.sampling_probs[by_hash])
 
 
 @pytest.mark.parametrize("method", ["random", "whole", "depth", "items"])
