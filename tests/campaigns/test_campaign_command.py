@@ -400,7 +400,7 @@ def test_comparisons_are_claimed_and_submitted_from_the_command_line(call, oracl
     """As a web page of one's own would: the truth is that of the scripted judge."""
     grades = script_of(oracle).grades
     for name in ("t", "u"):
-        assert call("campaign", "create", name, *RANKED).code == 0
+        assert call("campaign", "create", name, *RANKED, "--budget", "15%").code == 0
     asked, n = call("campaign", "claim", "t", "--judge", "ann").rows[0], 0
     assert list(asked) == [
         "token", "query_id", "doc_id", "unit", "block", "k", "lease_until", "was_put_off", "query_text", "text"
