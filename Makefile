@@ -3,8 +3,12 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-QUICK = tests/core/kernels tests/core/pool tests/core/measures tests/sampling/test_six_queries.py \
-	tests/test_architecture.py tests/test_assertions.py tests/test_words.py
+QUICK = tests/core/pool $(patsubst %,tests/core/measures/test_%.py,best families moments named parsing) \
+	$(patsubst %,tests/core/design/test_%.py,beliefs item_readings label_values levels methods planned_variance \
+	priority rates readings schemes) tests/core/test_interval_ends.py \
+	$(patsubst %,tests/core/estimation/test_%.py,clustered estimators further_looks) \
+	$(patsubst %,tests/core/campaign/test_%.py,campaign labels rounds) tests/sampling/test_six_queries.py \
+	tests/core/test_names.py tests/test_architecture.py tests/test_assertions.py tests/test_words.py
 # how many examples a law is tried on: few (30) or full (100)
 EXAMPLES ?= few
 
@@ -13,9 +17,9 @@ EXAMPLES ?= few
 demo: $(VENV)/installed
 	$(BIN)/activeeval demo
 
-# the kernels, the laws of measures, pools and the house, and each task on six queries
+# the laws of measures, pools, designs, estimates, campaigns and the house, and each task on six queries
 quick: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -n auto -m "not slow" --hypothesis-profile $(EXAMPLES) $(QUICK)
+	$(BIN)/python -m pytest -n auto -m "not slow and not statistical" --hypothesis-profile $(EXAMPLES) $(QUICK)
 
 test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n auto -m "not slow" --hypothesis-profile $(EXAMPLES)

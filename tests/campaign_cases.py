@@ -36,6 +36,8 @@ class Case:
         pool = pool_of([4] * n)
         ease = np.repeat(random.normal(size=n), 4) + random.normal(size=4 * n)
         self.labels = np.digitize(ease, [0.3, 1.2])
+        ids = pool.query_texts[pool.item_queries].tolist()
+        self.grades = dict(zip(zip(ids, pool.item_texts.tolist(), strict=True), self.labels.tolist(), strict=True))
         self.target = Target(DCG(GAINS), rankings_of(pool, [[0, 1, 2, 3]] * n))
         self.probs = np.tile(probs, (4 * n, 1)) if np.ndim(probs) == 1 else np.asarray(probs)
         self.method, self.pool, self.seed = METHODS[method], pool, seed
@@ -52,12 +54,7 @@ class Case:
 
     def grade(self, query, doc):
         """Return the label of an item."""
-        ids = self.pool.query_texts[self.pool.item_queries]
-        return next(
-            int(label)
-            for own, item, label in zip(ids, self.pool.item_texts, self.labels, strict=True)
-            if (own, item) == (query, doc)
-        )
+        return self.grades[query, doc]
 
     def judge(self, *judges, says=None, upto=10**9):
         """Have judges take turns until nothing is left for any, or so many answers are given; return how many were."""

@@ -10,6 +10,7 @@ import pytest
 from kit import kit  # noqa: F401
 from threadpoolctl import threadpool_limits
 
+from activeeval.core.planning import rehearsals
 from tests.databases import database_url, made_url, maker, postgresql, postgresql_url, sqlite_url  # noqa: F401
 
 # machines are shared: a slow second is no bug
@@ -34,6 +35,26 @@ def pytest_collection():
         gc.collect()
         gc.freeze()
         gc.enable()
+
+
+WHOLE = {name: getattr(rehearsals, name) for name in ("_SETS", "_REPETITIONS")}
+"""How much a plan rehearses."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def short_rehearsals():
+    """Let plans rehearse few samples: four fifths of the time of drawing one, and few tests ask how good they are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rehearsals, "_SETS", 2)
+        patch.setattr(rehearsals, "_REPETITIONS", 4)
+        yield
+
+
+@pytest.fixture
+def whole_rehearsals(monkeypatch):
+    """Let plans rehearse what they do for everybody."""
+    for name, value in WHOLE.items():
+        monkeypatch.setattr(rehearsals, name, value)
 
 
 @pytest.fixture(scope="session", autouse=True)

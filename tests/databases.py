@@ -19,6 +19,7 @@ from glob import glob
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE_S
 
 from activeeval.campaigns.store import open_store
 from activeeval.campaigns.store.schema import VERSION, VERSION_TABLE
@@ -55,7 +56,7 @@ class Server:
     def start(self):
         options = f"-p {self.port} -c listen_addresses=127.0.0.1 -k {self.folder} -c max_connections=200"
         log = str(self.folder / "log")
-        self._run("pg_ctl", "-D", self.data, "-l", log, "-w", "-t", "60", "-o", options, "start")
+        self._run("pg_ctl", "-D", self.data, "-l", log, "-w", "-t", str(PATIENCE_S), "-o", options, "start")
 
     def stop(self, mode="fast"):
         self._run("pg_ctl", "-D", self.data, "-m", mode, "-w", "stop")

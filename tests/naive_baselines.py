@@ -83,11 +83,6 @@ def inf_ideal(documents, cutoff):
     return sum(grade / math.log2(k + 1) for k, grade in enumerate(grades[:cutoff], 1))
 
 
-def inf_ndcg(documents, ranking, cutoff=10**6):
-    ideal = inf_ideal(documents, cutoff)
-    return inf_dcg(documents, ranking, cutoff) / ideal if ideal else 0.0
-
-
 def stat_ap(documents, ranking, probs):
     """``probs`` {document: π}."""
     number = sum(1 / probs[one] for one, (_, grade) in documents.items() if grade)

@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("ACTIVEEVAL_SHARED") or ROOT.parent / "shared").resolve()
@@ -57,7 +58,7 @@ def executed(path):
 
     notebook = nbformat.read(path, as_version=4)
     here = {"metadata": {"path": str(path.parent)}}
-    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", resources=here).execute()
+    nbclient.NotebookClient(notebook, timeout=PATIENCE_S, kernel_name="python3", resources=here).execute()
     return notebook
 
 

@@ -32,7 +32,8 @@ from activeeval.graders import Prompt
 from activeeval.graders.prompts import questions
 from activeeval.quickstart.example import write_example
 
-pytestmark = pytest.mark.slow  # CI runs this module by itself: `make pages`
+# CI runs this module by itself: `make pages`
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("whole_rehearsals")]
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 OUTPUTS, TASKS = DOCS / "outputs.md", DOCS / "five-tasks.md"

@@ -45,32 +45,6 @@ def drawn(**more):
     return ae.sample({"new.run": NEW, "old.run": OLD}, **ASKED | {"seed": 1} | more)
 
 
-def test_simulate_calibration_and_agreement_are_those_of_the_command_line(call):
-    words = "--run new.run --run old.run --qrels qrels --measure DCG@3"
-    files = {"runs": ["new.run", "old.run"], "qrels": "qrels"}
-    frames = {"runs": {"new.run": NEW, "old.run": OLD}, "qrels": table_of(GRADES)}
-    _, rows = call(f"simulate {words} --budget 40 --repetitions 40 -o jsonl")
-    for given in (files, frames):
-        assert plain(ae.simulate(**given, measure="DCG@3", budget=40, repetitions=40).rows()) == rows
-    _, rows = call(f"calibration {words} --model scores --train 50% -o jsonl")
-    made = ae.calibration(**frames, measure="DCG@3", model="scores", train=0.5)
-    assert plain(made.rows()) == rows
-    table_of(GRADES, judge="ann").to_csv("ann.csv", index=False)
-    other = {query: docs | {"d0": 0} for query, docs in GRADES.items()}
-    table_of(other, judge="bob").to_csv("bob.csv", index=False)
-    _, rows = call("agreement ann.csv bob.csv -o jsonl --resamples 50")
-    named = ae.agreement({"ann": GRADES, "bob": other}, resamples=50)
-    of_rows = [row for row in rows if "pairs" not in row]
-    assert plain(named.rows()) == plain(ae.agreement(["ann.csv", "bob.csv"], resamples=50).rows()) == of_rows
-    assert named.to_frame("polars").height == len(of_rows)
-
-
-def test_rates_are_those_that_the_command_writes(call):
-    assert call("design --run new.run --max-grade 3 --measure DCG@3 --budget 40 --out d.csv")[0] == 0
-    frame = ae.design("new.run", measure="DCG@3", budget=40, max_grade=3).to_frame("pandas")
-    pd.testing.assert_frame_equal(frame, pd.read_csv("d.csv"), check_dtype=False)
-
-
 def test_sheets_for_several_judges_are_those_of_the_command_line(call, tmp_path):
     words = "sample --run new.run --run old.run --measure DCG@3 --budget 40 --max-grade 3 --seed 1"
     assert call(f"{words} --out c.sample --sheet c.csv --judge ann --judge bob --overlap 5")[0] == 0

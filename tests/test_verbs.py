@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import pickle
 import subprocess
 import sys
 import warnings
@@ -242,22 +241,6 @@ def test_scores_are_those_of_the_command_line(call):
         scores["new.run", "AP"]
 
 
-def test_a_comparison_is_that_of_the_command_line(call):
-    asked = ("--qrels", "qrels", "--measure", "DCG@5", "--measure", "P@3", "-o", "jsonl")
-    rows = call("compare", "old.run", "new.run", *asked)
-    answers = ae.compare("old.run", "new.run", judgments="qrels", measure=["DCG@5", "P@3"])
-    for row, answer in zip(rows, answers, strict=True):
-        assert (row["value"], row["low"], row["high"]) == (answer.value, answer.low, answer.high)
-        assert (row["system"], row["versus"]) == (answer.system, answer.versus) == ("new.run", "old.run")
-    (row,) = call("compare", "old.run", "new.run", *asked[:4], "--budget", "40%", "--seed", "3", "-o", "jsonl")
-    answer = ae.compare("old.run", "new.run", judgments="qrels", measure="DCG@5", budget="40%", rng=3)
-    assert (row["value"], row["low"], row["high"]) == (answer.value, answer.low, answer.high)
-    named = ae.compare(RUNS["old.run"], RUNS["new.run"], judgments=QRELS, names=["then", "now"])
-    assert (named.system, named.versus) == ("now", "then")
-    with pytest.raises(ae.InputError, match="scope must be"):
-        ae.evaluate(RUNS["new.run"], judgments=QRELS, scope="everything")
-
-
 def test_a_plan_is_that_of_the_command_line(call):
     asked = ("--measure", "DCG@5", "--half-width", "0.5", "--max-grade", "3", "-o", "jsonl")
     rows = call("plan", "--run", "new.run", "--run", "old.run", *asked)
@@ -348,14 +331,6 @@ def test_a_grave_caution_is_a_warning_of_its_own_and_comes_once():
         warnings.simplefilter("error", ae.CautionWarning)
         with pytest.raises(ae.CautionWarning):
             sample.estimate(alike)
-
-
-def test_samples_and_results_pickle():
-    sample = drawn(budget=24)
-    result = sample.estimate(QRELS)
-    again, of_result = pickle.loads(pickle.dumps(sample)), pickle.loads(pickle.dumps(result))
-    assert again.id == sample.id
-    assert (str(of_result), of_result.rows()) == (str(result), result.rows())
 
 
 def test_a_frame_of_several_measures_has_the_numbers_that_are_printed():

@@ -6,7 +6,6 @@ import html
 import json
 
 import pytest
-from cli_files import json_rows
 
 CREATE = (
     *("campaign", "create", "week", "--run", "a.run", "--versus-run", "b.run", "--max-grade", 3),
@@ -40,22 +39,6 @@ def test_the_json_says_what_estimate_says(judged, folder):
     (one,) = found["estimates"]
     assert [one[name] for name in ("value", "low", "high")] == [row[name] for name in ("value", "low", "high")]
     assert (found["scope"], found["confidence"], found["head"]["as_of"]) == ("population", 0.9, row["as_of"])
-
-
-def test_the_queries_that_lose_most_are_those_of_compare(judged, folder):
-    assert judged("campaign", "report", "week", "--out", "week.json").code == 0
-    (losses,) = json.loads((folder / "week.json").read_text(encoding="utf-8"))["losses"]
-    done = judged("compare", "b.run", "a.run", "--campaign", "week", "--scope", "pool", "--per-query", "each.jsonl")
-    assert losses["title"] in " ".join(done.out.split())
-    rows = {row["query_id"]: row for row in json_rows((folder / "each.jsonl").read_text(encoding="utf-8"))}
-    assert losses["queries"]
-    alike = ("value", "versus_value", "weight")
-    for query in losses["queries"]:
-        row = rows[query["query_id"]]
-        assert {name: query[name] for name in alike} == {name: row[name] for name in alike}
-        assert query["share"] == row["share_of_loss"]
-    shown = [line.split()[0] for line in done.out.rpartition("share of the loss")[2].splitlines()[1:]]
-    assert shown == [query["query_id"] for query in losses["queries"]]
 
 
 def test_lists_of_queries_that_are_judged_whole_have_the_grades_of_their_top_k(call, folder):
@@ -96,12 +79,6 @@ def test_what_cannot_be_written_leaves_no_file(judged, folder, arguments, says):
     assert answer.code == 1
     assert says in answer.err
     assert sorted(path.name for path in folder.iterdir()) == before
-
-
-def test_a_campaign_without_a_judgment_has_a_report(call, folder):
-    assert call(*CREATE).code == 0
-    assert call("campaign", "report", "week").code == 0
-    assert "there is nothing that may be read yet" in (folder / "week.html").read_text(encoding="utf-8")
 
 
 def test_the_page_begins_with_the_answer_and_what_to_do_next(judged, folder):

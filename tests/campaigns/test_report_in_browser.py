@@ -10,6 +10,7 @@ import subprocess
 
 import pytest
 from databases import missing
+from patience import PATIENCE_S
 
 CREATE = (
     *("campaign", "create", "week", "--run", "a.run", "--versus-run", "b.run", "--max-grade", 3),
@@ -52,7 +53,7 @@ def places_in(page, width, height):
         missing("chromium", "no browser is installed")
     size, profile = f"--window-size={width},{height}", f"--user-data-dir={page.parent / 'profile'}"
     command = [browser, *QUIETLY, profile, size, "--dump-dom", page.as_uri()]
-    shown = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=True).stdout
     return json.loads(html.unescape(re.search(r'data-places="([^"]*)"', shown)[1]))
 
 

@@ -6,18 +6,15 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from cli_cases import judge_file
-from cli_files import json_rows, write_lines
+from cli_files import write_lines
+from patience import PATIENCE_S
 
-from activeeval.cli import cli
 from activeeval.cli.input_options import SCALE, SEED
 from activeeval.core.checks import LARGEST_GRADE, LARGEST_SEED
-from activeeval.core.design.methods import METHODS
-from activeeval.scoring import active_evaluation as evaluation
 
 LETOR = ("--letor", "a.txt", "--scores", "a.score")
 TRAINED = (*LETOR, "--train", "t.txt")
@@ -49,18 +46,10 @@ def report(call):
     return calibrate
 
 
-def test_the_names_on_offer_are_those_that_commands_take(call):
-    for method in METHODS.values():
-        measure = "DCG@3" if method.stage.name == "items" else "ERR@3"
-        options = ("--run", "a.run", "--max-grade", 3, "--method", method.name, "--measure", measure)
-        answer = call("design", *options, "--budget", "30%", "--out", "x.csv", "--force")
-        assert answer.code == 0, answer.err
-
-
 # calibration
 
 
-@pytest.mark.parametrize("measure", ["DCG@5", "ERR@5", "P@3", "RR", "RBP", "Success@2", "nDCG@5", "R@3", "AP"])
+@pytest.mark.parametrize("measure", ["DCG@5", "ERR@5", "AP"])
 def test_figures_of_both_models(report, measure):
     figures, bins = report(*TRAINED, "--measure", measure)
     assert list(figures) == ["with factor", "without factor"]
@@ -124,10 +113,6 @@ def test_without_a_factor_there_is_one_model(report, options):
     assert {row["model"] for row in bins} == {"without factor"}
 
 
-def test_the_model_without_the_factor_is_the_same_either_way(report):
-    assert report(*TRAINED)[0]["without factor"] == report(*TRAINED, "--model", "forest:no-factor")[0]["without factor"]
-
-
 def test_a_uniform_model_by_hand(report, folder):
     figures, bins = report(*LETOR, "--measure", "P@1")
     assert list(figures) == ["with factor", "without factor"]
@@ -186,7 +171,7 @@ def test_a_scale_above_the_measure_is_refused_as_simulate_does(call):
     assert call("--quiet", "calibration", *LETOR, "--measure", "ERR(max_rel=5)").code == 0
 
 
-@pytest.mark.parametrize("form", ["text", "tsv", "md", "latex"])
+@pytest.mark.parametrize("form", ["text", "tsv"])
 def test_calibration_in_every_format(call, form):
     answer = call("--quiet", "calibration", *TRAINED, "-o", form)
     assert (answer.code, answer.err) == (0, "")
@@ -211,10 +196,6 @@ def test_training_labels_do_not_leak(report):
     assert figures["with factor"]["queries judged in full"] <= 15
 
 
-def test_every_command_is_tested_for_help():
-    assert {"calibration"} <= set(cli.commands)
-
-
 @pytest.mark.slow
 def test_after_a_warm_up_nothing_is_compiled(folder, start_with):
     """In a cache of its own: what `sample`, `estimate` and `simulate` need lies in it."""
@@ -235,50 +216,15 @@ def test_after_a_warm_up_nothing_is_compiled(folder, start_with):
     assert compiled() == before
 
 
-def test_compare_with_a_budget_is_the_library_s(call):
-    judged = ("--qrels", "q.qrels", "--unjudged", "irrelevant", "-o", "jsonl", "--scope", "pool")
-    for budget, given in ((100, {"budget": 100}), ("40%", {"share": 0.4})):
-        options = ("--measure", "DCG@5", "--budget", budget, "--seed", 4)
-        row = json_rows(call("compare", "b.run", "a.run", *judged, *options).out)[0]
-        asked = {"judgments": "q.qrels", "measure": "DCG@5", "unjudged": "irrelevant", "rng": 4}
-        expected = evaluation.compare("b.run", "a.run", **asked, **given).pool
-        assert (row["value"], row["std_error"], row["spent"]) == (expected.value, expected.std_error, expected.cost)
-        assert row["seed"] == 4
-
-
-def test_compare_counts_what_nobody_judged(call):
-    done = call("--quiet", "compare", "a.run", "b.run", "--qrels", "q.qrels", "--measure", "DCG@5")
-    assert (done.code, done.out) == (1, "")
-    assert re.match(r"activeeval: \d+ of \d+ items asked for are not judged, in \d+ queries", done.err), done.err
-    small = call(
-        "--quiet", "compare", "a.run", "b.run", "--qrels", "q.qrels", "--unjudged", "irrelevant", "--budget", 0.5
-    )
-    assert (small.code, small.out) == (1, "")
-    assert re.match(r"activeeval: DCG@10: --budget 0\.5 does not pay for .*: --budget \d", small.err), small.err
-
-
 def test_a_scale_and_a_seed_end_on_the_command_line_where_they_do_in_the_library():
     assert SCALE.max == LARGEST_GRADE
     assert SEED.max == LARGEST_SEED
 
 
 SEEDED = {
-    "score": ("score", "q.qrels", "a.run", "b.run", "P@1", "--test", "randomization"),
     "sample": ("sample", "--run", "a.run", "--max-grade", 3, "--budget", 20, "--out", "x.sample", "--sheet", "x.csv"),
     "create": ("campaign", "create", "x", "--run", "a.run", "--max-grade", 3, "--budget", 20),
-    "plan": ("plan", "--run", "a.run", "--max-grade", 3, "--budget", 20),
-    "simulate": ("simulate", "--run", "a.run", "--qrels", "q.qrels", "--budget", 20, "--repetitions", 2),
 }
-
-
-@pytest.mark.parametrize("seed", [2**63, 12345678901234567890123456, 10**400, -1])
-@pytest.mark.parametrize("words", SEEDED.values(), ids=SEEDED)
-def test_a_seed_that_no_file_can_keep_is_one_line(call, words, seed):
-    done = call(*words, "--seed", seed)
-    assert (done.code, done.out) == (2, "")
-    assert "Traceback" not in done.err
-    assert len(done.err.strip().splitlines()) == 4, done.err  # how it is called, and what is wrong
-    assert "--seed" in done.err
 
 
 def test_the_largest_seed_draws_a_sample_that_is_read_again(call):
@@ -292,11 +238,7 @@ def test_the_largest_seed_draws_a_sample_that_is_read_again(call):
     "words",
     [
         ("estimate", "x.sample", "pipe.csv"),
-        ("agreement", "pipe.csv", "pipe.csv"),
-        ("score", "pipe.csv", "a.run", "P@1"),
         ("sample", "--run", "a.run", "--max-grade", "3", "--budget", "20", "--out", "y.sample", "--sheet", "pipe.csv"),
-        ("campaign", "import", "w", "pipe.csv", "--judge", "ann"),
-        ("campaign", "next", "w", "--out", "pipe.csv", "--force"),
         ("campaign", "next", "w", "--out", "s.csv", "--judge", "ann", "--judge", "bob"),
     ],
 )
@@ -307,23 +249,6 @@ def test_a_pipe_in_the_place_of_a_sheet_is_refused(call, folder, words):
     os.mkfifo("s-bob.csv")
     # a process of its own, as whoever opens a pipe waits for the other end
     words = [sys.executable, "-m", "activeeval", *words]
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert re.search(r"(pipe|s-bob)\.csv: is a pipe, expected a file", done.stderr)
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("score", "zero.qrels", "a.run", "P@1"),
-        ("score", "zero.qrels", "a.run", "AP", "--versus", "b.run"),
-        ("compare", "a.run", "b.run", "--qrels", "zero.qrels", "--measure", "DCG@5"),
-    ],
-)
-def test_judgments_of_which_none_is_above_0_are_warned_of(call, words):
-    lines = Path("q.qrels").read_text().splitlines()
-    Path("zero.qrels").write_text("".join(f"{line.rpartition(' ')[0]} 0\n" for line in lines))
-    options = ("--unjudged", "irrelevant") if words[0] == "compare" else ()
-    assert "is above 0, so that nothing is relevant" in call(*words, *options).err
-    words = [word.replace("zero", "q") for word in words]
-    assert "nothing is relevant" not in call(*words, *options).err

@@ -10,6 +10,7 @@ import time
 
 import pytest
 from cli_cases import LETOR
+from patience import until
 
 from activeeval.cli import waiting as module
 from activeeval.cli.waiting import FIRST_USE, keep_told, progress, settle, tell
@@ -94,10 +95,7 @@ def a_file(monkeypatch, every=0.05):
 
 
 def shown_soon(terminal, text):
-    end = time.monotonic() + 20
-    while text not in terminal.sent and time.monotonic() < end:
-        time.sleep(0.02)
-    return text in terminal.sent
+    return until(lambda: text in terminal.sent)
 
 
 def test_steps_are_told_and_counted_until_the_answer(monkeypatch):

@@ -23,6 +23,8 @@ from activeeval.formats.text.traffic import read_traffic
 from activeeval.formats.text.trec import read_prels, read_qrels, read_run
 from activeeval.gains import load_preferences
 
+ODD_WEIGHTS = b'{"gains": [0, 1], "discounts": [1, 1], "weights": [[0, 1]]}'
+
 
 def read_labels(path):
     return read_letor(path, features=False)
@@ -323,6 +325,12 @@ TABLES = [
     ("nested JSON", "a.jsonl", b"[" * 100_000, load_run, r"a.jsonl:1: .* is not JSON: nested too deeply; .*"),
     ("vast number in gains", "a.json", b'{"gains": [' + b"9" * 5000 + b"]}", read_gains, r"a.json: is not JSON: a .*"),
     ("key twice in gains", "a.json", b'{"gains": 1, "gains": 2}', read_gains, r"a.json: is not JSON: the key .*"),
+    ("no JSON in gains", "a.json", b"gains\n", read_gains, r"a.json:1: is not JSON: .*"),
+    ("list of gains", "a.json", b"[1]", read_gains, r"a.json: is no JSON object, expected .*"),
+    ("no gains", "a.json", b'{"discounts": [1]}', read_gains, r"a.json: the field gains is None, .* 2 numbers or more"),
+    ("no discount", "a.json", b'{"gains": [0, 1], "discounts": []}', read_gains, r"a.json: the field discounts is .*"),
+    ("nan gain", "a.json", b'{"gains": [0, NaN], "discounts": [1]}', read_gains, r"a.json: gains.1. is nan, .* 1e15"),
+    ("odd weights", "a.json", ODD_WEIGHTS, read_gains, r"a.json: the field weights does not fit .* 2 rows by rank .*"),
     (
         "vast list of grades",
         "a.csv",

@@ -40,7 +40,7 @@ from activeeval.formats.writing import AtomicFiles
 from activeeval.gains import load_preferences
 
 SECONDS, ROOM = 10, 1 << 30
-"""For one mutant, and bytes of address space for all that a reader takes beside what the process holds before."""
+"""Of the processor for one mutant, and bytes of address space for all that a reader takes beside what was held."""
 MOST_BYTES = 1 << 20
 """Of a mutant: lines that repeat a thousand times grow fast."""
 LONGEST = 1500
@@ -348,7 +348,7 @@ def typed(what: str, suffix: str, rng: np.random.Generator) -> bytes:
 def problem_of(read: Callable[[Path], object], path: Path) -> str:
     """Return what is wrong with how a reader ends, nothing where it is as it should be."""
     try:
-        signal.setitimer(signal.ITIMER_REAL, SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
         read(path)
     except ActiveEvalError as told:
         lines = getattr(told, "lines", (str(told),))  # of several places a line each
@@ -357,7 +357,7 @@ def problem_of(read: Callable[[Path], object], path: Path) -> str:
     except BaseException as problem:
         return f"{type(problem).__name__}: {problem}"[:300]
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
     return ""
 
 
@@ -381,7 +381,7 @@ def main() -> None:
     path = folder / f"mutant{suffix}"
     path.write_bytes(whole())
     read(path)  # which compiles what it needs, too
-    signal.signal(signal.SIGALRM, out_of_time)
+    signal.signal(signal.SIGPROF, out_of_time)
     limit_memory()
     for number in range(count):
         has_types = suffix in (".parquet", ".xlsx") and rng.random() < 0.5

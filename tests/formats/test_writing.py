@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 import pytest
+from patience import PATIENCE_S
 
 from activeeval.core.errors import InputError
 from activeeval.formats.writing import AtomicFiles, write_atomically
@@ -47,7 +48,7 @@ def test_a_killed_writer_leaves_nothing_once_the_name_is_written_again(tmp_path)
 
 
 def test_threads_that_write_one_name_do_not_meet(tmp_path):
-    n, barrier = 8, Barrier(8, timeout=5)
+    n, barrier = 8, Barrier(8, timeout=PATIENCE_S)
 
     def one(k):
         for _ in range(20):

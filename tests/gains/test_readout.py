@@ -21,7 +21,6 @@ from activeeval.gains import (
 from activeeval.report.message_lookup import text_of
 
 RANDOM = np.random.default_rng(0)
-MULTISET = "no informative pair has lists of different grades, so the discounts are known only up to"
 
 
 def told(data, **parameters):

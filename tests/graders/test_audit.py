@@ -398,7 +398,7 @@ def test_what_judges_differ_on_counts_by_its_mean(folder):
     assert of_machine.leniency.value == pytest.approx((MACHINE - people).mean())
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["items", "depth", "random", "active"])
 def test_any_sample_of_grades_is_audited(folder, method):
     rounds = drawn(("a.run",), share=0.6, measures=("DCG@5",), method=method)
     (of_machine,) = audit(rounds, ["llm.qrels"]).graders

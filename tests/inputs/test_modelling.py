@@ -17,6 +17,8 @@ from activeeval.inputs.loading import Inputs, TrainingRows
 from activeeval.inputs.modelling import UNTRAINED_FACTOR, believe, uniform_beliefs
 from activeeval.quickstart.demonstration import recipe_beliefs
 
+pytestmark = pytest.mark.usefixtures("whole_rehearsals")
+
 PAPER = [name for name, method in METHODS.items() if method.ignores_factor]
 
 

@@ -6,20 +6,7 @@ import json
 import re
 
 import pytest
-from watch_cases import (
-    DATES,
-    GRADES,
-    NAME,
-    PAIRS,
-    QUERIES,
-    TOP,
-    fill_in,
-    run_of,
-    true_value,
-    write_documents,
-    write_qrels,
-    write_run,
-)
+from watch_cases import DATES, GRADES, NAME, PAIRS, QUERIES, TOP, fill_in, run_of, write_qrels, write_run
 
 from activeeval.campaigns.commands.options import named_again
 from activeeval.campaigns.store import open_store
@@ -101,18 +88,6 @@ def test_an_oracle_judges_at_once_and_estimates_have_the_fields_that_checks_read
     assert DATES[2] in text.out
 
 
-def test_all_grades_given_are_exactly_known(watch):
-    said = night_of(watch, 1, "--judged", "all.qrels", "-o", "jsonl")
-    assert said.code == 0, said.err
-    (row,) = said.rows
-    assert row["value"] == row["low"] == row["high"] == pytest.approx(true_value(run_of(1)), rel=1e-6)
-    nothing = night_of(watch, 2, "--sheet", "none.csv")
-    assert "no sheet was written" in nothing.err
-    assert "exactly known" in nothing.out
-    assert nothing.code == 10  # these queries are exactly known; of 20 queries they say too little about others
-    assert "for queries like these this is open" in " ".join(nothing.out.split())
-
-
 def test_a_loss_ends_with_ten_and_a_page_says_so(watch, folder):
     assert night_of(watch, 1, "--judged", "all.qrels").code == 0
     lost = night_of(watch, 2, "--judged", "all.qrels", run="bad.run")
@@ -185,24 +160,6 @@ def test_a_night_that_looks_bad_writes_a_second_sheet_and_is_decided_by_it(call,
     assert (folder / "s.md").read_text().count("\n| 2026-") == 2
 
 
-def test_an_oracle_judges_a_night_that_looks_bad_at_once(call, watch, folder):
-    write_run(folder / "part.run", run_of(1, upside_down=7))
-    campaigns = []
-    for seed in range(8):
-        place = ("--db", f"sqlite:///o{seed}.db")
-        some = ("--measure", "DCG@5", "--budget-per-night", 16, "--max-grade", TOP, "--seed", seed, "--margin", 0.3)
-        assert call("watch", "init", "o", *place, *some).code == 0
-        for night, run in ((1, "1.run"), (2, "part.run")):
-            files = ("--run", run, "--date", DATES[night - 1], "--oracle", "all.qrels")
-            said = call("watch", "night", "o", *place, *files)
-        assert said.code != 1
-        assert "wait" not in said.err
-        if "the night looks bad" in said.err:
-            with open_store(f"sqlite:///{folder}/o{seed}.db") as store:
-                campaigns.append(store.campaigns()[-1])
-    assert set(campaigns) == {f"o.{DATES[1]}.more"}
-
-
 def test_lists_that_are_missing_are_said_first(watch, folder):
     write_run(folder / "half.run", {query: docs for query, docs in run_of(1).items() if int(query[1:]) % 2})
     night_of(watch, 1, "--oracle", "all.qrels")
@@ -220,18 +177,6 @@ def test_a_watch_without_a_margin_says_what_that_means(call):
     made = call("watch", "init", "bare", *INIT)
     assert "without --margin nearly all nights without a change are undecided" in " ".join(made.err.split())
     assert "25 new labels a night, 50 more on suspicion" in " ".join(made.err.split())
-
-
-def test_changed_texts_are_counted(watch, folder):
-    write_documents(folder / "documents.jsonl")
-    assert night_of(watch, 1, "--documents", "documents.jsonl", "--oracle", "all.qrels").code != 1
-    write_documents(folder / "documents.jsonl", changed=[doc for _, doc in PAIRS])
-    said = night_of(watch, 2, "--documents", "documents.jsonl", "--oracle", "all.qrels")
-    assert "items have another text than before: their grades are gone" in " ".join(said.err.split())
-    refused = night_of(watch, 3, "--oracle", "all.qrels")
-    assert refused.code == 1
-    assert "had a text on an earlier night and has none tonight" in refused.err
-    assert stored(folder)[0] == DATES[:2]
 
 
 @pytest.mark.parametrize(
@@ -260,15 +205,6 @@ def test_what_is_wrong_is_one_line_and_nothing_is_stored(watch, folder, argument
     assert says in refused.err.splitlines()[-1]
     assert "Traceback" not in refused.err
     assert stored(folder) == before
-
-
-def test_a_watch_that_is_not_there(call, watch):
-    other = call("watch", "night", "qualify", "--db", f"sqlite:///{NAME}.activeeval", "--run", "1.run")
-    assert other.code == 1
-    assert "there is no watch 'qualify': did you mean quality?" in other.err
-    assert call("watch", "status", "nowhere").code == 1
-    assert watch("status").code == 1
-    assert "has no night yet" in watch("submit", "sheet.csv").err
 
 
 def test_holes_of_a_night_are_those_of_its_run_and_the_labels_so_far(call, watch, folder):
@@ -349,12 +285,6 @@ def test_of_people_no_machine_is_told_of(watch):
     assert "machine" not in watch("status", "-o", "jsonl").out + watch("status").err
 
 
-def test_a_watch_twice_keeps_the_first(call, watch):
-    again = call("watch", "init", NAME, *INIT)
-    assert again.code == 1
-    assert "there is a watch 'quality' already" in again.err
-
-
 def test_the_default_date_is_today(watch):
     from datetime import date
 
@@ -409,13 +339,6 @@ def test_nights_by_segment_have_rows_a_table_and_a_page(call, by_segment, folder
     assert "desktop" in call("watch", "status", *PARTS).out
     assert call("watch", "report", *PARTS, "--out", "parts.md").code == 0
     assert f"## Segments on {DATES[1]}" in (folder / "parts.md").read_text()
-
-
-def test_a_budget_too_small_for_half_widths_says_so_in_one_line(call, by_segment):
-    by_segment("--segments", "segments.csv", "--half-width", "mobile=0.3")
-    said = call("watch", "night", *PARTS, "--run", "1.run", "--date", DATES[0])
-    assert "± 0.3 for mobile would take about" in said.err
-    assert "drawn for 25" in " ".join(said.err.split())
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ def plan(call):
 
 @pytest.mark.parametrize("pool", [TWO, RUNS, LETOR], ids=["letor", "runs", "one ranking"])
 @pytest.mark.parametrize(("measure", "default"), [("DCG@3", "items"), ("ERR@3", "depth")])
+@pytest.mark.usefixtures("whole_rehearsals")
 def test_a_row_for_passive_and_the_default_at_each_budget(plan, pool, measure, default):
     rows = plan(*pool, "--measure", measure, "--method", default, "--budget", "40%", "--budget", 20)
     assert [row["method"] for row in rows] == ["passive"] * 2 + [default] * 2
@@ -90,13 +91,7 @@ def test_a_plan_begins_with_a_sentence_and_fits_a_terminal(call):
     assert "passive" not in call("plan", *TWO, "--measure", "DCG@3").out
 
 
-def test_all_methods_that_fit(plan):
-    rows = plan(*TWO, "--measure", "ERR@3", "--budget", "40%", "--method", "all")
-    assert {row["method"] for row in rows} == {name for name, method in METHODS.items() if method.stage.name != "items"}
-    assert len(rows) == len({row["method"] for row in rows})
-
-
-@pytest.mark.parametrize(("measure", "budget"), [("nDCG@3", "70%"), ("DCG", "30%"), ("ERR", "50%")])
+@pytest.mark.parametrize(("measure", "budget"), [("nDCG@3", "70%"), ("DCG", "30%")])
 def test_a_better_method_than_the_default_is_shown_and_taken(plan, measure, budget):
     asked = (*LETOR, "--measure", measure, "--budget", budget)
     every = {row["method"]: row["half_width"] for row in plan(*asked, "--method", "all")}
@@ -107,20 +102,6 @@ def test_a_better_method_than_the_default_is_shown_and_taken(plan, measure, budg
     rows = plan(*asked)
     assert {row["method"] for row in rows} == {"passive", default, best}
     assert [row["method"] for row in rows if row["is_recommended"]] == [best]
-
-
-def test_a_goals_budget_reaches_it_and_is_what_a_plan_of_that_budget_says(plan):
-    rows = plan(*TWO, "--measure", "DCG@3", "--half-width", 0.6)
-    goals = [row for row in rows if row["goal"]]
-    assert [row["method"] for row in goals] == ["passive", "items"]
-    for row in goals:
-        assert row["half_width"] == pytest.approx(0.6, rel=0.01)
-        assert row["half_width_low"] < 0.6 < row["half_width_high"]
-        assert row["budget_low"] <= row["budget"] <= row["budget_high"]
-        again = plan(*TWO, "--measure", "DCG@3", "--budget", row["budget"])
-        own = next(one for one in again if one["method"] == row["method"])
-        assert own["half_width"] == pytest.approx(0.6, rel=0.05)
-    assert [row["method"] for row in rows if row["is_recommended"]] == ["items"]
 
 
 def test_a_difference_and_its_power(plan):
@@ -179,6 +160,7 @@ def test_what_is_said_of_a_plan(call):
     assert "even if everything is judged" in " ".join(call("plan", *TWO, "--scope", "population").out.split())
 
 
+@pytest.mark.usefixtures("whole_rehearsals")
 def test_a_pilot_rescales_what_is_expected(call, plan):
     draw = ("sample", *RUNS, "--measure", "DCG@3", "--budget", "50%")
     for name, seed in (("x.csv", 1), ("y.csv", 2)):
@@ -200,17 +182,6 @@ def test_a_pilot_rescales_what_is_expected(call, plan):
     assert "y.csv: the sheet is of sample" in lost.err
     alone = call("plan", *asked, "--pilot", "x.csv.sample.npz")
     assert "x.csv.sample.npz: the pilot has no sheet" in alone.err
-
-
-def test_goals_for_the_population_have_a_floor(call, plan):
-    floor = min(row["half_width_population"] for row in plan(*TWO, "--budget", "100%"))
-    answer = call("plan", *TWO, "--half-width", floor / 3, "--scope", "population")
-    assert answer.code == 1
-    assert f"judging everything leaves ± {floor:.3g}" in answer.err
-    assert "queries like these, all of them judged, should reach it" in answer.err
-    reached = plan(*TWO, "--half-width", floor * 1.5, "--scope", "population")
-    for row in (row for row in reached if row["goal"]):
-        assert row["half_width_population"] == pytest.approx(floor * 1.5, rel=0.01)
 
 
 def test_of_several_systems_each_contrast_has_its_rows_and_the_goal_is_reached_by_all(call, plan, folder):
@@ -257,8 +228,9 @@ def uneven(folder):
     return ("--run", "up.run", "--versus-run", "down.run", "--max-grade", 3, "--measure", "nDCG@3")
 
 
-@pytest.mark.parametrize("command", ["plan", "sample"])
-@pytest.mark.parametrize(("budget", "named"), [("20", True), ("39", True), ("1", False), ("3%", False)])
+@pytest.mark.parametrize(
+    ("command", "budget", "named"), [("plan", "20", True), ("sample", "39", True), ("sample", "1", False)]
+)
 def test_what_a_refused_budget_names_works(call, uneven, command, budget, named):
     out = ("--out", "x.sample", "--sheet", "x.csv", "--force") if command == "sample" else ()
     refused = call("--quiet", command, *uneven, "--budget", budget, *out)

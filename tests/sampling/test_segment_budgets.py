@@ -52,6 +52,7 @@ def budget_of(choices=CHOICES, widths=WIDTHS, measures=("DCG@5",), whole=None, s
     return segment_budget(case, measures, (), goals, **how)
 
 
+@pytest.mark.usefixtures("whole_rehearsals")
 def test_every_half_width_is_reached_and_none_costs_more_than_it_has_to():
     planned = budget_of(method="items")
     half_widths = {row.segment: row.half_width for row in planned.rows}
@@ -74,6 +75,7 @@ def test_simultaneous_intervals_of_segments_are_planned():
     assert planned.rows[-1].half_width == pytest.approx(whole.half_width())
 
 
+@pytest.mark.usefixtures("whole_rehearsals")
 def test_a_half_width_of_the_whole_counts_as_well():
     narrow, implied = (budget_of(whole=whole, method="items") for whole in (0.7, 50.0))
     assert narrow.rows[-1].half_width <= 0.7

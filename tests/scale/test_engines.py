@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,6 +20,7 @@ import engine_tasks as tasks
 import numpy as np
 import pyarrow as pa
 import pytest
+from patience import PATIENCE_S, until
 from pyarrow import parquet
 
 import activeeval
@@ -294,12 +294,8 @@ def is_there(group):
 
 
 def assert_gone(group):
-    """Check that within a while no process of a group is left."""
-    for _ in range(200):
-        if not is_there(group):
-            return
-        time.sleep(0.1)
-    pytest.fail("processes are left")
+    """Wait until no process of a group is left."""
+    until(lambda: not is_there(group))
 
 
 @pytest.mark.parametrize("text", ["processes:2", *SLOWLY])
@@ -307,7 +303,7 @@ def test_ctrl_c_leaves_no_process(text, tmp_path):
     needed(text.partition(":")[0])
     with running(tmp_path, text) as process:
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to all of them
-        _, told = process.communicate(timeout=300)
+        _, told = process.communicate(timeout=PATIENCE_S)
         assert told.count("Traceback (most recent call last):") == 1, told
         assert told.endswith("KeyboardInterrupt\n")
         assert_gone(process.pid)

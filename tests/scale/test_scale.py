@@ -157,8 +157,7 @@ def measure_of(method):
 # The sample of the whole pool
 
 
-@pytest.mark.parametrize("overhead", [0.0, 3.0])
-@pytest.mark.parametrize("compare", [False, True])
+@pytest.mark.parametrize(("compare", "overhead"), [(False, 0.0), (True, 3.0)])
 @pytest.mark.parametrize("method", [*LEVELLED, *PAPER])
 def test_a_sample_of_chunks_is_that_of_the_whole_pool(method, compare, overhead):
     target, probs, labels = whole(compare, measure=measure_of(method), overhead=overhead)
@@ -167,15 +166,15 @@ def test_a_sample_of_chunks_is_that_of_the_whole_pool(method, compare, overhead)
     chunked = chunked_design(chunks, target.measure, method, max_grade=4)
     assert (chunked.n_queries, chunked.name) == (N_QUERIES, method)
     assert chunked.cost == pytest.approx(design.cost, rel=1e-12)
-    for budget, seed in itertools.product(budgets_of(design), range(2)):
+    for seed, budget in enumerate(budgets_of(design)):
         found = chunked.campaign(budget, chunks, rng=seed)
         assert_same_sample(found, Campaign(design, budget, rng=seed), labels)
 
 
 @pytest.mark.parametrize("by_batches", [False, True])
-@pytest.mark.parametrize("looks", ["each", "3"])
-@pytest.mark.parametrize("measure", [NDCG("exp", cutoff=3), ERR(4, cutoff=4)], ids=str)
-@pytest.mark.parametrize("share", [0.2, 0.5])
+@pytest.mark.parametrize(
+    ("measure", "looks", "share"), [(NDCG("exp", cutoff=3), "each", 0.2), (ERR(4, cutoff=4), "3", 0.5)]
+)
 def test_depths_that_follow_labels_are_those_of_the_whole_pool(measure, looks, by_batches, share):
     target, probs, labels = whole(measure=measure)
     chunks, method = cut(target, probs), METHODS["depth"].looking(looks)
@@ -218,8 +217,10 @@ def test_a_top_up_of_depths_that_follow_labels_stays_within_what_was_gathered():
         judged_by_ids(narrow, target.pool, labels)
 
 
-@pytest.mark.parametrize("measure", [DCG(cutoff=3), RBP(0.7), NDCG(cutoff=5), ERR(4), Recall(4), Success(3)], ids=str)
-@pytest.mark.parametrize("size", [1, 7, 29, N_QUERIES])
+@pytest.mark.parametrize(
+    ("measure", "size"),
+    [(DCG(cutoff=3), 1), (RBP(0.7), 7), (NDCG(cutoff=5), 29), (ERR(4), 7), (Recall(4), N_QUERIES), (Success(3), 29)],
+)
 def test_the_sample_does_not_depend_on_the_size_of_chunks(size, measure):
     target, probs, labels = whole(measure=measure, seed=size)
     chunks = by_size(target, probs, size)
@@ -333,8 +334,7 @@ def test_a_function_and_a_generator_may_bring_the_chunks():
     assert chunked_design(iter(chunks), DCG()).campaign(60, iter(chunks)).planned == wanted
 
 
-@pytest.mark.parametrize("method", ["items", "depth", "active"])
-@pytest.mark.parametrize("n_jobs", [2, 3])
+@pytest.mark.parametrize(("method", "n_jobs"), [("items", 2), ("depth", 3), ("active", 2)])
 def test_threads_change_nothing(method, n_jobs):
     target, probs, labels = whole(measure=measure_of(method))
     chunks = by_size(target, probs, 4)

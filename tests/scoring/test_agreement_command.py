@@ -13,7 +13,6 @@ SAID = {
     "ann": {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "b": 0}},
     "bob": {"q1": {"a": 2, "b": 2, "c": 0}, "q2": {"a": 0, "b": 1}},
 }
-RELATIONS = ("A>B", "A~B", "A<B")
 
 
 def graded(judge):

@@ -6,9 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from cli_files import json_rows
 
-import activeeval as ae
 from activeeval import DCG, ERR, BudgetError, Campaign, InputError, QueryFactor, Target, parse_measure
 from activeeval.core.design.methods import find_method
 from activeeval.formats.loading import load_qrels, load_run
@@ -29,7 +27,7 @@ def compare(judgments, new, old, *, unjudged="irrelevant", **options):
     return evaluation.compare(old, new, judgments=judgments, unjudged=unjudged, **options).pool
 
 
-MEASURES = ["DCG@10", "DCG", "ERR@5", "ERR(max_rel=4)", "P@3", "RR", "RBP(p=0.6)", "dcg@5", "nDCG@5", "AP"]
+MEASURES = ["DCG@10", "ERR(max_rel=4)", "RBP(p=0.6)", "AP"]
 
 
 def dicts(folder):
@@ -108,25 +106,6 @@ def test_without_a_budget_the_answer_is_the_score(folder, measure):
     assert (one.n_queries, two.n_queries) == (30, 30)  # a query that the run lacks counts as 0
 
 
-@pytest.mark.parametrize("budget", [{}, {"share": 0.3, "rng": 4}], ids=["all judged", "sampled"])
-def test_both_scopes_are_what_the_command_line_says(call, folder, budget):
-    """New less old, about these queries and about all that they are a sample of."""
-    sources, asked = [str(folder / name) for name in ("b.run", "a.run")], {"unjudged": "irrelevant", **budget}
-    answer = ae.compare(*sources, judgments=str(folder / "q.qrels"), measure="DCG@5", **asked)
-    chosen = ("--budget", "30%", "--seed", "4") if budget else ()
-    for scope, estimate in answer.estimates.items():
-        line = ("--qrels", "q.qrels", "--unjudged", "irrelevant", "--measure", "DCG@5", "--scope", scope, *chosen)
-        (row,) = json_rows(call("compare", "b.run", "a.run", *line, "-o", "jsonl").out)
-        interval = estimate.interval(0.95)
-        assert (row["value"], row["low"], row["high"]) == (answer.value, interval.low, interval.high)
-        assert (row["scope"], row["items"], row["spent"]) == (estimate.scope, estimate.n_items, estimate.cost)
-    assert str(answer).splitlines()[0] == answer.sentences[0]
-    assert (answer.low, answer.high) == tuple(answer.of("population").interval())
-    turned = ae.compare(*sources[::-1], judgments=str(folder / "q.qrels"), measure="DCG@5", **asked)
-    assert turned.value * answer.value < 0
-    assert budget or turned.value == pytest.approx(-answer.value, rel=1e-12)
-
-
 def test_an_option_that_is_none_is_refused(folder):
     with pytest.raises(TypeError, match=r"^unexpected keyword argument 'bugdet'; known: budget, share, .*"):
         evaluation.evaluate(str(folder / "a.run"), judgments=str(folder / "q.qrels"), bugdet=200)
@@ -178,20 +157,6 @@ def test_one_seed_one_answer(folder):
     )
 
 
-def test_it_is_the_campaign(folder):
-    qrels, first, second = all_judged(folder)
-    tables = load_qrels(qrels), [load_run(first), load_run(second)]
-    inputs = from_tables(*tables, evaluated=2, unjudged="irrelevant").with_costs(None, 1.5)
-    target = Target(DCG(cutoff=5).bound_to(inputs.max_grade), inputs.ranking, inputs.versus)
-    design = find_method("passive").design(target)
-    campaign = Campaign(design, 80.0, rng=6)
-    places, index = inputs.pool.item_positions(), {q: i for i, q in enumerate(inputs.pool.query_ids.tolist())}
-    expected = campaign.run(lambda q, items: [int(inputs.grades[places[index[q], d]]) for d in items])
-    options = {"measure": "DCG@5", "method": "passive", "budget": 80, "overhead": 1.5}
-    assert compare(qrels, first, second, **options, rng=6) == expected
-    assert expected.cost <= 80.0
-
-
 def test_the_grade_model_is_an_array_or_a_callable_of_the_pool(folder):
     qrels, first, _ = dicts(folder)
     seen = []
@@ -238,7 +203,7 @@ def test_compare_is_antisymmetric_and_a_run_does_not_differ_from_itself(folder):
     assert compare(qrels, first, first, share=0.27, rng=0).value == 0
 
 
-@pytest.mark.parametrize("method", ["passive", "active_uniD", "random", "depth", "items"])
+@pytest.mark.parametrize("method", ["passive", "depth", "items"])
 def test_the_smallest_budget_that_an_error_names_works(folder, method):
     qrels, first, second = dicts(folder)
     for overhead in (0, 0.3, 7):
@@ -300,9 +265,9 @@ def test_a_scale_that_a_judge_does_not_tell_is_asked_for():
 @pytest.mark.parametrize(
     ("measure", "method"),
     [
-        *(("DCG@5", method) for method in ("items", "items_plain", "depth", "whole")),
-        *(("ERR@5", method) for method in ("depth", "depth_plain", "whole", "passive")),
-        *((measure, method) for measure in ("nDCG@5", "AP") for method in ("depth", "random", "active")),
+        *(("DCG@5", method) for method in ("items_plain", "whole")),
+        *(("ERR@5", method) for method in ("depth_plain", "passive")),
+        *(("nDCG@5", method) for method in ("depth", "random", "active")),
     ],
 )
 def test_every_method_is_its_campaign(folder, measure, method):
@@ -321,8 +286,7 @@ def test_every_method_is_its_campaign(folder, measure, method):
     assert expected.method == method
 
 
-@pytest.mark.parametrize("method", ["items", "depth", "random", "passive"])
-@pytest.mark.parametrize("budget", [1.0, 1e6])
+@pytest.mark.parametrize(("method", "budget"), [("items", 1.0), ("depth", 1e6), ("random", 1e6), ("passive", 1.0)])
 def test_a_budget_beyond_the_pool_is_exact(folder, method, budget):
     mean, _ = scored(folder, "DCG@5")
     qrels, first, _ = dicts(folder)
@@ -331,7 +295,7 @@ def test_a_budget_beyond_the_pool_is_exact(folder, method, budget):
     assert estimate.n_queries == (30 if method == "passive" else 29)
 
 
-@pytest.mark.parametrize("method", [None, "passive", "depth", "items", "whole"])
+@pytest.mark.parametrize("method", [None, "passive", "items"])
 def test_two_equal_rankings_differ_by_nothing(method):
     def never(query_id, item_ids):
         raise AssertionError("there is nothing to judge")
@@ -360,9 +324,11 @@ def looked_up(query_id, item_ids):
     return [PARTIAL[query_id].get(item, -1) for item in item_ids]
 
 
-@pytest.mark.parametrize("source", [PARTIAL, looked_up], ids=["qrels", "function"])
-@pytest.mark.parametrize("method", [None, "passive", "depth", "random"])
-@pytest.mark.parametrize("runs", [(BOTH,), (BOTH, TURNED)], ids=["one", "two"])
+@pytest.mark.parametrize(
+    ("source", "method", "runs"),
+    [(PARTIAL, None, (BOTH,)), (PARTIAL, "passive", (BOTH, TURNED)), (looked_up, "depth", (BOTH, TURNED))],
+    ids=["judgments", "judgments of two", "function of two"],
+)
 def test_an_item_that_is_asked_for_and_not_judged_is_an_error_that_counts(source, method, runs):
     ask = partial(compare if len(runs) == 2 else evaluate, unjudged="error")
     options = {"measure": "DCG", "method": method, "max_grade": 2, "rng": 0}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import lru_cache
 
 import numpy as np
 import polars as pl
@@ -197,17 +198,25 @@ def test_a_sample_says_how_much_each_query_weighs(call, files):
     assert "by the judged documents alone" in " ".join(done.out.split())
 
 
-def drawn(method, seed, budget):
-    """Return a judged campaign of two rankings, its target and labels."""
+@lru_cache(maxsize=1)
+def designed(method, budget):
+    """Return a design for the difference of two rankings, and the true grades."""
     random = np.random.default_rng(3)
     pool = QueryPool([f"q{q}" for q in range(12)], np.arange(0, 49, 4))
     new, old = (Rankings.from_scores(pool, random.normal(size=48)) for _ in range(2))
     target, labels = Target(DCG("linear"), new, versus=old), random.integers(0, 3, 48)
     beliefs = {} if method in ("passive", "random") else {"grade_probs": random.dirichlet(np.ones(3), 48)}
-    campaign = Campaign(METHODS[method].design(target, **beliefs, budget=budget, max_grade=2), rng=seed)
+    return METHODS[method].design(target, **beliefs, budget=budget, max_grade=2), labels
+
+
+def drawn(method, seed, budget):
+    """Return a judged campaign of two rankings, its target and labels."""
+    design, labels = designed(method, budget)
+    pool = design.target.pool
+    campaign = Campaign(design, rng=seed)
     ids = {(q, i): z for z, (q, i) in enumerate(pool.pairs_of(np.arange(48)))}
     campaign.run(lambda query, items: [int(labels[ids[query, item]]) for item in items])
-    return campaign, target, labels
+    return campaign, design.target, labels
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import numpy as np
 import pytest
 from cli_cases import answer, both, case_of, files, judge_file, judged
 from cli_files import csv_rows, json_rows, write_csv, write_lines
-from scipy.special import stdtrit
 
 from activeeval.core.estimation import pair_roots, simultaneous_confidence
 from activeeval.core.estimation.significance import holm
@@ -159,47 +157,6 @@ def test_contrasts_with_the_first_and_every_pair_read_later(call):
         assert (row["value"], row["low"]) == (every[pair]["value"], every[pair]["low"])
         assert row["low"] > row["low_simultaneous"] > every[pair]["low_simultaneous"]
         assert (row["low_simultaneous"], row["high_simultaneous"]) == pytest.approx((low, high), rel=1e-9)
-
-
-def test_read_early_and_topped_up(call):
-    """The first block alone is read; a top-up keeps every label, its sheet and the systems' names."""
-    rows = sampled(call, "--budget", "40%", "--measure", "DCG@5", "--measure", "P@3")
-    write_csv("d.csv", judged(rows, upto=1))
-    early = estimated(call)
-    told = call("estimate", *both("d.csv")).err
-    assert re.search(r"simultaneous intervals ask much of \d\d? judged queries, fewer than 100: of 50 topics", told)
-    assert len(named(early)) == 3
-    assert all(row["waiting"] > 0 for row in early if row["question"] == "difference")
-    write_csv("d.csv", judged(rows))
-    before = estimated(call)
-    done = call("top-up", "d.csv.sample.npz", "--budget", "20%", *files("e.csv"))
-    assert done.code == 0, done.err
-    judge_file("e.csv")
-    grown = call("estimate", "e.csv.sample.npz", "d.csv", "e.csv", "-o", "jsonl").rows
-    keys, widths = [], []
-    for told in (before, grown):
-        pairs = [row for row in told if row["question"] == "difference"]
-        keys.append([(row["measure"], row["system"], row["versus"]) for row in pairs])
-        widths.append(sum(row["high_simultaneous"] - row["low_simultaneous"] for row in pairs))
-    assert keys[0] == keys[1]
-    assert len(keys[0]) == 6
-    assert widths[1] < widths[0]
-
-
-def test_all_is_judged_and_these_are_a_sample_of_queries(call):
-    """The population's intervals: correlations and degrees of freedom of the per-query differences themselves."""
-    sampled(call, "--measure", "DCG@5", "--budget", "100%")
-    judge_file("d.csv")
-    told = named(estimated(call, "--scope", "population"))
-    campaign = campaign_of_rows(read_sample("d.csv.sample.npz")[0])
-    values = np.array([target.values(campaign.grades) for target in campaign.design.targets])
-    n = values.shape[1]
-    centred = values - values.mean(axis=1, keepdims=True)
-    roots = centred / np.linalg.norm(centred, axis=1, keepdims=True)
-    level = simultaneous_confidence(roots, [n - 1.0] * 3)
-    half = stdtrit(n - 1, 0.5 + level / 2) * values.std(axis=1, ddof=1) / np.sqrt(n)
-    found = [(row["high_simultaneous"] - row["low_simultaneous"]) / 2 for row in told.values()]
-    assert found == pytest.approx(half, rel=0.02)
 
 
 def test_what_cannot_be_judged_leaves_the_order_open(call):

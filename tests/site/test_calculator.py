@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from _ext import calculator
+from patience import PATIENCE_S
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 FIXTURES = json.loads(Path(__file__).with_name("calculator-fixtures.json").read_text("utf-8"))["fixtures"]
@@ -17,6 +18,7 @@ MOST_BYTES = 80_000
 @pytest.fixture(scope="module")
 def page(site, browser):
     page = browser.new_page()
+    page.set_default_timeout(1000 * PATIENCE_S)
     page.problems = []
     page.on("pageerror", lambda problem: page.problems.append(str(problem)))
     page.goto((site / "dev" / "index.html").as_uri())

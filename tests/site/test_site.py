@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from patience import PATIENCE_S
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 MOST_BYTES = 300_000
@@ -26,6 +27,7 @@ ASK = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
 
 def opened(browser, address, width=1280, scheme="light"):
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page.set_default_timeout(1000 * PATIENCE_S)
     page.problems = []
     page.on("pageerror", lambda problem: page.problems.append(str(problem)))
     page.asked = []

@@ -51,14 +51,6 @@ def unit_of(n_items, **text):
     )
 
 
-def test_without_texts_ids_are_shown_and_the_page_says_so():
-    site = Plain(open_store("sqlite://", create=True), [unit_of(1)])
-    text = site.at().get("/judge").text
-    assert "This campaign has no texts" in text
-    assert '<h1 id="query" tabindex="-1" dir="auto">q</h1>' in text
-    assert ">d0</h2>" in text
-
-
 def test_a_text_of_five_megabytes_is_shown_whole_and_can_be_answered():
     site = Plain(open_store("sqlite://", create=True), [unit_of(2, title="long", text="word " * 1_000_000)])
     browser = site.at()

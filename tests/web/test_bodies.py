@@ -12,12 +12,13 @@ from http.cookiejar import CookieJar
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE_S
 from web.test_serving import ask, come_in, folder, serving  # noqa: F401
 
 from activeeval.web.middleware import HEADERS
 
 MEGABYTE = 1 << 20
-PATIENCE_S, MOST_BYTES = 30.0, 50 * MEGABYTE  # seconds: far more than a busy machine needs
+MOST_BYTES = 50 * MEGABYTE
 FORM, JSON = b"application/x-www-form-urlencoded", b"application/json"
 
 
@@ -69,7 +70,7 @@ def refused(port, path, credentials, name):
 )
 def test_what_is_no_http_is_refused_with_the_headers_of_all_answers(at_door, sent):
     _, port, _ = at_door
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as line:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as line:
         line.sendall(sent)
         head = line.recv(8192).decode().partition("\r\n\r\n")[0].split("\r\n")
     assert head[0] == "HTTP/1.1 400 Bad Request"
@@ -78,7 +79,7 @@ def test_what_is_no_http_is_refused_with_the_headers_of_all_answers(at_door, sen
 
 def test_whoever_goes_on_sending_is_cut_off(at_door):
     _, port, _ = at_door
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as line:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as line:
         head = f"POST /sign-in HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: http://127.0.0.1:{port}\r\n"
         line.sendall(head.encode() + b"Transfer-Encoding: chunked\r\n\r\n")
         began, is_cut = time.monotonic(), False

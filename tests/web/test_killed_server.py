@@ -11,6 +11,7 @@ import time
 import pytest
 from campaigns.store.store_cases import make_campaign, make_units
 from databases import free_port
+from patience import PATIENCE_S
 
 from activeeval.campaigns.store import open_store
 from benchmarks.page_kills import Program
@@ -48,7 +49,7 @@ def test_nothing_that_was_acknowledged_is_lost_or_stored_twice(database_url):
     for program in programs:
         program.must_end = True
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE_S)
     server.kill()
     server.communicate()
     with open_store(database_url) as store:

@@ -7,6 +7,8 @@ import re
 import socket
 import threading
 
+from patience import PATIENCE_S
+
 BEFORE, DURING, AFTER = "before the server got it", "while the server did it", "after the server had done it"
 
 
@@ -55,7 +57,7 @@ class Proxy:
                 if when != BEFORE:
                     server.sendall(sent)
                 if when == AFTER:
-                    assert is_done.wait(5)
+                    assert is_done.wait(PATIENCE_S)
                 if when is not None:
                     break
             for end in (client, server):

@@ -14,6 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE_S
 from store_cases import complaint, grade, make_campaign, make_units
 
 import activeeval
@@ -29,7 +30,9 @@ SYNCING = "fdatasync,fsync"
 def traced(strace, trace, url, *options):
     command = [strace, "-f", "-qq", "-o", str(trace), "-e", f"trace={SYNCING}", *options]
     command += [sys.executable, str(SCRIPT), url, "ann", str(N_ANSWERS)]
-    done = subprocess.run(command, capture_output=True, text=True, env={"PYTHONPATH": HOME, "PATH": ""}, timeout=60)
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={"PYTHONPATH": HOME, "PATH": ""}, timeout=PATIENCE_S
+    )
     return done, [json.loads(line) for line in done.stdout.splitlines()]
 
 
@@ -89,7 +92,7 @@ def attached(strace, trace, processes, *options):
         yield
     finally:
         tracer.terminate()
-        tracer.communicate(timeout=30)
+        tracer.communicate(timeout=PATIENCE_S)
 
 
 def backends(url):

@@ -9,6 +9,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from patience import PATIENCE_S
 from sqlalchemy import text
 from store_cases import grade, make_campaign, make_units
 
@@ -23,7 +24,7 @@ def in_threads(work, n_threads=N_THREADS):
     ready = threading.Barrier(n_threads)
 
     def run(i):
-        ready.wait(30)
+        ready.wait(PATIENCE_S)
         return work(i)
 
     with ThreadPoolExecutor(n_threads) as threads:

@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from patience import PATIENCE_S
 from store_cases import complaint, grade, make_campaign, make_units, work_off
 
 import activeeval
@@ -126,7 +127,9 @@ def open_folder():
 
 def read_by_nobody(url):
     command = [sys.executable, str(SCRIPT), url]
-    done = subprocess.run(command, capture_output=True, text=True, env={"PYTHONPATH": HOME, "PATH": ""}, timeout=60)
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={"PYTHONPATH": HOME, "PATH": ""}, timeout=PATIENCE_S
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -646,24 +646,6 @@ def test_a_sample_on_file_is_the_sample(method):
             from_arrays(arrays | {name: changed.astype(str if is_text else array.dtype)})
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_a_repetition_is_the_campaign_with_its_seed_bit_for_bit(method):
-    design, labels = labelled(13, method, compare=True)
-    budgets = [share * design.cost for share in (0.3, 0.5, 0.8, 1.1)]
-    run = replicate(design, labels, budgets, 3, rng=7)
-    for r, seed in enumerate(repetition_seeds(7, 3)):
-        for k, budget in enumerate(budgets):
-            campaign = judge(Campaign(design, budget, rng=seed), labels)
-            estimate = campaign.estimate()
-            interval = estimate.interval()
-            assert run.values[r, k] == estimate.value
-            assert math.sqrt(run.variances[r, k]) == estimate.std_error
-            assert run.degrees_of_freedom[r, k] == estimate.degrees_of_freedom
-            assert (run.n_draws[r, k], run.n_queries[r, k]) == (estimate.n_draws, estimate.n_queries)
-            assert (run.n_items[r, k], run.spent[r, k]) == (estimate.n_items, estimate.cost)
-            assert (run.lows[r, k], run.highs[r, k]) == pytest.approx((interval.low, interval.high), rel=1e-12)
-
-
 # Everything known
 
 

@@ -100,10 +100,8 @@ def bounds_of(design_input, share):
 
 
 @pytest.mark.parametrize(("method", "measure"), CASES)
-@pytest.mark.parametrize("overhead", [0.0, 0.4, 5.0])
 @pytest.mark.parametrize("segments", SEGMENTS)
-@pytest.mark.parametrize("share", [0.3, 1.5])
-@pytest.mark.parametrize("versus", [False, True])
+@pytest.mark.parametrize(("overhead", "share", "versus"), [(0.0, 0.3, False), (0.4, 1.5, True), (5.0, 0.3, True)])
 def test_the_cost_is_that_of_a_general_optimiser(method, measure, overhead, segments, share, versus):
     held = input_of(method, measure, SEGMENTS[segments], overhead, versus=versus)
     bounds = bounds_of(held, share)
@@ -216,9 +214,7 @@ def optimised_above(held, bounds, floors):
 
 @pytest.mark.parametrize(("method", "measure"), CASES[:3])
 @pytest.mark.parametrize("segments", SEGMENTS)
-@pytest.mark.parametrize("share", [0.3, 1.5])
-@pytest.mark.parametrize("in_hand", [0.4, 0.9])
-@pytest.mark.parametrize("versus", [False, True])
+@pytest.mark.parametrize(("share", "in_hand", "versus"), [(0.3, 0.4, False), (1.5, 0.9, True), (0.3, 0.9, True)])
 def test_the_cost_above_floors_is_that_of_a_general_optimiser(method, measure, segments, share, in_hand, versus):
     held = input_of(method, measure, SEGMENTS[segments], 0.0, versus=versus)
     bounds, floors = bounds_of(held, share), floors_of(held, in_hand)

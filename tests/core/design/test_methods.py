@@ -380,25 +380,6 @@ def test_a_defensive_share_keeps_every_query_at_a_share_of_the_mean_root():
     assert least[0] == pytest.approx(1e-6 * least.max(), rel=_ROOTS)
 
 
-def test_without_an_overhead_items_come_on_their_own():
-    """a ∝ p |c| sqrt(E[(g − μ)²] / λ), once the labels before have said half of what the nodes disagree on."""
-    random = np.random.default_rng(0)
-    pool = pool_of([5, 3, 4], item_costs=random.uniform(0.5, 2, 12), query_probs=[0.5, 0.3, 0.2])
-    target = Target(DCG([0, 1, 3]), rankings_of(pool, [[0, 1, 2, 3, 4], [2, 0, 1], [3, 2, 1, 0]]))
-    nodes, weights = random.dirichlet(np.full(3, 2.0), (2, 12)), np.array([0.3, 0.7])
-    order = METHODS["items"].design(target, nodes, node_weights=weights, defensive_share=0.0).order
-    assert np.all(np.isinf(order.query_rates))
-    gains = np.array([0, 1, 3])
-    expected = []
-    for z, q, cost in zip(order.items, order.place_queries, order.costs, strict=True):
-        rank = listed(target, q)[0].index(int(z - pool.query_offsets[q]))
-        of_nodes = nodes[:, z] @ gains
-        inside = sum(w * (probs @ (gains - m) ** 2) for w, probs, m in zip(weights, nodes[:, z], of_nodes, strict=True))
-        between = weights @ (of_nodes - weights @ of_nodes) ** 2
-        expected.append(pool.query_probs[q] / math.log2(rank + 2) * math.sqrt((inside + 0.5 * between) / cost))
-    assert order.place_rates / order.place_rates.max() == pytest.approx(np.array(expected) / max(expected), rel=_ROOTS)
-
-
 @pytest.mark.parametrize("share", [0.15, 0.6])
 def test_rates_of_depths_are_the_numerical_optimum(share):
     """Minimise Σ p² E[D²] / a at a given cost, a never rising along a query and at most 1; before any floor."""

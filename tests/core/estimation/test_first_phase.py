@@ -111,9 +111,9 @@ def test_both_phases_enumerated():
     assert square - mean**2 > 1e-3
 
 
-N_LOGS = 2000
-LOWEST, HIGHEST = 0.93, 0.97
-"""Where intervals of 95 % cover 95 % of 2,000 truths lie outside in 4 of 100,000 runs (4.1 standard errors)."""
+N_LOGS = 1000
+LOWEST, HIGHEST = 0.92, 0.98
+"""Where intervals of 95 % cover 95 % of 1,000 truths lie outside in 2 of 100,000 runs (4.3 standard errors)."""
 
 
 def month(random):
@@ -172,7 +172,7 @@ def judged_whole(random, weights, draw, values, predicted):
 
 @pytest.mark.parametrize("n", [60, 200])
 def test_intervals_cover_the_traffic_of_the_log(n):
-    """Of all judged, and of some: 2,000 draws of queries each, of a log and of its judged part."""
+    """Of all judged, and of some: 1,000 draws of queries each, of a log and of its judged part."""
     random = np.random.default_rng(n)
     counts, strata, values = month(random)
     predicted = np.clip(values + random.normal(0, 0.2, values.size), 0, 1)
@@ -189,8 +189,8 @@ def test_intervals_cover_the_traffic_of_the_log(n):
         errors[k] = summary.mean - truth, part.value - truth
     assert (covered.mean(axis=0) >= LOWEST).all()
     assert (covered.mean(axis=0) <= HIGHEST).all()
-    # five standard errors of a mean over the draws: of ratios a bias of less than a tenth of their spread is left
-    assert (np.abs(errors.mean(axis=0)) < 0.11 * errors.std(axis=0)).all()
+    # five standard errors of a mean over the draws: of ratios a bias of less than a seventh of their spread is left
+    assert (np.abs(errors.mean(axis=0)) < 0.16 * errors.std(axis=0)).all()
 
 
 def drawn(values, probs, strata, weights=None, sizes=None):

@@ -44,12 +44,12 @@ def test_of_all_items_it_is_plain_least_squares():
 
 @pytest.mark.parametrize("method", ["items", "depth"])
 def test_weights_make_it_about_the_pool(method):
-    """The mean over 300 samples is the pool's slope within four standard errors: a false alarm in 16,000."""
+    """The mean over 100 samples is the pool's slope within four standard errors: a false alarm in 16,000."""
     rng = np.random.default_rng(2)
     expected = rng.uniform(0.1, 0.9, N_QUERIES * N_ITEMS)
     grades = (rng.random(expected.size) < expected).astype(np.int64)
     design = design_of(probs_of(expected), 80, method)
-    slopes = np.array([judged(design, grades, seed).grade_slope.value for seed in range(300)])
+    slopes = np.array([judged(design, grades, seed).grade_slope.value for seed in range(100)])
     whole = np.polyfit(expected, grades, 1)[0]
     # a ratio: its bias is of order 1/n
     assert abs(slopes.mean() - whole) < 4 * slopes.std() / np.sqrt(slopes.size) + 0.05

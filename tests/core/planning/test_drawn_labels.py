@@ -13,6 +13,8 @@ from activeeval.core.planning.scales import UNREHEARSED, Scale, rehearsed_scale
 from activeeval.core.pool.generated import generate_pool
 from activeeval.inputs.modelling import GradeBeliefs, uniform_beliefs
 
+pytestmark = pytest.mark.usefixtures("whole_rehearsals")
+
 
 @pytest.fixture(scope="module")
 def pool():

@@ -23,6 +23,8 @@ from activeeval.core.planning.scales import Scale, learned_scale
 from activeeval.core.pool.generated import WEIGHTS, generate_pool
 from activeeval.core.simulation import replicate
 
+pytestmark = pytest.mark.usefixtures("whole_rehearsals")
+
 MODEL = {"factor": QueryFactor(1.0)}
 PLAIN = {"items_plain": DCG(cutoff=10), "depth_plain": ERR(4, cutoff=10), "passive": DCG(cutoff=10)}
 FITTED = {"items": DCG(cutoff=10), "depth": ERR(4, cutoff=10), "whole": DCG(cutoff=10), "random": DCG(cutoff=10)}

@@ -14,6 +14,8 @@ from activeeval.core.planning import Goal, Planner, least_labels
 from activeeval.core.planning.least_budget import plan_of
 from activeeval.core.planning.new_labels import SHARE, shared
 
+pytestmark = pytest.mark.usefixtures("whole_rehearsals")
+
 N_QUERIES, N_ITEMS, TOP = 40, 8, 2
 MANY = 1e6
 CASES = [("items", "DCG@5"), ("depth", "ERR@5"), ("depth", "nDCG@5")]

@@ -166,7 +166,7 @@ def graded(differences, queries=None):
     for k, gap in enumerate(differences):
         query = f"q{k:02}" if queries is None else f"q{queries[k]:02}"
         rows += [("ann", query, f"d{k:02}", 5), ("bob", query, f"d{k:02}", 5 + int(gap))]
-    return grade_agreement(CodedGrades.of(rows), n_resamples=1000, rng=0)
+    return grade_agreement(CodedGrades.of(rows), n_resamples=200, rng=0)
 
 
 def said_of(agreement):

@@ -29,7 +29,6 @@ from activeeval import (
     Target,
     parse_measure,
 )
-from activeeval.core.design import Selection
 from activeeval.core.estimation import Evidence, estimate, evaluate, evidence_of
 from activeeval.core.estimation.estimators import population_variance
 from activeeval.core.estimation.evidence import ReplacementEvidence
@@ -571,28 +570,6 @@ def test_what_a_level_settles_is_certain_and_what_it_leaves_is_open(method):
             assert sample.base == pytest.approx(p[certain] @ values[certain] + known)
             assert sample.is_census == (not partly)
     assert (n_entered > 0) == (method == "items")  # a query of which no item came is not part of the sample
-
-
-def taken_whole(design):
-    """Return the selection of everything that is wanted."""
-    order = design.order
-    slots = np.flatnonzero(order.place_rates > 0)
-    counts = np.bincount(order.place_queries[slots], minlength=order.n_queries)
-    queries = np.flatnonzero(counts)
-    return Selection(queries=queries, counts=counts[queries], places=slots, level=math.inf, cost=order.cost)
-
-
-@pytest.mark.kernel
-@pytest.mark.parametrize("known", [False, True])
-@pytest.mark.parametrize("method", ["random", "whole", "depth", "depth_plain", "items", "items_plain"])
-def test_a_census_is_exact(method, known):
-    measure = Additive([0.5, 1.0, 3.0], [1.0, 0.6, 0.3]) if method.startswith("items") else NDCG()
-    target, given, labels = small(measure, True, known)
-    design = METHODS[method].design(target, **given)
-    reading = design.reading()
-    found = evaluate(evidence_of(design, reading, reading.judge(labels), taken_whole(design)))
-    assert found.value == pytest.approx(target.pool.query_probs @ target.values(labels), rel=1e-12)
-    assert (found.variance, found.plain_variance, found.degrees_of_freedom) == (0, 0, math.inf)
 
 
 # Degrees of freedom and warnings

@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from naive import PAPER, pool_of, random_lists, random_probs, rankings_of
+from naive import pool_of, random_lists, random_probs, rankings_of
 from scipy import optimize
 
-from activeeval import AP, DCG, ERR, METHODS, NDCG, BudgetError, InputError, Rankings, Target, optimal_sampling_probs
+from activeeval import AP, DCG, ERR, METHODS, NDCG, BudgetError, Rankings, Target, optimal_sampling_probs
 from activeeval.core.design import GradeProbs
-from activeeval.core.design.methods import find_method
-from activeeval.core.design.rates import defended
 
 
 def random_target(seed, measure, compare=True, **fields):
@@ -80,57 +78,12 @@ def seen(target, probs):
     return target.moments(GradeProbs.of(target.pool, probs).nodes[0])
 
 
-@pytest.mark.parametrize("measure", [DCG(), ERR(4, cutoff=3)])
-@pytest.mark.parametrize("compare", [False, True])
-def test_active_is_corollary_1(measure, compare):
-    target, probs = random_target(0, measure, compare)
-    pool, moments = target.pool, seen(target, probs)
-    design = METHODS["active"].design(target, probs)
-    overall = pool.query_probs @ moments.mean
-    spread = moments.second - 2 * overall * moments.mean + overall**2
-    expected = pool.query_probs * np.sqrt(spread / design.scheme.draws_of(design.order).costs)
-    assert design.scheme.sampling_probs == pytest.approx(expected / expected.sum(), rel=1e-9)
-    assert design.scheme.sampling_probs.sum() == pytest.approx(1, abs=1e-12)
-    assert design.readings[0].predictions == pytest.approx(moments.mean, rel=1e-12)
-    weights = pool.query_probs / design.scheme.sampling_probs
-    assert design.largest_weight == pytest.approx(weights.max())
-
-
 def test_passive_draws_by_traffic_and_needs_no_model():
     target, _ = random_target(1, DCG())
     design = METHODS["passive"].design(target)
     np.testing.assert_array_equal(design.scheme.sampling_probs, target.pool.query_probs)
     assert design.largest_weight == 1
     assert np.isnan(design.readings[0].predictions).all()
-
-
-def test_unic_is_active_on_a_pool_without_costs_but_pays_them():
-    target, probs = random_target(2, ERR(4))
-    blind, active = (METHODS[name].design(target, probs) for name in ("active_uniC", "active"))
-    moments = seen(target, probs)
-    spread = moments.variance + (moments.mean - target.pool.query_probs @ moments.mean) ** 2
-    expected = target.pool.query_probs * np.sqrt(spread)
-    assert blind.scheme.sampling_probs == pytest.approx(expected / expected.sum(), rel=1e-9)
-    np.testing.assert_array_equal(blind.scheme.draws_of(blind.order).costs, active.scheme.draws_of(active.order).costs)
-
-
-def test_unid_is_active_with_the_uniform_model():
-    target, probs = random_target(3, ERR(4))
-    active = METHODS["active"].design(target, np.full_like(probs, 0.2))
-    for given_probs in (None, probs):
-        blind = METHODS["active_uniD"].design(target, given_probs)
-        np.testing.assert_array_equal(blind.scheme.sampling_probs, active.scheme.sampling_probs)
-
-
-def test_unid_must_know_the_largest_grade():
-    target, _ = random_target(3, DCG())
-    known = METHODS["active_uniD"].design(target, max_grade=4).scheme.sampling_probs
-    five = METHODS["active_uniD"].design(target, np.full((target.pool.n_items, 5), 0.2)).scheme.sampling_probs
-    np.testing.assert_array_equal(known, five)
-    with pytest.raises(
-        InputError, match=r"'active_uniD' needs max_grade for its uniform model of DCG\(dcg='exp-log2'\)"
-    ):
-        METHODS["active_uniD"].design(target)
 
 
 def test_a_query_factor_reaches_the_design():
@@ -143,23 +96,6 @@ def test_a_query_factor_reaches_the_design():
     costs = np.bincount(design.order.place_queries, design.order.costs)
     expected = target.pool.query_probs * np.sqrt(moments.variance / costs)
     assert design.order.query_rates == pytest.approx(expected, rel=1e-5)
-
-
-def test_a_bias_is_guarded_against():
-    target, probs = random_target(4, ERR(4))
-    order = METHODS["whole"].design(target, probs, bias=0.5).order
-    spread = seen(target, probs).variance + 0.25
-    expected = target.pool.query_probs * np.sqrt(spread / np.bincount(order.place_queries, order.costs))
-    assert order.query_rates[order.is_open] == pytest.approx(expected[order.is_open], rel=1e-5)
-
-
-def test_a_model_is_asked_for_by_name():
-    target, _ = random_target(3, ERR(4))
-    for name in ("active", "active_uniC", "whole", "depth"):
-        with pytest.raises(InputError, match=f"method '{name}' needs a grade model: give grade_probs; passive and"):
-            METHODS[name].design(target)
-    with pytest.raises(InputError, match="unknown method 'best'; known: passive, active, active_uniC, active_uniD"):
-        find_method("best")
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 1.0])
@@ -193,12 +129,6 @@ def test_a_defensive_share_is_a_floor_under_the_rates(method):
         assert share > 0 or per_query.min() < 0.5 * mean
         if order.is_nested:  # whoever turns to a query judges its first item
             np.testing.assert_array_equal(order.place_rates[order.offsets[:-1][is_open]], order.query_rates[is_open])
-
-
-@pytest.mark.parametrize("share", [-0.1, 1.1, np.nan])
-def test_a_defensive_share_outside_its_bounds_is_refused(share):
-    with pytest.raises(InputError, match=r"the defensive share must lie in \[0, 1\], got"):
-        defended(np.array([1.0]), np.array([1.0]), share)
 
 
 # What is judged, and what it costs
@@ -340,18 +270,6 @@ def test_a_census_is_what_pays_for_every_query():
     design = budgeted()
     assert design.scheme.draws_of(design.order).is_census(6.0)
     assert not design.scheme.draws_of(design.order).is_census(5.99)
-
-
-@pytest.mark.parametrize("method", PAPER)
-def test_draws_come_with_their_probabilities(method):
-    """By the hash of the ids: cumulated probabilities in that order, each query its own q."""
-    target, probs = random_target(8, ERR(4))
-    design = METHODS[method].design(target, probs)
-    deck = design.scheme.draws_of(design.order)
-    by_hash, cumulative = deck.queries, deck.cumulative
-    assert sorted(by_hash.tolist()) == list(range(12))
-    assert np.all(np.diff(design.order.query_hashes[by_hash].astype(object)) > 0)
-    assert np.diff(np.concatenate(([0], cumulative))) == pytest.approx(design.scheme.sampling_probs[by_hash])
 
 
 @pytest.mark.parametrize("method", ["random", "whole", "depth", "items"])
