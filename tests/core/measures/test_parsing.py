@@ -118,8 +118,8 @@ def test_printing_and_parsing_give_the_measure_back(measure):
         ("nDCG(10)", "measure 'nDCG(10)': cannot read the parameters '10'; expected k=v, k=v"),
         ("DCG(gains=__import__('os'))", "cannot read the parameters"),
         ("AP(rel=-1)", "measure 'AP(rel=-1)': rel must be a whole number from 0, got -1"),
-        ("@gains.json", "measure '@gains.json' names a file, which only a caller's own argument may"),
-        (" @gains.json", "measure ' @gains.json' names a file, which only a caller's own argument may"),
+        ("@gains.json", "measure '@gains.json' names a file, which is allowed in a caller's own argument only"),
+        (" @gains.json", "measure ' @gains.json' names a file, which is allowed in a caller's own argument only"),
         ("@", "measure '@' names a file"),
     ],
 )
