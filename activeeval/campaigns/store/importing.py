@@ -204,11 +204,11 @@ class _Desk:
                 return Acknowledged(event=same, is_repeated=True)
             unit_number = drawn[-1].unit if drawn else None
         places = [p for p in drawn if p.unit == unit_number]
-        own = next((p for p in places if p.judge == self.judge), None)
-        if own is not None and self._is_answered(own):
-            return self._again(self.before.answers[own.unit, doc_id, own.k], judgment, key)
+        assigned = next((p for p in places if p.judge == self.judge), None)
+        if assigned is not None and self._is_answered(assigned):
+            return self._again(self.before.answers[assigned.unit, doc_id, assigned.k], judgment, key)
         was_lent = (unit_number, doc_id) in self.before.lent
-        ranked = [(-1 if p is own else p.rank(self.at, was_lent=was_lent), n, p) for n, p in enumerate(places)]
+        ranked = [(-1 if p is assigned else p.rank(self.at, was_lent=was_lent), n, p) for n, p in enumerate(places)]
         rank, _, chosen = min(ranked, default=(_NEVER, 0, None))
         if chosen is None or rank == _NEVER:
             is_gone = any(p.state != "done" for p in places)
