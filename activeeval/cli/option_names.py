@@ -27,6 +27,7 @@ RENAMED = {
     "--query-factor": "--model forest, which has it",
     "--no-query-factor": "--model forest:no-factor",
     "--judging": "--measure alone, as kNDCG(k=5)@10, which says how it is judged",
+    "--holes": "--unjudged-bounds",
     "--looks": "--adaptive-depth each, 3, 1 or off",
     "--scratch": "--engine ENGINE,scratch=DIR",
     "--trust-ids": "--engine ENGINE,trust-ids",

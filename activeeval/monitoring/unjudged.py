@@ -16,7 +16,7 @@ from activeeval.monitoring.judged_labels import labels_so_far
 from activeeval.monitoring.night_inputs import last_night
 from activeeval.monitoring.night_outputs import NightRecord, Pair, pairs_in
 from activeeval.monitoring.settings import Settings
-from activeeval.scoring.unjudged import UnjudgedBounds, holes_of
+from activeeval.scoring.unjudged import UnjudgedBounds, unjudged_bounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,14 +26,14 @@ class NightUnjudged:
     Attributes
     ----------
     date : str
-    holes : tuple of UnjudgedBounds
+    bounds : tuple of UnjudgedBounds
         By measure; empty if no item of its lists is judged yet.
     n_unjudged : int
         Number of queries without any judgment, which the means exclude.
     """
 
     date: str
-    holes: tuple[UnjudgedBounds, ...]
+    bounds: tuple[UnjudgedBounds, ...]
     n_unjudged: int
 
 
@@ -47,7 +47,7 @@ def unjudged_of_last_night(
     Parameters
     ----------
     budgets : sequence of int
-        As in `activeeval.scoring.unjudged.holes_of`.
+        As in `activeeval.scoring.unjudged.unjudged_bounds`.
 
     Raises
     ------
@@ -60,12 +60,12 @@ def unjudged_of_last_night(
     run = replace(left.run, source=last.night)
     grades = _grades_of(left, labels_so_far(store, name, nights, left.histories, settings))
     if grades.keys().isdisjoint(pairs_in(run)):
-        return NightUnjudged(date=last.night, holes=(), n_unjudged=len(left.queries))
+        return NightUnjudged(date=last.night, bounds=(), n_unjudged=len(left.queries))
     tables = pool_from_tables(_as_judgments(grades), [run], evaluated=1)
     tables = replace(tables, rankings=[tables.rankings[0].cut_at(settings.pool_depth)])
     measures, top = [sampled_measure(text) for text in settings.measures], store.campaign(nights[0].campaign).max_grade
-    bounds = holes_of(tables, 0, run, last.night, measures, max_grade=top, budgets=budgets, progress=progress)
-    return NightUnjudged(date=last.night, holes=tuple(bounds), n_unjudged=len(left.queries) - tables.pool.n_queries)
+    bounds = unjudged_bounds(tables, 0, run, last.night, measures, max_grade=top, budgets=budgets, progress=progress)
+    return NightUnjudged(date=last.night, bounds=tuple(bounds), n_unjudged=len(left.queries) - tables.pool.n_queries)
 
 
 def _grades_of(left: NightRecord, labels: Mapping[Pair, int]) -> dict[Pair, int]:

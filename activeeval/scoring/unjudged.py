@@ -41,7 +41,7 @@ class UnjudgedBounds:
     run, measure, definition : str
     n_queries : int
         Number of queries with judgments.
-    n_holes, n_counted : int
+    n_unjudged, n_counted : int
         Number of unjudged documents among the ranked ones that affect the measure, and number of all of these.
     irrelevant, expected : float
         Mean over the judged queries if no unjudged document has a gain, and as the grade model expects; for queries
@@ -56,7 +56,7 @@ class UnjudgedBounds:
     measure: str
     definition: str
     n_queries: int
-    n_holes: int
+    n_unjudged: int
     n_counted: int
     irrelevant: float
     expected: float
@@ -69,7 +69,7 @@ class UnjudgedBounds:
         return named | {f"half_width_with_{n}": half for n, half in self.more}
 
 
-def holes_of(
+def unjudged_bounds(
     tables: TablePool,
     run: int,
     source: Any,
@@ -107,7 +107,7 @@ def holes_of(
     bound = [check_sampled(measure.bound_to(top)) for measure in measures]
     case = _case(tables, run, source, [str(measure) for measure in bound], top, progress)
     probs = None if case is None else _as_believed(tables, case)
-    return [_holes(tables, run, name, measure, top, case, probs, budgets) for measure in bound]
+    return [_bounds(tables, run, name, measure, top, case, probs, budgets) for measure in bound]
 
 
 def best_value(tables: TablePool, run: int, measure: SampledMeasure, max_grade: int) -> float | None:
@@ -121,7 +121,7 @@ def _mean(pool: QueryPool, values: Floats) -> float:
     return float(values.mean() if pool.draw is None else values @ pool.query_probs)
 
 
-def _holes(
+def _bounds(
     tables: TablePool,
     run: int,
     name: str,
@@ -134,21 +134,21 @@ def _holes(
     """Bound a run's value by one measure; see `UnjudgedBounds`."""
     pool, ranking = tables.pool, tables.rankings[run]
     counted = ranking.items if measure.cutoff is None else ranking.cut_at(measure.cutoff).items
-    n_holes = int(np.count_nonzero(tables.grades[counted] < 0))
+    n_unjudged = int(np.count_nonzero(tables.grades[counted] < 0))
     irrelevant = _mean(pool, measure.score(pool, np.maximum(tables.grades, 0), ranking))
     expected = irrelevant
     more: tuple[tuple[int, float], ...] = ()
-    if case is not None and probs is not None and n_holes:
+    if case is not None and probs is not None and n_unjudged:
         expected = _mean(pool, measure.moments(pool, probs[0], ranking, node_weights=probs[1]).mean)
         share = case.inputs.pool.n_queries / pool.n_queries  # a query without a list is known to score 0
-        n_labels = budgets or sorted({max(round(s * n_holes), 1) for s in SHARES})
+        n_labels = budgets or sorted({max(round(s * n_unjudged), 1) for s in SHARES})
         more = _planned(case, measure, n_labels, share) if pool.draw is None else ()
     return UnjudgedBounds(
         run=name,
         measure=shown_name(measure),
         definition=str(measure),
         n_queries=pool.n_queries,
-        n_holes=n_holes,
+        n_unjudged=n_unjudged,
         n_counted=counted.size,
         irrelevant=irrelevant,
         expected=expected,

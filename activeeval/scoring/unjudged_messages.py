@@ -21,7 +21,7 @@ class UnjudgedFigures(Protocol):
     @property
     def n_queries(self) -> int: ...
     @property
-    def n_holes(self) -> int: ...
+    def n_unjudged(self) -> int: ...
     @property
     def n_counted(self) -> int: ...
     @property
@@ -34,24 +34,24 @@ class UnjudgedFigures(Protocol):
     def more(self) -> tuple[tuple[int, float], ...]: ...
 
 
-def holes_sentence(holes: UnjudgedFigures) -> str:
+def bounds_sentence(bounds: UnjudgedFigures) -> str:
     """Write one sentence on the possible values of a run with unjudged documents."""
-    value = f"{holes.run}: {holes.measure} is {holes.irrelevant:.4g}"
-    items = counted(holes.n_counted, "item")
-    if not holes.n_holes:
-        return f"{value}, all {items} that {agreeing(holes.n_counted, 'counts is', 'count are')} judged."
-    best = "" if holes.at_best is None else f", {holes.at_best:.4g} at best"
-    lack = agreeing(holes.n_holes, "is", "are")
-    few = f"if the {holes.n_holes:,} of {items} without a judgment {lack} irrelevant"
-    more = "; ".join(f"with {counted(n, 'more label')} ± {half:.2g}" for n, half in holes.more[:1])
-    return f"{value} {few}, {holes.expected:.4g} as the model expects{best}{'; ' if more else ''}{more}."
+    value = f"{bounds.run}: {bounds.measure} is {bounds.irrelevant:.4g}"
+    items = counted(bounds.n_counted, "item")
+    if not bounds.n_unjudged:
+        return f"{value}, all {items} that {agreeing(bounds.n_counted, 'counts is', 'count are')} judged."
+    best = "" if bounds.at_best is None else f", {bounds.at_best:.4g} at best"
+    lack = agreeing(bounds.n_unjudged, "is", "are")
+    few = f"if the {bounds.n_unjudged:,} of {items} without a judgment {lack} irrelevant"
+    more = "; ".join(f"with {counted(n, 'more label')} ± {half:.2g}" for n, half in bounds.more[:1])
+    return f"{value} {few}, {bounds.expected:.4g} as the model expects{best}{'; ' if more else ''}{more}."
 
 
-def holes_table(holes: Sequence[UnjudgedFigures]) -> list[dict[str, str]]:
+def bounds_table(all_bounds: Sequence[UnjudgedFigures]) -> list[dict[str, str]]:
     """Format a row of text for each run and measure."""
     rows = []
-    for bounds in holes:
-        row = {"measure": bounds.measure, "run": short_name(bounds.run, 28), "holes": f"{bounds.n_holes:,}"}
+    for bounds in all_bounds:
+        row = {"measure": bounds.measure, "run": short_name(bounds.run, 28), "unjudged": f"{bounds.n_unjudged:,}"}
         row |= {"irrelevant": number(bounds.irrelevant, 4), "expected": number(bounds.expected, 4)}
         row["at best"] = "" if bounds.at_best is None else number(bounds.at_best, 4)
         rows.append(row | {f"± with {n:,}": number(half, places_of(half, half)) for n, half in bounds.more})
@@ -59,10 +59,10 @@ def holes_table(holes: Sequence[UnjudgedFigures]) -> list[dict[str, str]]:
     return [{name: row.get(name, "") for name in names} for row in rows]
 
 
-def holes_meaning(holes: Sequence[UnjudgedFigures]) -> str:
+def bounds_meaning(all_bounds: Sequence[UnjudgedFigures]) -> str:
     """Write the footnote that defines the measures and numbers of a table."""
-    parts = [*definitions((bounds.measure, bounds.definition) for bounds in holes)]
-    parts.append(f"Means over {counted(holes[0].n_queries, 'judged query')}.")
-    if any(bounds.more for bounds in holes):
+    parts = [*definitions((bounds.measure, bounds.definition) for bounds in all_bounds)]
+    parts.append(f"Means over {counted(all_bounds[0].n_queries, 'judged query')}.")
+    if any(bounds.more for bounds in all_bounds):
         parts.append("± is the half-width of the 95 % interval to expect.")
     return " ".join(parts)

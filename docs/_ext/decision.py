@@ -43,7 +43,7 @@ WITHOUT_SAMPLE = (
     )),
     ("Nothing is to be judged yet", (
         ("How many judgments will it take?", "activeeval plan --run new.run --measure DCG@10 --half-width 0.2"),
-        ("What may the unjudged documents be worth?", "activeeval score qrels.txt new.run nDCG@10 --holes"),
+        ("What may the unjudged documents be worth?", "activeeval score qrels.txt new.run nDCG@10 --unjudged-bounds"),
         ("Which queries to evaluate with?", "activeeval queries draw log.csv --n 300 --out queries.csv"),
         ("Which measure?", "activeeval gains learn prefs.jsonl --out gains.json"),
     )),

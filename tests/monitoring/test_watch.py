@@ -217,7 +217,7 @@ def test_holes_of_a_night_are_those_of_its_run_and_the_labels_so_far(call, watch
         assert call("campaign", "export", f"{NAME}.{DATES[night - 1]}", *where).code == 0
         lines += (folder / f"{night}.qrels").read_text().splitlines()
     (folder / "so-far.qrels").write_text("\n".join(dict.fromkeys(lines)) + "\n")
-    shown = ("--holes", "--more", 20, "-o", "jsonl")
+    shown = ("--unjudged-bounds", "--more", 20, "-o", "jsonl")
     scored = call("score", "so-far.qrels", "2.run", "DCG@5", "--max-grade", TOP, "--name", DATES[1], *shown)
     (expected,) = scored.rows
     before = watch("status")
@@ -227,18 +227,18 @@ def test_holes_of_a_night_are_those_of_its_run_and_the_labels_so_far(call, watch
     }
     assert said.code == before.code
     assert "half_width_with_20" in expected
-    text = watch("status", "--holes")
+    text = watch("status", "--unjudged-bounds")
     assert f"{DATES[1]}: DCG@5 is " in text.out
     assert "without a judgment are irrelevant" in " ".join(text.out.split())
     assert watch("status").out == before.out
 
 
 def test_holes_of_a_night_without_a_judgment_are_a_line(watch):
-    none = watch("status", "--holes")
+    none = watch("status", "--unjudged-bounds")
     assert (none.code, none.out) == (1, "")
     assert f"watch {NAME} has no night yet" in none.err
     night_of(watch, 1)
-    said = watch("status", "--holes")
+    said = watch("status", "--unjudged-bounds")
     assert (said.code, said.out) == (11, "")
     assert "no item of its lists is judged yet" in said.err
 
@@ -246,8 +246,8 @@ def test_holes_of_a_night_without_a_judgment_are_a_line(watch):
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (("--holes", "-o", "markdown"), "--holes prints text or rows: leave out -o markdown"),
-        (("--more", 5), "--more goes with --holes"),
+        (("--unjudged-bounds", "-o", "markdown"), "--unjudged-bounds prints text or rows: leave out -o markdown"),
+        (("--more", 5), "--more goes with --unjudged-bounds"),
     ],
 )
 def test_options_that_do_not_go_with_holes(watch, options, problem):
@@ -269,9 +269,9 @@ def test_machines_that_are_taken_for_truth_are_told_of_on_every_later_night(watc
     first = night_of(watch, 1, "--oracle" if as_oracle else "--judged", "llm.csv", "--machine-is-truth")
     assert first.err.count("grades of a machine are taken for people's") == 1
     later = night_of(watch, 2, "--oracle", "all.qrels")
-    for said in (later, watch("status"), watch("estimate"), watch("status", "--holes")):
+    for said in (later, watch("status"), watch("estimate"), watch("status", "--unjudged-bounds")):
         assert re.search(r"llm\.csv: \d+ grades of a machine are taken for people's", " ".join(said.err.split()))
-    for options in ((), ("--holes",)):
+    for options in ((), ("--unjudged-bounds",)):
         lines = watch("status", "-o", "jsonl", *options).out.splitlines()
         assert lines
         assert all(json.loads(line)["machine_is_truth"] for line in lines)

@@ -71,7 +71,7 @@ def test_score_and_estimate_say_first_which_lists_are_missing(call, files, form)
         done = call(*command, "-o", form)
         assert first(done.out).removeprefix("\\par ") == SAID, command
         assert "no list" not in done.err
-    assert first(call("score", "q.txt", "half.run", "DCG@5", "--holes").out) == SAID
+    assert first(call("score", "q.txt", "half.run", "DCG@5", "--unjudged-bounds").out) == SAID
     assert first(call("estimate", "s.sample", "s.csv", "-o", "wide").out) == SAID
 
 

@@ -450,12 +450,14 @@ def test_a_small_broken_run_is_the_same_line_either_way(call, folder, line):
 
 
 def test_holes_are_told_in_a_sentence_a_table_and_as_rows(call):
-    done = call("score", "q.qrels", "a.run", "P@5", "nDCG@5", "--holes", "--more", "20")
+    done = call("score", "q.qrels", "a.run", "P@5", "nDCG@5", "--unjudged-bounds", "--more", "20")
     assert done.code == 0
     assert re.search(r"a\.run: P@5 is [\d.]+ if the \d+ of \d+ items without a judgment are irrelevant", done.out)
     assert "at best" in done.out
     assert "no bound" not in done.err
-    rows = json_rows(call("score", "q.qrels", "a.run", "P@5", "nDCG@5", "--holes", "--more", "20", "-o", "jsonl").out)
+    rows = json_rows(
+        call("score", "q.qrels", "a.run", "P@5", "nDCG@5", "--unjudged-bounds", "--more", "20", "-o", "jsonl").out
+    )
     first, second = rows
     assert first["irrelevant"] <= first["expected"] <= first["at_best"]
     assert first["half_width_with_20"] > 0
@@ -467,7 +469,7 @@ def test_holes_are_told_in_a_sentence_a_table_and_as_rows(call):
 
 def test_where_no_bound_is_known_a_line_says_so(call):
     measure = "nDCG(gains={0:-1,1:0,2:1,3:2})@5"
-    done = call("score", "q.qrels", "a.run", measure, "--holes")
+    done = call("score", "q.qrels", "a.run", measure, "--unjudged-bounds")
     assert done.code == 0
     assert "no bound is known for the best case" in " ".join(done.err.split())
 
@@ -475,9 +477,12 @@ def test_where_no_bound_is_known_a_line_says_so(call):
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (("--holes", "--versus", "b.run"), "--holes takes each run alone: leave out --versus, -q and --per-query"),
-        (("--more", "5"), "--more goes with --holes"),
-        (("--max-grade", "5"), "--max-grade goes with --holes"),
+        (
+            ("--unjudged-bounds", "--versus", "b.run"),
+            "--unjudged-bounds takes each run alone: leave out --versus, -q and --per-query",
+        ),
+        (("--more", "5"), "--more goes with --unjudged-bounds"),
+        (("--max-grade", "5"), "--max-grade goes with --unjudged-bounds"),
     ],
 )
 def test_options_of_holes_go_with_holes(call, options, problem):
@@ -486,6 +491,6 @@ def test_options_of_holes_go_with_holes(call, options, problem):
 
 
 def test_a_scale_below_a_judgment_is_one_line(call):
-    done = call("score", "q.qrels", "a.run", "P@5", "--holes", "--max-grade", "1")
+    done = call("score", "q.qrels", "a.run", "P@5", "--unjudged-bounds", "--max-grade", "1")
     assert (done.code, done.out) == (1, "")
     assert "--max-grade: a judgment is 3, above the largest grade of the scale, 1" in done.err

@@ -108,10 +108,10 @@ def test_holes_are_told_for_the_log(call, month, folder):
     lines = (folder / "t.qrels").read_text().splitlines()
     write_lines(folder / "half.qrels", [line for k, line in enumerate(lines) if k % 2])
     ask = ("score", "half.qrels", "new.run", "DCG@5", "--queries", "q.csv", "-o", "jsonl")
-    (scored,), (holes,) = call(*ask).rows, call(*ask, "--holes", "--max-grade", 3).rows
-    assert holes["irrelevant"] == pytest.approx(scored["value"], rel=1e-9)
-    assert holes["irrelevant"] < holes["expected"] < holes["at_best"]
-    assert not [name for name in holes if name.startswith("half_width")]  # of these queries, not of the log
+    (scored,), (bounds,) = call(*ask).rows, call(*ask, "--unjudged-bounds", "--max-grade", 3).rows
+    assert bounds["irrelevant"] == pytest.approx(scored["value"], rel=1e-9)
+    assert bounds["irrelevant"] < bounds["expected"] < bounds["at_best"]
+    assert not [name for name in bounds if name.startswith("half_width")]  # of these queries, not of the log
 
 
 def mean_by_hand(values):

@@ -16,7 +16,7 @@ from activeeval.cli.option_names import option_here
 from activeeval.cli.waiting import tell
 from activeeval.report.numbers import counted
 from activeeval.sampling.commands.price_options import price_option, say_costs
-from activeeval.scoring.commands.unjudged_bounds import check_holes, holes_options, show_holes
+from activeeval.scoring.commands.unjudged_bounds import check_unjudged_options, show_bounds, unjudged_options
 
 if TYPE_CHECKING:
     from activeeval.campaigns.store import Store
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @command()
 @name_argument
 @db_option
-@holes_options
+@unjudged_options
 @price_option
 @output.comment_option
 @click.pass_context
@@ -38,30 +38,30 @@ def status(
     /,
     name: str,
     db: str | None,
-    holes: bool,
+    unjudged_bounds: bool,
     more: tuple[int, ...],
     price: Price | None,
     form: str,
 ) -> None:
     """Show the result of the last night, and what it waits for; ends as `night` does.
 
-    With --holes: the value of its run if the items without a judgment are irrelevant, as a grade model expects, and
-    at best. Nothing new is judged for that.
+    With --unjudged-bounds: the value of its run if the items without a judgment are irrelevant, as a grade model
+    expects, and at best. Nothing new is judged for that.
 
     \b
     activeeval watch status quality
-    activeeval watch status quality --holes
+    activeeval watch status quality --unjudged-bounds
     """
-    check_holes(holes, {option_here("more"): more})
-    if holes and form == output.COMMENT:
-        raise click.UsageError(f"--holes prints text or rows: leave out -o {output.COMMENT}")
+    check_unjudged_options(unjudged_bounds, {option_here("more"): more})
+    if unjudged_bounds and form == output.COMMENT:
+        raise click.UsageError(f"--unjudged-bounds prints text or rows: leave out -o {output.COMMENT}")
     with opened_watch(name, db) as (store, shared):
-        if not holes:
+        if not unjudged_bounds:
             show_night(context, store, name, db, form, price)
             say_earlier(context, store, name, shared)
             return
         night = _last_night(context, store, name)
-        _show_holes(store, name, more, night.cautions, form)
+        _show_bounds(store, name, more, night.cautions, form)
         _say_waiting(night, name, db, price)
 
 
@@ -215,18 +215,18 @@ def _say_waiting(night: NightContent, name: str, db: str | None, price: Price | 
     say_costs(price, night.waiting, "judgments to come")
 
 
-def _show_holes(store: Store, name: str, budgets: Sequence[int], cautions: Sequence[Caution], form: str) -> None:
+def _show_bounds(store: Store, name: str, budgets: Sequence[int], cautions: Sequence[Caution], form: str) -> None:
     """Print bounds of the last night's values over its unjudged items."""
     from activeeval.monitoring.unjudged import unjudged_of_last_night
 
     with worded():
         night = unjudged_of_last_night(store, name, budgets, tell)
-    if not night.holes:
+    if not night.bounds:
         output.say(f"{night.date}: no item of its lists is judged yet: the unjudged ones cannot be bounded")
         return
     if night.n_unjudged:
         output.say(f"{night.date}: {night.n_unjudged} queries have no judgments and are ignored")
-    show_holes(night.holes, cautions, form)
+    show_bounds(night.bounds, cautions, form)
 
 
 def _show(night: NightContent) -> None:

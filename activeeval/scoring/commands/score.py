@@ -27,7 +27,7 @@ from activeeval.scoring.commands.query_options import (
     write_per_query,
 )
 from activeeval.scoring.commands.run_table import show_run_table
-from activeeval.scoring.commands.unjudged_bounds import check_holes, holes_options, score_holes
+from activeeval.scoring.commands.unjudged_bounds import check_unjudged_options, score_bounds, unjudged_options
 
 if TYPE_CHECKING:
     from activeeval.core.measures import Measure
@@ -58,8 +58,8 @@ _HALF = 0.5
 )
 @click.option("-q", "by_query", is_flag=True, help="Print every query.")
 @click.option("-n", "no_summary", is_flag=True, help="Leave out the summary.")
-@holes_options
-@max_grade_option(help="With --holes: largest grade of the scale. Default: the largest judgment.")
+@unjudged_options
+@max_grade_option(help="With --unjudged-bounds: largest grade of the scale. Default: the largest judgment.")
 @ties_option
 @machine_is_truth_option
 @log_queries_option
@@ -80,7 +80,7 @@ def score(
     correction: str | None,
     by_query: bool,
     no_summary: bool,
-    holes: bool,
+    unjudged_bounds: bool,
     more: tuple[int, ...],
     max_grade: int | None,
     ties: str,
@@ -111,14 +111,14 @@ def score(
     \b
     activeeval score qrels.txt new.run nDCG@10 AP --versus old.run
     activeeval score qrels.txt new.run nDCG@10 AP --run old.run --run older.run --baseline old.run
-    activeeval score qrels.txt new.run P@10 DCG@10 --holes --more 100
+    activeeval score qrels.txt new.run P@10 DCG@10 --unjudged-bounds --more 100
     """  # fmt: skip
     paths, reference = _asked_runs(run, more_runs, baseline, versus)
-    check_holes(holes, {"--more": more, "--max-grade": max_grade})
-    if holes and (versus or by_query or per_query):
-        raise click.UsageError("--holes takes each run alone: leave out --versus, -q and --per-query")
+    check_unjudged_options(unjudged_bounds, {"--more": more, "--max-grade": max_grade})
+    if unjudged_bounds and (versus or by_query or per_query):
+        raise click.UsageError("--unjudged-bounds takes each run alone: leave out --versus, -q and --per-query")
     check_per_query(per_query, force, [qrels, *paths])
-    if len(paths) == 1 and not holes:
+    if len(paths) == 1 and not unjudged_bounds:
         leave_small_to_python(qrels, run)
     from activeeval.inputs.file_names import asked_measure
     from activeeval.inputs.systems import system_names
@@ -139,9 +139,9 @@ def score(
         tables = for_log(tables, queries)
     bound = [measure.bound_to(max(1, int(tables.grades.max()))) for measure in parsed]
     names_of_runs = names or system_names([""] * len(paths), paths)
-    if holes:
+    if unjudged_bounds:
         _tell(tables, names_of_runs, bound)
-        score_holes(tables, paths, names_of_runs, parsed, max_grade, more, form)
+        score_bounds(tables, paths, names_of_runs, parsed, max_grade, more, form)
         return
     how = {"test": test or "t", "correction": correction or "holm"}
     scored = run_table(tables, names_of_runs, bound, baseline=reference, confidence=confidence, seed=seed, **how)

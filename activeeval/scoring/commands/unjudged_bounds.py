@@ -1,4 +1,4 @@
-"""Bounds of runs with unjudged documents: ``activeeval score --holes`` and ``activeeval watch status --holes``."""
+"""Values of runs with unjudged documents: ``--unjudged-bounds`` of ``score`` and ``watch status``."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from activeeval.scoring.unjudged import UnjudgedBounds
 
 
-def holes_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options ``--holes`` and ``--more``."""
-    more = "With --holes: how precise N more labels would be. Repeatable."
+def unjudged_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options ``--unjudged-bounds`` and ``--more``."""
+    more = "With --unjudged-bounds: how precise N more labels would be. Repeatable."
     command = click.option("--more", multiple=True, type=click.IntRange(1), metavar="N", help=more)(command)
-    what = "What unjudged items may be worth: nothing, as a model expects, at best."
-    return click.option("--holes", is_flag=True, help=what)(command)
+    what = "Values of the run if unjudged items are irrelevant, as the grade model expects, and at best."
+    return click.option("--unjudged-bounds", is_flag=True, help=what)(command)
 
 
-def check_holes(is_asked: bool, options: Mapping[str, Any]) -> None:
-    """Raise UsageError if options that need ``--holes`` are given without it."""
+def check_unjudged_options(is_asked: bool, options: Mapping[str, Any]) -> None:
+    """Raise UsageError if options that need ``--unjudged-bounds`` are given without it."""
     for name, value in options.items():
         if not is_asked and value not in ((), None):
-            raise click.UsageError(f"{name} goes with --holes")
+            raise click.UsageError(f"{name} goes with --unjudged-bounds")
 
 
-def score_holes(
+def score_bounds(
     tables: TablePool,
     paths: Sequence[str],
     names: Sequence[str],
@@ -44,31 +44,31 @@ def score_holes(
 ) -> None:
     """Compute and print the possible values of each run, given its unjudged documents."""
     from activeeval.report.answer_sentences import missing_lists_sentence
-    from activeeval.scoring.unjudged import holes_of
+    from activeeval.scoring.unjudged import unjudged_bounds
 
     all_bounds: list[UnjudgedBounds] = []
     options: dict[str, Any] = {"max_grade": max_grade, "budgets": budgets, "progress": tell}
     for run, (path, name) in enumerate(zip(paths, names, strict=True)):
         with worded():
-            all_bounds += holes_of(tables, run, path, name, measures, **options)
+            all_bounds += unjudged_bounds(tables, run, path, name, measures, **options)
     lacking = zip(names, tables.n_missing, strict=True)
     output.show_first([missing_lists_sentence(n, tables.pool.n_queries, name) for name, n in lacking if n], form)
-    show_holes(all_bounds, tables.notes, form)
+    show_bounds(all_bounds, tables.notes, form)
 
 
-def show_holes(all_bounds: Sequence[UnjudgedBounds], notes: Iterable[Note | Caution], form: str) -> None:
+def show_bounds(all_bounds: Sequence[UnjudgedBounds], notes: Iterable[Note | Caution], form: str) -> None:
     """Print the possible values of runs: as rows, or in sentences and a table; ``notes`` are on the known grades."""
     from activeeval.report.cautions import marked
-    from activeeval.scoring.unjudged_messages import holes_meaning, holes_sentence, holes_table
+    from activeeval.scoring.unjudged_messages import bounds_meaning, bounds_sentence, bounds_table
 
     if form != "text":
         output.emit(marked([bounds.row() for bounds in all_bounds], notes), form)
     else:
         for bounds in all_bounds:
-            output.show_text(holes_sentence(bounds))
+            output.show_text(bounds_sentence(bounds))
         click.echo()
-        output.emit(holes_table(all_bounds), "text")
+        output.emit(bounds_table(all_bounds), "text")
         click.echo()
-        output.show_text(holes_meaning(all_bounds))
+        output.show_text(bounds_meaning(all_bounds))
     for measure in dict.fromkeys(bounds.measure for bounds in all_bounds if bounds.at_best is None):
         output.say(f"{measure}: no bound is known for the best case")

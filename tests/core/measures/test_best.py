@@ -51,11 +51,11 @@ def lists(n):
 
 def in_every_way(measure, grades, ranked):
     """Return the value of a query for every way to grade what is not judged: a query for each."""
-    holes = np.flatnonzero(grades < 0)
-    ways = np.array(list(product(range(TOP + 1), repeat=holes.size)), dtype=np.int64)
+    unjudged = np.flatnonzero(grades < 0)
+    ways = np.array(list(product(range(TOP + 1), repeat=unjudged.size)), dtype=np.int64)
     n, size = len(ways), grades.size
     whole = np.tile(grades, (n, 1))
-    whole[:, holes] = ways
+    whole[:, unjudged] = ways
     pool = QueryPool([f"q{k}" for k in range(n)], np.arange(n + 1) * size, [f"d{k}" for k in range(size)] * n)
     places = (np.arange(n)[:, None] * size + ranked).ravel()
     return measure.score(pool, whole.ravel(), Rankings(pool, np.arange(n + 1) * len(ranked), places))

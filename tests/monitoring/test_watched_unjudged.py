@@ -1,4 +1,4 @@
-"""Holes of a watch's last night: which grades count, and down to which rank."""
+"""Unjudged documents of a watch's last night: which grades count, and down to which rank."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from activeeval.core.measures import parse_measure
 from activeeval.monitoring import unjudged
 from activeeval.monitoring.unjudged import unjudged_of_last_night
 from activeeval.scoring.run_scores import read_tables
-from activeeval.scoring.unjudged import holes_of
+from activeeval.scoring.unjudged import unjudged_bounds
 
 
-def holes_by_score(pairs, run, text):
-    """Return the holes of a run, the grades of some items being known."""
+def bounds_by_score(pairs, run, text):
+    """Return the bounds of a run, the grades of some items being known."""
     qrels = {}
     for query, doc in pairs:
         qrels.setdefault(query, {})[doc] = GRADES[query, doc]
     measure = parse_measure(text)
     tables = read_tables(qrels, [run], [measure])
-    return holes_of(tables, 0, run, DATES[0], [measure], max_grade=TOP)
+    return unjudged_bounds(tables, 0, run, DATES[0], [measure], max_grade=TOP)
 
 
-def numbers(holes):
-    return [(each.n_queries, each.n_holes, each.n_counted, each.irrelevant, each.at_best) for each in holes]
+def numbers(bounds):
+    return [(each.n_queries, each.n_unjudged, each.n_counted, each.irrelevant, each.at_best) for each in bounds]
 
 
 def test_grades_from_elsewhere_count_and_those_of_other_queries_do_not(tmp_path):
@@ -37,8 +37,8 @@ def test_grades_from_elsewhere_count_and_those_of_other_queries_do_not(tmp_path)
     asked = watch.asked(1)
     watch.judge(1)
     said = unjudged_of_last_night(watch.store, NAME)
-    assert numbers(said.holes) == [
-        pytest.approx(row) for row in numbers(holes_by_score({*known, *asked}, run, "nDCG@5"))
+    assert numbers(said.bounds) == [
+        pytest.approx(row) for row in numbers(bounds_by_score({*known, *asked}, run, "nDCG@5"))
     ]
     assert said.n_unjudged == 20 - len({query for query, _ in {*known, *asked}})
 
@@ -49,19 +49,19 @@ def test_what_nobody_could_judge_is_a_hole(monkeypatch):
     pair, *others = sorted(watch.asked(1))
     labels = {each: GRADES[each] for each in others} | {pair: CANNOT}
     monkeypatch.setattr(unjudged, "labels_so_far", lambda *_: labels)
-    assert numbers(unjudged_of_last_night(watch.store, NAME).holes) == [
-        pytest.approx(row) for row in numbers(holes_by_score(others, run, "DCG@5"))
+    assert numbers(unjudged_of_last_night(watch.store, NAME).bounds) == [
+        pytest.approx(row) for row in numbers(bounds_by_score(others, run, "DCG@5"))
     ]
 
 
 def test_lists_end_where_those_of_the_watch_end():
     watch, run = Watch(measures=("DCG",), pool_depth=3), run_of(1)
     watch.night(1, run)
-    (holes,) = unjudged_of_last_night(watch.store, NAME).holes
-    assert holes.n_counted == 3 * holes.n_queries
+    (bounds,) = unjudged_of_last_night(watch.store, NAME).bounds
+    assert bounds.n_counted == 3 * bounds.n_queries
 
 
 def test_before_anybody_has_judged_there_is_nothing():
     watch = Watch()
     watch.draw(1)
-    assert unjudged_of_last_night(watch.store, NAME).holes == ()
+    assert unjudged_of_last_night(watch.store, NAME).bounds == ()
