@@ -35,7 +35,8 @@ types: $(VENV)/installed-dev
 	$(BIN)/mypy
 
 nojit: $(VENV)/installed-dev
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto tests -m kernel
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto tests -m "kernel and not slow and not statistical" \
+		--hypothesis-profile few
 
 notebooks: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n auto tests/test_notebooks.py

@@ -209,6 +209,7 @@ def test_each_bar_withholds_it(whole, monkeypatch, name, value):
 # By chance
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(
     ("method", "bias"),
     [
