@@ -24,9 +24,7 @@ def note_path(path: PathLike) -> str:
 def write_sampled_note(path: PathLike, origin: str, instead: str) -> None:
     """Write the note that a file has sampled judgments, with their origin and the command that reads them correctly."""
     with write_atomically(note_path(path)) as handle:
-        handle.write(
-            f"{_MARK} ({origin}): scored plainly they mislead, for they lack their weights; instead:\n{instead}\n"
-        )
+        handle.write(f"{_MARK} ({origin}): scores without their weights are misleading; use instead:\n{instead}\n")
 
 
 def remove_sampled_note(path: PathLike) -> None:

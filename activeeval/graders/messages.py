@@ -29,7 +29,7 @@ def _plain(text: str) -> str:
 
 def _missing(numbers: Mapping[str, Any]) -> str:
     """Describe how many items have no grade, of the pool and of the items that can change the answer."""
-    unread = ", {n_unread:,} of them with a reply that is no grade of it" if numbers["n_unread"] else ""
+    unread = ", {n_unread:,} of them whose reply has no valid grade" if numbers["n_unread"] else ""
     of_pool = "{n:,} of {of:item} of the pool ({share:.0%})"
     n_counted, of_counted = numbers.get("n_counted"), numbers.get("of_counted")
     if of_counted is None or of_counted == numbers["of"]:
@@ -67,7 +67,7 @@ def _asking(numbers: Mapping[str, Any]) -> str:
     of_others = zip(numbers.get("others", ()), numbers.get("half_widths_of_others", ()), strict=True)
     nearest = sorted((width, name) for name, width in of_others if math.isfinite(width))[:_MOST_OTHERS]
     instead = ", ".join(f"{_plain(name)} ± {width:.3g}" for width, name in nearest)
-    others += [f"other machines about all in its place: {instead}"] if instead else []
+    others += [f"other graders about all items: {instead}"] if instead else []
     if chosen == "none":
         advice = f"do not ask {name}: all {{budget:,.0f}} by people should give ± {{half_width:.3g}}"
     else:
@@ -78,32 +78,34 @@ def _asking(numbers: Mapping[str, Any]) -> str:
             f"{{unit}}{money}; {{left:,.1f}} by people should then give ± {{half_width:.3g}}"
         )
     skill = (
-        "" if numbers["skill"] is None else ". Its values are supposed to correlate with people's grades by {skill:.2g}"
+        ""
+        if numbers["skill"] is None
+        else ". Its values are assumed to have a correlation of {skill:.2g} with people's grades"
     )
     return "; ".join([advice, *others]) + skill
 
 
 def _winner(numbers: Mapping[str, Any]) -> str:
     """Describe a winner by the grader's grades that differs from that of human labels."""
-    how = "and the labels are sure of it" if numbers["is_sure"] else "though the labels leave that open"
-    return f"its winner is not people's: by {{measure}} it puts {{by_grader}} first, people {{winner}}, {how}"
+    how = "with certainty" if numbers["is_sure"] else "but not with certainty"
+    return f"its best run by {{measure}} is {{by_grader}}, people's is {{winner}}, {how}"
 
 
-_SLOPE = "by {slope:+.2g} ± {std_error:.2g} for each grade of its"
+_SLOPE = "by {slope:+.2g} ± {std_error:.2g} for each grade"
 
 WORDS: dict[str, MessageWords] = {
     "grader price": lambda numbers: (
-        "{name} has a price of 0: asking it counts as free"
+        "{name} has a price of 0: asking it is free"
         if numbers["is_free"]
         else "{name} costs {price:g} of a person's judgment an item: at that price ask people"
     ),
     "grader distrusted": (
         "people's {n_items:known grade} hardly {n_items:rises|rise} with those of {name} (slope {value:.2g} ± "
-        "{std_error:.2g}, expected 1): it is a regressor of estimates, and not used to draw the sample"
+        "{std_error:.2g}, expected 1): it is used only as a covariate, not for sampling"
     ),
     "asking": _asking,
     "asking apart": lambda numbers: (
-        f"budgets are what people judge: what asking {_plain(' and '.join(numbers['names']))} costs is not in them"
+        f"budgets are people's judgments: the cost of asking {_plain(' and '.join(numbers['names']))} is not included"
     ),
     "asking paid": lambda numbers: (
         f"of the budget of {{budget:,.4g}} {{unit}} {_plain(' and '.join(numbers['names']))} takes {{cost:,.4g}}: the "
@@ -118,38 +120,36 @@ WORDS: dict[str, MessageWords] = {
     ),
     "grader beyond scale": "{source}: {n:,} of {of:value} {n:is|are} beyond the scale {least:g} to {largest:g} and "
     "{n:counts|count} as missing",
-    "grader foreign": "{source}: {n:,} of {of:grade} {n:is of an item that is|are of items that are} not in the pool",
+    "grader foreign": "{source}: {n:,} of {of:grade} {n:is for an item|are for items} outside the pool",
     "grader missing": _missing,
-    "grader one value": "{source}: all {n:grade} are {value:g}, which tells no item from another",
+    "grader one value": "{source}: all {n:grade} are {value:g}, so they do not distinguish items",
     "grader models mixed": lambda numbers: (
-        f"{{source}}: grades of several models are mixed: {_plain(_counted(numbers))}; give each a file of its own"
+        f"{{source}}: grades of several models are mixed: {_plain(_counted(numbers))}; use one file for each"
     ),
     "grader prompts mixed": lambda numbers: (
-        f"{{source}}: grades by several prompts are mixed: {_plain(_counted(numbers))}; give each a file of its own"
+        f"{{source}}: grades by several prompts are mixed: {_plain(_counted(numbers))}; use one file for each"
     ),
     "grader of people": "{source}: {n:grade} of people {n:is|are} left out",
-    "all judged": "{n:,} of {of:item} {n:is|are} judged already by {sources}: are these people's grades? a machine's "
-    "go to {option[grader]}",
-    "machines left out": "{source}: {n:judgment} of machines "
-    "{n:is left out, which is no label|are left out, which are no labels}",
-    "machine is truth": "{source}: {n:grade} of a machine {n:is|are} taken for people's: what is estimated is how far "
-    "systems please the machine ({option[machine_is_truth]})",
+    "all judged": "{n:,} of {of:item} {n:is|are} judged already by {sources}: are these people's grades? give a "
+    "grader's with {option[grader]}",
+    "machines left out": "{source}: {n:judgment} of graders {n:is|are} left out: only people's are labels",
+    "machine is truth": "{source}: {n:grade} of a grader {n:is|are} used as labels: the estimate measures how well "
+    "systems please this grader ({option[machine_is_truth]})",
     # of an audit
-    "grader turned": f"is its scale turned round? people's grades fall as its values rise, {_SLOPE}",
-    "grader says little": f"its values say little: people's grades change {_SLOPE}, with the correlation "
-    f"{{correlation:.2f}}",
+    "grader turned": f"is its scale reversed? people's grades fall as its values rise, {_SLOPE}",
+    "grader says little": f"its values carry little information: people's grades change {_SLOPE}, the correlation "
+    f"is {{correlation:.2f}}",
     "grader winner": _winner,
-    "grader made run": "{measure}: it favours the run that it has made: its bias for {run} is {excess:+.3g} beyond the "
-    "others'",
-    "grader made another": "{run}, which it has made, is none of the sample's systems ({systems}): nothing is "
-    "said of it",
+    "grader made run": "{measure}: it favours its own run: its bias for {run} is {excess:+.3g} larger than for the "
+    "others",
+    "grader made another": "its own run {run} is not among the sample's systems ({systems}) and not audited",
     "grader drift": "its {kind}s differ: {most} gives {high:+.2f} more than people, {least} {low:+.2f}",
     "grader replies missing": "{n:,} of {of:item} that count ({share:.0%}) {n:has|have} no reply and "
     "{n:counts|count} as the mean of the answered items of the query; queries without any are left out",
-    "grader mapped": "its values {least:g} to {largest:g} are taken for people's 0 to {top}, on a line",
+    "grader mapped": "its values {least:g} to {largest:g} are mapped linearly to people's 0 to {top}",
     "grader stray": "{n:,} of its grades {n:lies|lie} beyond people's 0 to {top} and {n:counts|count} as missing; if "
-    "{n:it belongs|they belong} to its scale, say so, as FILE:scale=0-5",
-    "grader low scale": "none of its grades is above {largest}, people's go to {top}: if its scale ends there, say so, "
-    "as FILE:scale=0-{largest}",
+    "{n:it belongs|they belong} to its scale, give FILE:scale=0-5",
+    "grader low scale": "none of its grades is above {largest}, people's go to {top}: if its scale ends there, give "
+    "FILE:scale=0-{largest}",
     "audit out of reach": "{measure}: the sample cannot answer {questions}, which is left out",
 }

@@ -40,7 +40,7 @@ def _blocks(numbers: Mapping[str, Any]) -> str:
     """Template of the sizes of blocks."""
     *others, last = numbers["n_items"]
     sizes = f"{', '.join(map(str, others))} and {counted(last, 'item')}"
-    return f"{{n:block}} of {sizes}: the sample may be read once one is complete"
+    return f"{{n:block}} of {sizes}: the sample can be read when a block is complete"
 
 
 def _batch(numbers: Mapping[str, Any]) -> str:
@@ -69,13 +69,13 @@ def _to_judge(numbers: Mapping[str, Any]) -> str:
         if numbers["n_before"]
         else "{n_items:item} of {n_queries:query},"
     )
-    return f"{'everything is to be judged, ' if numbers['everything'] else ''}{which} {paid}"
+    return f"{'everything will be judged, ' if numbers['everything'] else ''}{which} {paid}"
 
 
 def _small_segments(numbers: Mapping[str, Any]) -> str:
     """Template of segments with too few judged queries."""
     whose = " for {questions}" if numbers["questions"] else ""
-    return f"fewer than {{fewest:judged query}}, not read{whose}: {{segments}}"
+    return f"fewer than {{fewest:judged query}}, no estimate{whose}: {{segments}}"
 
 
 def _beyond(numbers: Mapping[str, Any]) -> str:
@@ -145,7 +145,7 @@ def _advice(numbers: Mapping[str, Any]) -> str:
     else:
         first = f"{paid} by {{method}} give {_each(numbers, with_range=True)}"
     few = (
-        ", of {n_queries:,.0f query}: fewer than {few} make a rough interval"
+        ", of {n_queries:,.0f query}: fewer than {few} give a rough interval"
         if numbers["n_queries"] < numbers["few"]
         else ""
     )
@@ -158,7 +158,7 @@ def _advice(numbers: Mapping[str, Any]) -> str:
 def _planned(numbers: Mapping[str, Any]) -> str:
     """Template of the expected number of queries and half-widths."""
     scopes = zip(numbers["of_all"], numbers["half_widths"], strict=True)
-    text = f"to expect of about {{n_queries:,.0f query}}: {_each(numbers, with_range=True)}"
+    text = f"expected from about {{n_queries:,.0f query}}: {_each(numbers, with_range=True)}"
     if any(wide > _MUCH * half for wide, half in scopes):
         about = "all the traffic of {log}" if numbers.get("log") else "all queries that these are a sample of"
         text += f"; about {about}: {_each(numbers, 'of_all')}"
@@ -182,9 +182,9 @@ WORDS: dict[str, MessageWords] = {
     "was expected before judging, judge more",
     "more spread": "the grade model is far too sure of itself (standard error {std_error:.3g}, planned "
     "{planned:.3g}): train the model of the next sample on these grades, which then costs less",
-    "one query": "query {query_id!r} alone has {share:.0%} of the expected variance: the interval can be far too short",
+    "one query": "query {query_id!r} alone has {share:.0%} of the expected variance: the interval can be too short",
     "model turned": "people's grades fall as those of {model} rise (slope {slope:.2g} ± {std_error:.2g}, 1 if its "
-    "grades are right): is its scale turned round? The estimate is valid; draw the rest anew, with these in `judged`",
+    "grades are right): is its scale reversed? The estimate is valid; draw the rest again, with these in `judged`",
     "model says little": "people's grades hardly rise with those of {model} (slope {slope:.2g} ± {std_error:.2g}, 1 "
     "if its grades are right): the estimate is valid and needs more judgments; a new sample with these in `judged` "
     "learns it",
@@ -202,23 +202,23 @@ WORDS: dict[str, MessageWords] = {
     "goal budget": "{goal} takes a budget of {budget}, if the grade model is right about its error",
     "costs by clocks": "costs by the judges' clocks: {model}; {option[cost]} uniform leaves them out",
     # of files
-    "long lines": "{source}: {n:line} {n:has|have} more than six columns, the rest is ignored",
+    "long lines": "{source}: {n:line} {n:has|have} more than six columns; the others are ignored",
     "rising scores": "{source}: the scores rise with the ranks, and the highest counts as the best: are the scores "
-    "turned round?",
-    "equal scores": "{source}: all {n:score} are equal: its lists are in the order of ties",
+    "reversed?",
+    "equal scores": "{source}: all {n:score} are equal: its lists have the order of ties",
     "vast scores": "{source}: {n:score} beyond 2^53 {n:equals|equal} another of their query, maybe only once rounded: "
-    "whole numbers of that size are not told apart",
+    "whole numbers of that size cannot be distinguished",
     "tiny scores": "{source}: {n:score} {n:equals|equal} another of their query as a number, not as text: numbers "
-    "below 2e-308 are not told apart, so they are ties",
+    "below 2e-308 cannot be distinguished, so they are ties",
     "lost segments": "{source}: the pool holds no query of segment {segments}",
-    "outside segments": "{n:query} of the pool {n:is|are} in no segment",
-    "of a sample": "{source}: these are judgments of a sample; scored plainly they mislead, without their weights: "
-    "`{instead}` has them",
+    "outside segments": "{n:query} of the pool {n:has|have} no segment",
+    "of a sample": "{source}: these are judgments of a sample: scores without their weights are misleading; use "
+    "`{instead}`",
     "cannot count": "{source}: {n:item} could not be judged: {n:it counts|they count} as not judged",
     "texts recalled": "the texts of the {what} are those of {source}, as before",
     "texts changed": "the texts of the {what} are those of {source}, which has changed since",
     "texts gone": lambda numbers: (
-        f"the texts of the {{what}} are not shown: {{source}} is there no longer ({{option[{numbers['what']}]}})"
+        f"the texts of the {{what}} are not shown: {{source}} no longer exists ({{option[{numbers['what']}]}})"
     ),
     "missing texts": lambda numbers: (
         f"{{n:,}} of {{of:{'query' if numbers['what'] == 'queries' else 'item'}}} {{n:has|have}} no text in {{source}}"
@@ -236,14 +236,14 @@ WORDS: dict[str, MessageWords] = {
             else "{n:it counts|they count} as 0 ({option[no_relevant]} skip leaves {n:it|them} out)"
         )
     ),
-    "nothing relevant": "no judgment of the {of:query} is above 0, so that nothing is relevant: see whether the grades "
-    "are in their column",
-    "pool depth": "the pool is the first {depth} of each list: {n_left_out:item} behind them {n_left_out:is|are} "
+    "nothing relevant": "no judgment of the {of:query} is above 0, so no document is relevant: check the column of the "
+    "grades",
+    "pool depth": "the pool is the first {depth} of each list: {n_left_out:item} below {n_left_out:is|are} "
     "left out ({option[pool_depth]})",
     "lists end": "the lists of the sample end at rank {depth}, so does {measure}",
     # of what is known, and learned
     "low grades": "{source}: no grade is above {largest} on a scale to {max_grade}: are its grades of another scale?",
-    "foreign grades": "{n:,} of {of:grade} of {source} {n:is of an item that is|are of items that are} not in the pool",
+    "foreign grades": "{n:,} of {of:grade} of {source} {n:is for an item|are for items} outside the pool",
     "several grades": "{n:known item} {n:has|have} several grades, {n_alike} of them alike (policy: {policy})",
     "queries that train": "{n:,} of {of:query} {n:trains|train} the model and {n:is|are} not measured "
     "({option[train]}); {option[judged]} measures {n:it|them} too, and trains on {n:it|them}",
@@ -251,24 +251,24 @@ WORDS: dict[str, MessageWords] = {
     "learned from known": "the grade model learns from {n_grades:known grade} of {n_queries:query}, each query's "
     "from those of the others",
     "no training data": _untrained,
-    "mean of models": "the mean of {n:grade model}: too few labels to weigh them",
+    "mean of models": "the mean of {n:grade model}: too few labels to weight them",
     "mixture": _mixture,
     "fitted models": "estimates are fitted to {models} too",
     # of a sample
-    "nothing to judge": "nothing is to be judged: all that can change an answer is known",
+    "nothing to judge": "no judgments are needed: all items that can change an answer have grades",
     "to judge": _to_judge,
     "planned without looks": "planned without adaptive depth, which saves more",
     "ids trusted": "not checked: whether a query is in two partitions ({option[engine]} …,trust-ids)",
     "blocks": _blocks,
     "batch": _batch,
-    "strict without looks": "{option[strict_order]} reads below the lowest item that waits: depths follow no labels",
-    "few queries": "{n_queries:judged query} {n_queries:makes|make} a rough interval; with {enough} or more it can "
-    "be relied on",
+    "strict without looks": "{option[strict_order]} reads below the lowest item that waits: the depth is not adaptive",
+    "few queries": "{n_queries:judged query} {n_queries:gives|give} a rough interval; with {enough} or more it is "
+    "reliable",
     "judges compare": "for {measures}, judges find the {k} best of every query, two items at a time",
     "judges grade": "for {measures}, judges give grades 0 … {max_grade}",
     "ideal of the pool": "nDCG, R and AP compare with the best order of {n_items:all item} of the pool, which "
-    "{option[pool_depth]} bounds: relevant ones outside are not counted, so they are larger than with all judgments "
-    "of a collection",
+    "{option[pool_depth]} limits: relevant documents outside are not counted, so values are larger than with all "
+    "judgments of a collection",
     "comparisons": "the top {k} of a query {k:takes|take} {per_query:.3g comparison} on average; a budget of 100 is "
     "{per_hundred:.0f} of them, {minutes:.0f minute} at {seconds:g} s each",
     "planned": _planned,
@@ -276,19 +276,20 @@ WORDS: dict[str, MessageWords] = {
     "pilots": _pilots,
     "budget to take": _advice,
     "no interval to expect": lambda numbers: (
-        f"{_paid(numbers)} by {{method}} give no interval: about {{n_queries:,.0f query}} are fewer than an estimate "
-        "with a fit takes"
+        f"{_paid(numbers)} by {{method}} give no interval: about {{n_queries:,.0f query}} are fewer than the "
+        "estimator needs"
     ),
     "width unknown": _width_unknown,
     "limits": _limits,
     "population floor": lambda numbers: (
         f"about all queries, as a gate: {_each(numbers)} with these {{n_queries:query}}, even if everything is judged"
     ),
-    "population unknown": "there is no interval about all queries that these are a sample of: it takes two queries",
+    "population unknown": "there is no interval about all queries that these are a sample of: it needs two queries",
     # of answers
     "small segments": _small_segments,
     "rounds": _rounds,
-    "corrected grades": "{n:grade} {n:was|were} corrected since a later round was drawn, and {n:counts|count} as now",
+    "corrected grades": "{n:grade} {n:was|were} corrected since a later round was drawn; the current {n:one|ones} "
+    "{n:counts|count}",
     "first round alone": "estimated from the first round alone: {n:more item} {n:waits|wait} for grades",
     "judged beyond": _beyond,
     # of a campaign
@@ -301,11 +302,11 @@ WORDS: dict[str, MessageWords] = {
     "asked beyond left out": "{n:judgment}, made ahead, {n:lies|lie} beyond the part that is used: {n:it is|they are} "
     "left out",
     "later blocks left out": "{n:judgment} of blocks that are not complete {n:is|are} left out",
-    "judgments of a sample": "these are judgments of a sample; scored plainly they mislead: `{instead}` weights them",
+    "judgments of a sample": "these are judgments of a sample: scores without weights are misleading; use `{instead}`",
     "policies by number": _policies,
     "events written": "{n:event}",
     "judgments by judge": "{n:judgment}, one row each judge",
-    "rows without a grade": "{n:row} beside them of items that cannot be judged",
+    "rows without a grade": "{n:row} of items that cannot be judged",
     "truths written": "{n:the truth|the truths} of {n:query}",
     "weights written": "{n:item} of the sample, with the probabilities of all of it",
     "known grades left out": "{n:grade} known before {n:is|are} not in it, prels has {n:it|them}",
@@ -318,8 +319,8 @@ WORDS: dict[str, MessageWords] = {
         f"an item's grade is the {_MEAN_GAIN if numbers['policy'] == 'mean-gain' else '{policy}'} of its {{n:judge}}"
     ),
     # why a comparison stays undecided
-    "open by cannot": "the items that could not be judged leave it open",
+    "open by cannot": "it is undecided because of the items that could not be judged",
     "nothing bounded": "these judgments give no interval: judge more queries",
-    "outlook unknown": "these judgments do not tell how many more would decide it",
-    "margin needed": "with a difference this near to 0 only a {option[margin]} can decide it",
+    "outlook unknown": "it is unknown how many more judgments would decide it",
+    "margin needed": "with a difference so near to 0 only a {option[margin]} can decide it",
 }

@@ -18,14 +18,14 @@ MessageWords = str | Callable[[Mapping[str, Any]], str]
 def _budget(numbers: Mapping[str, Any]) -> str:
     """Format the budget, the method and the budget without segments."""
     hours = "" if numbers["hours"] is None else ", {hours:.3g hour},"
-    alike = "a sample that knows of no segments takes {alike:,}, {times:.1f} times that"
+    alike = "a sample without segments needs {alike:,}, {times:.1f} times that"
     return f"{{goals}}: about {{budget:,.0f}} {{unit}}{hours} by {{method}}; {alike}"
 
 
 def _planned_segment(numbers: Mapping[str, Any]) -> str:
     """Format the predicted half-width of a segment."""
     known = "" if numbers["low"] is None else " ({low:.3g} to {high:.3g})"
-    text = f"segment {{segment}}, {{name}}: ± {{half_width:.3g}}{known} to expect, of "
+    text = f"segment {{segment}}, {{name}}: ± {{half_width:.3g}}{known}, of "
     return text + "{n_queries:,} of {of:query}, {n_items:judgment}"
 
 
@@ -33,11 +33,11 @@ WORDS: dict[str, MessageWords] = {
     "segments budget": _budget,
     "planned segment": _planned_segment,
     "night enough": "{goals}: about {needed:new label} tonight, of the {budget:g} that a night may cost",
-    "night in hand": "{goals}: what is in hand should do, nothing new is drawn",
+    "night in hand": "{goals}: earlier labels should be enough, nothing new is drawn",
     "night too dear": "{goals} would take about {needed:new label} tonight: drawn for {budget:g}, the intervals "
     "will be wider",
-    "hardly read": "fewer than {fewest:query} of segment {segments} are to be judged: below that a segment is not "
-    "read; ask for a smaller half-width",
+    "hardly read": "fewer than {fewest:query} of segment {segments} will be judged, too few for an estimate: "
+    "choose a smaller half-width",
 }
 
 

@@ -20,7 +20,7 @@ TO_DO = {
     "no spread": "Judge more. What stands there is the plan, not the sample.",
     "one query": "Check the grades of that query. Top up, so that others share its weight.",
     "two units": "Take a budget that pays for two.",
-    "machine is truth": "Say so wherever the number goes: it tells how systems please the machine.",
+    "machine is truth": "Say so wherever the number goes: it measures how well systems please the grader.",
     "rising scores": "Look at the run: its best document should have the largest score.",
     "model turned": "Ask whether the file's scale is turned round. The estimate holds; draw the rest anew.",
     "model says little": "The estimate holds. Leave the grader out of the next sample.",

@@ -262,7 +262,7 @@ def test_labels_of_the_pool_are_not_used_unless_asked_for(call):
     letor = ("--letor", "a.txt", "--scores", "a.score", "--train", "t.txt", "--measure", "DCG@5", "--budget", "20")
     assert call("campaign", "create", "l", *letor, "--max-grade", 3).code == 0
     used = call("campaign", "create", "m", *letor, "--max-grade", 3, "--judged", "a.txt")
-    assert "nothing is to be judged" in used.err
+    assert "no judgments are needed" in used.err
     row = call("campaign", "estimate", "m", "-o", "jsonl").rows[0]
     assert row["std_error"] == 0
 

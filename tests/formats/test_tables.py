@@ -321,7 +321,7 @@ def test_more_than_six_columns_of_a_run_are_ignored_and_said(tmp_path):
     run = load_run(tmp_path / "a.run")
     assert (run.doc_ids.tolist(), run.scores.tolist(), run.name) == (["a", "b", "c"], [2, 1, 0], "my")
     (note,) = run.notes
-    assert text_of(note) == f"{tmp_path}/a.run: 2 lines have more than six columns, the rest is ignored"
+    assert text_of(note) == f"{tmp_path}/a.run: 2 lines have more than six columns; the others are ignored"
     (tmp_path / "b.run").write_text("q Q0 a 1 2 r\nq Q0 b 2 1\n")
     with pytest.raises(InputError, match=r"b.run:2: 5 columns in 'q Q0 b 2 1', expected 6: "):
         load_run(tmp_path / "b.run")

@@ -33,7 +33,7 @@ def test_a_row_for_each_segment_of_each_question(call, folder, sampled):
     halves = [f"q{q},{'odd' if q % 2 else 'even'}" for q in range(1, 31)]
     by = segments(folder, "\n".join(["query_id,segment", *halves, "q99,odd"]))
     done = call("estimate", *both("d.csv"), *by, "-o", "jsonl")
-    assert "activeeval: 1 query of the pool is in no segment\n" in done.err
+    assert "activeeval: 1 query of the pool has no segment\n" in done.err
     rows = done.rows
     assert [(row["question"], row["segment"]) for row in rows] == [
         (question, segment) for question in ("run", "difference") for segment in ("odd", "even")
@@ -65,7 +65,7 @@ def test_segments_too_small_are_named_and_get_no_number(call, folder, sampled):
     lines = [f"q{q},{'few' if q <= 3 else 'many'}" for q in range(1, 31)]
     done = call("estimate", *both("d.csv"), *segments(folder, "\n".join(["qid,segment", *lines])), "-o", "jsonl")
     assert {row["segment"] for row in done.rows} == {"many"}
-    assert "activeeval: fewer than 10 judged queries, not read: few\n" in done.err
+    assert "activeeval: fewer than 10 judged queries, no estimate: few\n" in done.err
     done = call("estimate", *both("d.csv"), *segments(folder, "query_id,segment\nq1,one\nq2,two\n"))
     assert (done.code, done.out) == (1, "")
     assert done.err.endswith("activeeval: s.csv: no segment has 10 judged queries: there is nothing to read\n")

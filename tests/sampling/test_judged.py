@@ -165,7 +165,7 @@ def test_grades_of_other_items_are_counted(call, folder, known):
         handle.write("q1 0 elsewhere 1\nz9 0 d1 2\n")
     done = call("sample", *RUN, "--budget", "30%", "--judged", "old.qrels", *files("d.csv"))
     n = len(known) + 2
-    found = re.search(rf"activeeval: (\d+) of {n} grades of old\.qrels are of items that are not in the pool", done.err)
+    found = re.search(rf"activeeval: (\d+) of {n} grades of old\.qrels are for items outside the pool", done.err)
     assert found
     assert int(found[1]) >= 2
 

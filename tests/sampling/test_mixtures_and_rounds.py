@@ -61,7 +61,7 @@ def test_probabilities_of_several_without_labels_are_averaged(folder):
         write_lines(folder / f"{name}.csv", ["qid,docid,p0,p1,p2,p3", *table])
     case = case_of(runs=("a.run",), model=("probs=x.csv", "probs=y.csv"), max_grade=3)
     assert case.beliefs.probs == pytest.approx(np.tile([0.5, 0, 0.25, 0.25], (case.inputs.pool.n_items, 1)))
-    assert list(map(text_of, case.beliefs.notes)) == ["the mean of 2 grade models: too few labels to weigh them"]
+    assert list(map(text_of, case.beliefs.notes)) == ["the mean of 2 grade models: too few labels to weight them"]
 
 
 def test_a_sample_of_several_models_is_read_as_it_was_drawn(call, folder):

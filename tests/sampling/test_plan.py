@@ -275,4 +275,4 @@ def test_a_sample_announces_what_its_plan_says(call, pool, measure):
               if row["is_recommended"]]  # fmt: skip
     how = ("--method", row["method"], *given, "--out", "x.sample", "--sheet", "x.csv")
     drawn = " ".join(call("sample", *pool, "--measure", measure, *how).err.split())
-    assert f" ± {row['half_width']:.3g}" in drawn.partition("to expect of about")[2]
+    assert f" ± {row['half_width']:.3g}" in drawn.partition("expected from about")[2]

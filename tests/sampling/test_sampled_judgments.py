@@ -8,7 +8,7 @@ from cli_cases import RUN, files, grade_of, judge_file
 from cli_files import csv_rows, write_csv, write_lines
 
 MADE = (*RUN, "--measure", "DCG@5", "--budget", "60", "--seed", 3)
-SAYS = "these are judgments of a sample; scored plainly they mislead"
+SAYS = "these are judgments of a sample: scores without"
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def test_an_export_says_beside_it_that_it_is_of_a_sample(call, folder, exported,
     assert instead == "activeeval campaign estimate w"
     scored = call("score", path, "a.run", "DCG@5")
     assert scored.code == 0
-    assert f"{path}: {SAYS}, without their weights: `activeeval campaign estimate w` has them" in scored.err
+    assert f"{path}: {SAYS} their weights are misleading; use `activeeval campaign estimate w`" in scored.err
     compared = call("compare", "b.run", "a.run", "--qrels", path, "--measure", "DCG@5", "--unjudged", "irrelevant")
     assert SAYS in compared.err
     (folder / f"{path}.note").unlink()

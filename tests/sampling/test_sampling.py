@@ -619,15 +619,15 @@ def test_the_talk_says_what_was_drawn(call):
         sizes[int(row["block"]) - 1] += 1
     model, planned, unknown, what, blocks, rough, scale, wrote, then = done.err.splitlines()
     assert "uniform grade model" in model
-    assert re.fullmatch(r"activeeval: to expect of about \d+ queries: P@4, .* ± [\d.]+", planned), planned
+    assert re.fullmatch(r"activeeval: expected from about \d+ queries: P@4, .* ± [\d.]+", planned), planned
     assert "see the half-width after the first block" in unknown
     assert re.fullmatch(rf"activeeval: {len(rows)} items of {n_queries} queries, {len(rows)} of 23 judgments", what), (
         what
     )
     *others, last = sizes
     said = f"{', '.join(map(str, others))} and {counted(last, 'item')}"
-    assert blocks == f"activeeval: 4 blocks of {said}: the sample may be read once one is complete"
-    assert rough == f"activeeval: {n_queries} judged queries make a rough interval; with 30 or more it can be relied on"
+    assert blocks == f"activeeval: 4 blocks of {said}: the sample can be read when a block is complete"
+    assert rough == f"activeeval: {n_queries} judged queries give a rough interval; with 30 or more it is reliable"
     assert scale == "activeeval: for P@4, judges give grades 0 … 3"
     told = f"seed 2, sample {rows[0]['sample']}: wrote x.csv.sample.npz, and x.csv for the judges"
     assert wrote == f"activeeval: {told}"
@@ -661,7 +661,7 @@ def test_costs_are_said_only_where_they_differ(call, folder):
 def test_everything_is_said_to_be_everything(call):
     said = call("sample", *RUN, "--budget", 1000, *files("d.csv")).err
     n = len(csv_rows("d.csv"))
-    assert re.search(rf"activeeval: everything is to be judged, {n} items of 30 queries, {n} of 1000 judgments\n", said)
+    assert re.search(rf"activeeval: everything will be judged, {n} items of 30 queries, {n} of 1000 judgments\n", said)
     assert "rough" not in said
 
 

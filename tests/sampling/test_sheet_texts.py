@@ -163,7 +163,7 @@ def test_texts_are_remembered_by_a_sample(call, folder, texts):
     assert "which has changed since" in call("sheet", "d.csv.sample.npz", "--out", "g.csv").err
     (folder / "docs.jsonl").unlink()
     done = call("top-up", "d.csv.sample.npz", "--budget", 20, *files("e.csv"))
-    assert (done.code, "is there no longer (--documents)" in done.err) == (0, True)
+    assert (done.code, "no longer exists (--documents)" in done.err) == (0, True)
     assert "text" not in csv_rows("e.csv")[0]
 
 

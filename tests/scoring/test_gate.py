@@ -217,7 +217,7 @@ def test_what_a_budget_looked_up_does_not_tell_how_much_more(call):
     (row,) = json_rows(done.out)
     assert (row["verdict"], row["more_budget"], row["more_queries"]) == ("undecided", None, None)
     assert row["value"] != 0
-    assert "undecided; these judgments do not tell how many more would decide it" in done.err
+    assert "undecided; it is unknown how many more judgments would decide it" in done.err
 
 
 def test_the_runs_must_be_the_samples(call, sampled):

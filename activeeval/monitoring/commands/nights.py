@@ -188,7 +188,7 @@ def night(
         if plan is not None and drawn.n_new + drawn.n_pending:
             _write(store, drawn.campaign, plan)
         elif plan is not None:
-            output.say("nothing is to be judged: no sheet was written")
+            output.say("no judgments are needed: no sheet was written")
         show_night(context, store, name, db, form, price)
         say_earlier(context, store, name, shared)
         _say_outlook(store, name)
