@@ -62,7 +62,7 @@ def test_a_judged_sheet_is_known_for_one_of_a_sample(call):
         call("score", "d.csv", "a.run", "DCG@5"),
         call("compare", "b.run", "a.run", "--qrels", "d.csv", "--measure", "DCG@5", "--unjudged", "irrelevant"),
     ):
-        assert "`activeeval estimate SAMPLE d.csv` has them" in done.err
+        assert "use `activeeval estimate SAMPLE d.csv`" in done.err
         assert "d.csv: 2 items could not be judged: they count as not judged" in done.err
     assert len(csv_rows("d.csv")) == len(rows)
 
