@@ -475,7 +475,7 @@ def test_what_could_not_be_judged_may_be_asked_again_by_a_later_round(campaign, 
         # the very judge who could not judge them then can now
         assert campaign("import", "r2.csv", "--judge", "ann").code == 0
     assert blocks[0] == {"5"}
-    assert "nothing waits" in told.err
+    assert "no item waits" in told.err
     assert blocks[0] == {"5"}
     assert set(dead) < set(sheets)
     row = estimate_row(campaign)
@@ -598,7 +598,7 @@ def test_strictly_by_level_the_sample_is_read_at_any_time(call, oracle):
 def test_strictly_by_level_nothing_is_passed_over(call, oracle, folder):
     call("campaign", "create", "w", *MADE, "--strict-order")
     got = call("campaign", "claim", "w", "--judge", "ann").rows[0]
-    assert "no item is put off" in call("campaign", "submit", "w", "--token", got["token"], "--later").err
+    assert "items cannot be deferred" in call("campaign", "submit", "w", "--token", got["token"], "--later").err
     assert "not by sheets" in call("campaign", "next", "w", "--out", "b.csv").err
     assert "by claim and submit" in call("campaign", "import", "w", oracle, "--judge", "bob").err
     assert call("campaign", "create", "v", *MADE).code == 0

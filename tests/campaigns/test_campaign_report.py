@@ -173,7 +173,7 @@ def test_nothing_is_read_before_a_block_is_complete():
     case.judge("ann", upto=3)
     found = report_of(case)
     assert (found.estimates, found.readings, found.queries, found.calibration) == ([], [], [], [])
-    assert "there is nothing that may be read yet" in campaign_text(found, ".html")
+    assert "no estimate is possible yet" in campaign_text(found, ".html")
 
 
 def test_a_judgment_taken_back_opens_a_block_and_its_first_end_stays():
@@ -213,7 +213,7 @@ def test_rounds_are_read_together():
     between = report_of(case)
     assert (between.head.rounds, between.head.rounds_read) == (2, 1)
     assert [note.text for note in between.notes] == [
-        "read from the first round alone: 1 more item waits for a judgment"
+        "estimated from the first round alone: 1 more item waits for grades"
     ]
     case.judge("ann")
     found = report_of(case)

@@ -127,7 +127,7 @@ def test_what_is_refused_as_labels_is_read_as_a_grader_s(folder, form):
     assert grades.values.sum() == sum(grade(q, d) for q in QUERIES for d in DOCS)
     labels = read(form, kind="machine").model_grades()
     assert labels.grades.sum() == grades.values.sum()
-    with pytest.raises(InputError, match=f"{form}: these are a machine's grades"):
+    with pytest.raises(InputError, match=f"{form}: these are a grader's grades"):
         labels_of(form)
 
 

@@ -101,7 +101,7 @@ def test_a_campaign_is_audited_and_its_report_has_a_section(judged, folder):
     for name in ("week.html", "week.json"):
         assert judged("campaign", "report", "week", "--grader", "llm.qrels", "--out", name).code == 0
     page = (folder / "week.html").read_text(encoding="utf-8")
-    assert "What machines&#39; grades are worth" in page
+    assert "Audit of graders" in page
     told = json.loads((folder / "week.json").read_text(encoding="utf-8"))["audit"]
     assert [row["bias"] for row in told[0]["rows"]] == [row["bias"] for row in of_campaign]
     assert judged("campaign", "report", "week", "--force").code == 0

@@ -344,7 +344,7 @@ def test_without_a_budget_on_suspicion_no_night_looks_bad():
 def test_labels_on_suspicion_wait_for_those_of_the_night():
     watch = Watch()
     watch.draw(1)
-    assert "items of 2026-11-01 wait" in complaint(StateError, lambda: draw_more(watch.store, NAME))
+    assert "items of 2026-11-01 are not judged yet" in complaint(StateError, lambda: draw_more(watch.store, NAME))
 
 
 def test_the_nights_after_suspicion_go_on_from_all_labels_and_read_the_same_again():
@@ -405,7 +405,7 @@ def test_a_span_is_not_read_while_items_wait():
     watch.night(2)
     watch.draw(3)
     says = complaint(StateError, lambda: change_between(watch.store, NAME, DATES[0], DATES[1]))
-    assert "wait" in says
+    assert "are not judged yet" in says
 
 
 def test_a_night_on_which_nothing_came_is_open():

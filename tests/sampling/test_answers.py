@@ -143,7 +143,9 @@ def test_known_grades_train_the_model_where_nothing_else_does(call, folder):
     assert case_of(judged=("old.qrels",), model="logit:tune", **given).model == "logit"
 
 
-@pytest.mark.parametrize(("budget", "more", "why"), [("100%", 5, "everything is judged"), (20, 0.5, "the next unit, of query")])
+@pytest.mark.parametrize(
+    ("budget", "more", "why"), [("100%", 5, "everything is judged"), (20, 0.5, "the next unit, of query")]
+)
 def test_a_top_up_that_pays_for_nothing_is_refused(call, folder, budget, more, why):
     given = (*RUN, "--measure", "DCG@5", "--budget", budget, *files("d.csv"))
     assert call("sample", *given).code == 0

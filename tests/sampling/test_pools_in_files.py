@@ -77,7 +77,7 @@ def test_a_goal_takes_the_budget_whose_half_width_it_is(choices):
         planned(files, "DCG@5", half_width=0.01, scope="population")
     with pytest.raises(ActiveEvalError, match="does not pay for the most expensive unit"):
         planned(files, "ERR@5", budget=[Budget(1)])
-    with pytest.raises(ActiveEvalError, match="not draws with replacement"):
+    with pytest.raises(ActiveEvalError, match="not for draws with replacement"):
         planned(files, "ERR@5", methods=["active"])
 
 

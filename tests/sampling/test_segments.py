@@ -124,7 +124,7 @@ def test_what_is_no_segment_is_refused(within):
     if within is None:
         assert Target(DCG(), one, within=None).within is None
         return
-    with pytest.raises(InputError, match=r"within (must be true or false for each of 4 queries|holds no query)"):
+    with pytest.raises(InputError, match=r"within (must be true or false for each of 4 queries|selects no query)"):
         Target(DCG(), one, within=within)
 
 

@@ -213,7 +213,7 @@ def test_a_top_up_of_depths_that_follow_labels_stays_within_what_was_gathered():
     assert more.estimate().value == pytest.approx(other.estimate().value, rel=1e-12)
     assert more.progress.judged == other.progress.judged > found.progress.judged
     narrow = design.campaign(budget, chunks, rng=1).topped_up(0.6 * design.cost)
-    with pytest.raises(StateError, match="smaller budget"):
+    with pytest.raises(StateError, match="for a budget below"):
         judged_by_ids(narrow, target.pool, labels)
 
 

@@ -200,7 +200,7 @@ def test_queries_that_the_runs_lack_are_said(call, month, folder):
         ({"x.csv": "query,count\n"}, "queries draw x.csv --n 9 --out r.csv", 1, "x.csv: the table holds no rows"),
         ({}, "score t.qrels new.run DCG --queries may.csv", 1, "may.csv:1: no column query_id, expected queries"),
         ({}, "score q.qrels a.run DCG --queries q.csv", 1, "q.csv: query 'q1' of the pool is not among those drawn"),
-        ({}, "score t.qrels new.run DCG --versus old.run --test wilcoxon --queries q.csv", 1, "--test wilcoxon takes"),
+        ({}, "score t.qrels new.run DCG --versus old.run --test wilcoxon --queries q.csv", 1, "--test wilcoxon weighs"),
         ({}, "compare old.run new.run --campaign w --queries q.csv", 2, "--queries goes with --qrels, not with"),
         ({"t.txt": "q1 3\n"}, f"sample {' '.join(RUNS)} --budget 9 --out s.sample --sheet s.csv --traffic t.txt "
          "--queries q.csv", 2, "drawn --queries say how often each is asked: leave --traffic out"),

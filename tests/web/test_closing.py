@@ -35,7 +35,7 @@ def test_a_judge_may_not(site):
 
 def test_what_is_judged_to_its_end_has_nothing_to_close(site):
     site.case.judge("ann")
-    with pytest.raises(StateError, match="nothing is open"):
+    with pytest.raises(StateError, match="no item is open"):
         close(site.store, "week")
     with pytest.raises(StateError, match="not closed"):
         reopen(site.store, "week")

@@ -68,7 +68,7 @@ def test_it_never_counts_and_the_first_answer_stands(site):
     ("rows", "says"),
     [
         (("query,grade", "jaguar,7"), "not a grade, expected one from 0 to 2"),
-        (("query,grade", "jaguar,"), "no grade"),
+        (("query,grade", "jaguar,"), "is not a grade"),
         (("query,title", "jaguar,x"), "grade"),
         (("query,grade",), "holds no rows"),
     ],

@@ -248,7 +248,7 @@ def test_what_is_in_hand_and_enough_costs_nothing(method):
 
 def test_floors_with_overheads_are_refused():
     held = input_of("items", "DCG@3", SEGMENTS["apart"], 0.4)
-    with pytest.raises(InputError, match="no overheads"):
+    with pytest.raises(InputError, match="cannot have overheads"):
         least_cost(held, [1.0, 1.0], np.zeros(held.places.open_queries.size))
 
 

@@ -509,5 +509,5 @@ def test_overheads_are_refused():
     pool = pool_of((2, 1), query_costs=[1.0, 0.0])
     target = Target(DCG(), Rankings.from_scores(pool, [2.0, 1.0, 1.0]))
     design = METHODS["items_plain"].design(target, np.full((3, 3), 1 / 3))
-    with pytest.raises(InputError, match="no overheads"):
+    with pytest.raises(InputError, match="cannot have overheads"):
         going_on(design, EarlierLabels.nothing(3), 1.0)

@@ -131,7 +131,7 @@ def test_a_sample_without_spread_rests_on_what_was_planned_and_says_so():
     assert found.std_error == pytest.approx(math.sqrt(stand_in), rel=1e-12)
     assert (found.degrees_of_freedom, found.observed_error) == (3.0, math.inf)
     assert found.cautions[0].level == "severe warning"
-    assert "the interval rests on what was expected before anything was judged" in line_of(found.cautions[0])
+    assert "the interval comes from the variance that was expected before judging" in line_of(found.cautions[0])
     assert math.isfinite(found.interval().high)
     sample = evidence_of(design, reading, reading.judge(campaign.grades), campaign.selection)
     assert evaluate(sample, "population").variance >= evaluate(sample).variance

@@ -108,7 +108,7 @@ def test_what_a_method_asks_before_there_is_an_order(method):
 
 def test_only_levels_refuse_what_ends_on_average_and_only_draws_refuse_blocks():
     drawn, levelled = design_of("passive"), design_of("items")
-    with pytest.raises(InputError, match="'items' keeps its budget"):
+    with pytest.raises(InputError, match="'items' has a hard budget"):
         levelled.with_budget(levelled.cost, expected=True)
     with pytest.raises(InputError, match="'passive' draws with replacement to one planned end: it has no blocks"):
         drawn.with_budget(drawn.cost, [drawn.cost / 2])

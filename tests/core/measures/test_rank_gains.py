@@ -127,7 +127,7 @@ def test_grades_and_columns_must_fit():
         RankGains(WEIGHTS).score(pool, grades + 2, ranking)
     with pytest.raises(InputError, match="grade_probs must have 3 columns for RankGains, got 2"):
         RankGains(WEIGHTS).moments(pool, np.full((pool.n_items, 2), 0.5), ranking)
-    with pytest.raises(InputError, match="RankGains is sampled by queries that are judged whole"):
+    with pytest.raises(InputError, match="RankGains needs a method that judges whole queries"):
         RankGains(WEIGHTS).terms(3, 4, 4)
     with pytest.raises(InputError, match="measure 'RankGains@3': gains must be a row of gains"):
         parse_measure("RankGains@3")

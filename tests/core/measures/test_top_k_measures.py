@@ -161,7 +161,7 @@ def test_a_part_of_a_query_has_no_top_k():
         assert method.fits(kERR(2)) == (method.stage.name == "whole")
     target = Target(kNDCG(2), ranking)
     assert (np.diff(target.judging_lists()[0]) == [3, 4]).all()
-    with pytest.raises(InputError, match="queries judged whole"):
+    with pytest.raises(InputError, match="needs every item of a query judged"):
         target.terms(3)
 
 
