@@ -85,7 +85,7 @@ class Strata:
         return Strata(self.sums + other.sums)
 
     def where(self, mask: Bools) -> Strata:
-        """Set the comparisons outside a mask to zero sums."""
+        """Return a copy whose sums are 0 for the comparisons outside a mask, shape (n_comparisons,)."""
         return Strata(np.where(mask, self.sums, 0.0))
 
     def needs_exact(self, level: float) -> Bools:

@@ -180,6 +180,6 @@ class ListMLE(GradientRanker):
         return TopKLikelihood(int(self.k))
 
     def _tie_order(self, grades: Ints) -> Floats:
-        """Draw random tie-breakers for grades above 0; shape (n,)."""
+        """Draw random sort keys in [0, 1) for items with grades above 0; others keep the order of the base class."""
         uniforms = np.random.default_rng(self.rng).random(grades.size)
         return np.where(grades > 0, uniforms, super()._tie_order(grades))

@@ -112,7 +112,7 @@ class ListRanker(LinearRanker):
         raise TypeError("a subclass learns its weights")
 
     def _tie_order(self, grades: Ints) -> Floats:
-        """Return keys in [0, 1) that order items of one query and grade; the items are sorted by content."""
+        """Return ascending sort keys in [0, 1) that keep items of one query and grade in their present order."""
         return np.arange(grades.size) / grades.size
 
 

@@ -54,14 +54,15 @@ def is_blind(case: PreparedCase, targets: Iterable[Target]) -> bool:
 def adaptive_depth_of(
     method: Method, measures: Iterable[Measure], chosen: str | None, usual: str = OF_SHEETS, *, blind: bool = False
 ) -> str:
-    """Determine the adaptive depth of a method for some measures.
+    """Determine when the depth of queries is re-planned: after each label, some of them, or never ("off").
 
     Parameters
     ----------
     chosen : {"each", "3", "1", "off"} or None
-        The user's choice; None means ``usual`` if all measures are in `FOLLOWING`, else "off".
+        The user's choice; None means ``usual`` if the method judges to a depth and all measures are in `FOLLOWING`,
+        else "off".
     blind : bool
-        Result of `is_blind`; True makes "off" the default.
+        True if nothing is known of the grades (`is_blind`): then "off" is the default.
 
     Raises
     ------

@@ -39,7 +39,7 @@ class ModelCalibration(CaseResult):
 
     @property
     def figures(self) -> dict[str, dict[str, float]]:
-        """Overall figures of each report, by name."""
+        """Summary figures (name to value) of each calibration report, by the report's name."""
         return {name: report.figures(with_factor=name == "with factor") for name, report in self.reports.items()}
 
     @property

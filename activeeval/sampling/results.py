@@ -221,7 +221,7 @@ class Results(list[Result]):
         return {} if family is None else {(place.measure, place.system): place.ranks for place in family.places}
 
     def rows(self) -> list[dict[str, Cell]]:
-        """List a row for each result, for its scope."""
+        """List the first record of each result: that of the scope (pool or population) that decides."""
         return [result.records[0] for result in self]
 
     def to_frame(self, kind: str = "") -> Any:

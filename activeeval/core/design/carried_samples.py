@@ -226,7 +226,7 @@ class EarlierPlaces:
         return _in_turn(self.order, self.at(threshold))
 
     def cost(self, threshold: float) -> float:
-        """Compute the expected cost of new labels at a threshold, in mean items."""
+        """Compute the expected cost of new labels if places below a level are judged; unit: the cost of a mean item."""
         return float((self.order.costs * (self.at(threshold) - self.before)).sum())
 
     def threshold(self, budget: float) -> float:

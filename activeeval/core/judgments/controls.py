@@ -40,7 +40,7 @@ class Checks:
     put_off: dict[str, dict[str, Event]] = field(default_factory=dict)
 
     def apply(self, event: Event) -> bool:
-        """Update the state with an event; return True if the event belongs to a control."""
+        """Update counts and answers with an event; return True if it concerns a control (known answer)."""
         if event.kind in _SAYS and event.supersedes is None:
             self.n_said[event.judge] = self.n_said.get(event.judge, 0) + 1
         if event.supersedes is not None:

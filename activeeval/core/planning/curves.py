@@ -82,7 +82,7 @@ class Curve:
         return self._halves[key]
 
     def _prospect(self, budget: float) -> Prospect:
-        """Get the prospect at a budget, computed once."""
+        """Return the expected precision at a budget (a `Prospect`), computed on first use."""
         if budget not in self._prospects:
             self._prospects[budget] = self.at(budget)
         return self._prospects[budget]

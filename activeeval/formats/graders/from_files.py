@@ -111,7 +111,7 @@ def _of_sheet(sheet: Sheet, how: GraderFormat) -> Replies:
 
 
 def frame_replies(frame: Any, how: GraderFormat) -> Replies:
-    """Convert a data frame of any library, with the columns of a grader's table or of umbrela, to replies."""
+    """Convert a data frame of a grader's values, in a format given by ``how``, to replies (one value an item)."""
     try:
         sheet = frame_sheet(frame, "the grader's frame")
     except TypeError:

@@ -143,7 +143,7 @@ def opened_watch(name: str, db: str | None) -> Iterator[tuple[Store, dict[str, i
 
 
 def say_shared(shared: Mapping[str, int]) -> None:
-    """Print the number of judgments that steps share from other nights."""
+    """Print, for each night, how many judgments of other nights it reuses."""
     for step, n in shared.items():
         judgments = f"{counted(n, 'judgment')} of other nights {'counts' if n == 1 else 'count'}"
         output.say(f"{judgments} for {step} too: the same items in the same texts")

@@ -113,7 +113,7 @@ def _versus_rows(scored: RunTable) -> list[dict[str, str]]:
 
 
 def _versus_row(runs: Sequence[RunRow], baseline: int, longest: int) -> dict[str, str]:
-    """Build the row of two runs by one measure."""
+    """Build the row that compares a run with the baseline by one measure; differences are run minus baseline."""
     from activeeval.report.answer_sentences import short_name, table_of
 
     first, other = runs[1 - baseline], runs[baseline]
