@@ -38,7 +38,7 @@ ENGINES = ("here", "processes:2", "dask:2", "ray:2", "spark:2")
 MEASURES = {"items": DCG(), "depth": ERR(N_GRADES - 1), "active": DCG()}
 BUDGET = 1000.0
 N_QUERIES, N_WARM, WARM_QUERIES = 1_000_000, 8, 40
-PASSES = {"SurveyTask": "survey", "_Look": "unique", "UnitsTask": "levels", "FetchTask": "fetch"}
+PASSES = {"SurveyTask": "survey", "_DuplicateSearch": "unique", "UnitsTask": "levels", "FetchTask": "fetch"}
 MOST_TIMES = {"processes": 1.1, "dask": 1.15, "ray": 1.15, "spark": 1.3}
 MOST_RETURNED = 20
 

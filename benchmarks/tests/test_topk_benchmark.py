@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from activeeval.rankers.choosing import JudgedQueries
+from activeeval.rankers.ranker_choice import JudgedQueries
 
 from activeeval import NDCG
 from activeeval.core.pool.texts import Texts

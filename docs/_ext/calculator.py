@@ -188,7 +188,7 @@ def _table(measure: str, question: str, quality: str) -> dict[str, Any]:
     for overhead in OVERHEADS:
         own, n = forecast(planner(LARGE, measure, question, quality, overhead), measure), LARGE * N_KINDS
         costs.append(_rounded(own.cost / n))
-        expected = [own.way.expect(share * own.cost) for share in SHARES]
+        expected = [own.spending.expect(share * own.cost) for share in SHARES]
         variances.append([_rounded(own.scale.value * times * v * (o - 2) / o * n) for v, o, *_ in expected])
         opens.append([_rounded(o / n) for _, o, *_ in expected])
     return {"cost": costs, "v": variances, "o": opens}
@@ -236,7 +236,7 @@ def halves(case: dict[str, Any]) -> dict[str, float]:
         on_one_spread(case["measure"], case["question"], case["quality"]),
     )
     own = forecast(_of_case(case), measure)
-    variance, n_open, *judged = own.way.expect(budget)
+    variance, n_open, *judged = own.spending.expect(budget)
     sampled = own.prospect(budget, (times * variance, n_open, *judged))
     random = forecast(_of_case(case | {"quality": "good"}), measure, random=True).at(budget)
     return {
