@@ -306,9 +306,9 @@ class Sample(PrintableResult):
         --------
         >>> from activeeval import sample
         >>> import polars as pl
-        >>> runs = {name: {f"q{q}": {f"d{d}": float((d * k + q) % 7) for d in range(6)} for q in range(20)}
+        >>> runs = {name: {f"q{q}": {f"d{d}": float((d * k + q) % 7) for d in range(6)} for q in range(12)}
         ...         for k, name in enumerate(["new", "old"], 1)}
-        >>> drawn, sheets = sample(runs, measure="nDCG@3", budget=60, max_grade=3, seed=1, adaptive_depth="1"), []
+        >>> drawn, sheets = sample(runs, measure="nDCG@3", budget=45, max_grade=3, seed=1, adaptive_depth="1"), []
         >>> while drawn is not None:
         ...     grades = pl.col("doc_id").str.slice(1).cast(pl.Int64) % 4
         ...     last, sheets = drawn, [*sheets, drawn.sheet("polars").with_columns(grade=grades)]

@@ -221,7 +221,7 @@ def test_a_round_that_does_not_pay_is_taken_back_and_another_one_tried(measure, 
 
     means = {}
     for name, own in (("all", None), ("paying", tol)):
-        ranker = AdaRank(n_iter=60, max_repeats=2, measure=measure, tol=own).fit(X, grades, query_ids)
+        ranker = AdaRank(n_iter=12, max_repeats=2, measure=measure, tol=own).fit(X, grades, query_ids)
         means[name] = np.array([mean(scores) for scores in ranker.staged_predict(X)])
         rounds = np.flatnonzero(np.diff(ranker.path_, axis=0)) % X.shape[1]
         runs = np.diff(np.flatnonzero(np.diff(rounds, prepend=-1, append=-1)))
