@@ -20,7 +20,7 @@ from activeeval.campaigns.scripted_judge import judge_all
 from activeeval.campaigns.store import open_store
 from activeeval.monitoring.night_inputs import NightInputs
 from activeeval.monitoring.nights import draw_night
-from activeeval.monitoring.series import last_says
+from activeeval.monitoring.series import estimate_last_night
 from activeeval.monitoring.settings import Settings, set_up
 from benchmarks.frame.experiment import RESULTS, Experiment
 from benchmarks.frame.processes import apart
@@ -63,7 +63,7 @@ def one_night(place: str, n_queries: int, night: int) -> tuple[float, float, flo
         for _ in judge_all(store, drawn.campaign, "ann", truth):
             pass
         begun = time.process_time()
-        last_says(store, "quality")
+        estimate_last_night(store, "quality")
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         return draw, time.process_time() - begun, peak
 

@@ -218,7 +218,7 @@ VERBS = {
         lambda m: m.watch.night(NEW, "2026-01-02"),
     ),
     "watch submit": verb("monitoring.watch_steps.take_judgments", "v", "Watch.submit", lambda m: m.watch.submit()),
-    "watch status": verb("monitoring.series.last_says", "v", "Watch.status", lambda m: m.watch.status()),
+    "watch status": verb("monitoring.series.estimate_last_night", "v", "Watch.status", lambda m: m.watch.status()),
     "watch estimate": verb("monitoring.watch.nights_of", "v", "Watch.estimate", lambda m: m.watch.estimate()),
     "watch report": verb(
         "monitoring.night_pages.write_page", "v --out v.md", "Watch.report", lambda m: m.watch.report("v.md")

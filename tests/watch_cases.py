@@ -11,7 +11,7 @@ from activeeval.campaigns.scripted_judge import judge_all
 from activeeval.campaigns.store import open_store
 from activeeval.monitoring.night_inputs import NightInputs
 from activeeval.monitoring.nights import draw_night
-from activeeval.monitoring.series import estimate_nights, last_says
+from activeeval.monitoring.series import estimate_last_night, estimate_nights
 from activeeval.monitoring.settings import Settings, set_up
 
 N_QUERIES, N_DOCS, TOP, NAME = 20, 12, 3, "quality"
@@ -72,7 +72,7 @@ class Watch:
         return {(unit.query_id, place.doc_id) for unit in units for place in unit.places}
 
     def says(self):
-        return last_says(self.store, NAME)
+        return estimate_last_night(self.store, NAME)
 
     def all_say(self, *span):
         return estimate_nights(self.store, NAME, *span)

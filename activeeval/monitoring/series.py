@@ -223,7 +223,7 @@ def _changes_of(date: str, names: Sequence[str], reading: _Reading, settings: Se
     return changes, looks_bad
 
 
-def last_says(store: Store, name: str) -> NightContent:
+def estimate_last_night(store: Store, name: str) -> NightContent:
     """Estimate the last night of a watch.
 
     Raises

@@ -29,7 +29,7 @@ from activeeval.monitoring.night_pages import (
     write_page,
 )
 from activeeval.monitoring.night_rows import change_row, rows_of
-from activeeval.monitoring.series import NightContent, estimate_nights, last_says
+from activeeval.monitoring.series import NightContent, estimate_last_night, estimate_nights
 from activeeval.monitoring.settings import Settings, set_up
 from activeeval.monitoring.spans import change_between
 from activeeval.monitoring.watch_steps import WatchStep, take_judgments, take_night
@@ -179,7 +179,7 @@ class Watch(StoreHandle):
     @property
     def campaign(self) -> StoredCampaign:
         """The campaign in which the last night is judged, for writing sheets and claiming items."""
-        return StoredCampaign(self.store, last_says(self.store, self.name).campaign)
+        return StoredCampaign(self.store, estimate_last_night(self.store, self.name).campaign)
 
     @checked
     def night(self, run: Any, date: str | None = None, **options: Unpack[NightOptions]) -> Night:
@@ -255,7 +255,7 @@ class Watch(StoreHandle):
 
     def _last(self, step: WatchStep) -> Night:
         """Build the result of the last night, and issue its warnings."""
-        says = last_says(self.store, self.name)
+        says = estimate_last_night(self.store, self.name)
         warn_of([("", says.cautions)])
         return Night(says=says, step=step)
 

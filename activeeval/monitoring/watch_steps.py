@@ -13,7 +13,7 @@ from activeeval.monitoring.late_sheets import import_sheets, share_labels
 from activeeval.monitoring.night_inputs import NightInputs, last_night
 from activeeval.monitoring.night_outputs import Pair
 from activeeval.monitoring.nights import NightDraw, draw_more, draw_night
-from activeeval.monitoring.series import last_says
+from activeeval.monitoring.series import estimate_last_night
 
 Progress = Callable[[str], object]
 ORACLE = "oracle"
@@ -104,7 +104,7 @@ def draw_if_suspicious(
     store: Store, name: str, grades: Mapping[Pair, int] | None, *, progress: Progress = lambda what: None
 ) -> NightDraw | None:
     """Draw labels on suspicion if the last night looks bad; otherwise return None."""
-    return draw_more(store, name, grades, progress=progress) if last_says(store, name).looks_bad else None
+    return draw_more(store, name, grades, progress=progress) if estimate_last_night(store, name).looks_bad else None
 
 
 def _judge(store: Store, drawn: NightDraw, script: ScriptedAnswers) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from activeeval.rankers.ranker_choice import JudgedQueries
 
 from activeeval import NDCG
 from activeeval.core.pool.texts import Texts
 from activeeval.formats.text.letor import LetorData
+from activeeval.rankers.ranker_choice import JudgedQueries
 from benchmarks.frame.claims import EXCLUDED, HOLDS, NOT_SHOWN
 from benchmarks.topk import running
 from benchmarks.topk.__main__ import merged

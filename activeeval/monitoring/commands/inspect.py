@@ -189,9 +189,9 @@ def show_night(
 
 def _last_night(context: click.Context, store: Store, name: str) -> NightContent:
     """Read the last night of a watch, print its warnings, and set the exit code."""
-    from activeeval.monitoring.series import last_says
+    from activeeval.monitoring.series import estimate_last_night
 
-    night = last_says(store, name)
+    night = estimate_last_night(store, name)
     context.find_root().obj = night.exit_code
     output.say_notes(night.cautions)
     return night
