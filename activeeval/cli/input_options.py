@@ -90,7 +90,7 @@ seed_option = any_seed_option(default=0, help="One seed, one answer.")
 policy_option = any_policy_option(
     type=click.Choice(("refuse", "majority", "median", "mean-gain")),
     default="refuse",
-    help="Where judges differ: an error, the grade that most give, the lower median, or the mean gain.",
+    help="If judges differ: an error, the most frequent grade, the lower median, or the mean gain.",
 )
 ties_option = options_of(PoolFields, only=("ties",))
 name_option = options_of(PoolFields, only=("names",))

@@ -73,7 +73,7 @@ _EXPLAINED = "Print all notes too, and what each number is."
 explain_option = click.option("--explain", is_flag=True, expose_value=False, callback=_keep, help=_EXPLAINED)
 out_option = partial(click.option, "--out", metavar="FILE")
 plot_option = partial(click.option, "--plot", metavar="FILE")
-force_option = click.option("--force", is_flag=True, help="Overwrite what is there.")
+force_option = click.option("--force", is_flag=True, help="Overwrite existing files.")
 
 
 def show_text(text: str) -> None:

@@ -23,7 +23,7 @@ class IntervalFields:
 
     scope: str = option(
         "pool",
-        "The interval is about: these queries, or all the queries that they are a sample of.",
+        "Population of the interval: these queries, or all the queries that they are a sample of.",
         choices=("pool", "population"),
     )
     confidence: float = option(0.95, "Confidence of the intervals.", "share")
@@ -49,10 +49,10 @@ class PoolFields:
         is_many=True,
         flag="scores",
     )
-    versus_run: Any = option(None, "The run to compare with: the value is `runs` less this one.", "file")
+    versus_run: Any = option(None, "The run to compare with: the value is `runs` minus this one.", "file")
     names: Sequence[str] = option(
         (),
-        "What a system is called, as 'BM25 v7'; one for each, in their order. Default: its file.",
+        "Name of a system, such as 'BM25 v7'; one for each, in their order. Default: its file.",
         is_many=True,
         metavar="TEXT",
     )
@@ -62,10 +62,7 @@ class PoolFields:
         choices=CONTRASTS,
     )
     index_update: float | None = option(
-        None,
-        "Compare with the same ranking, less this share of its items, removed at random.",
-        "share",
-        metavar="SHARE",
+        None, "Compare with the same ranking without a random share of its items.", "share", metavar="SHARE"
     )
     ties: str = option(
         "id",
@@ -77,15 +74,15 @@ class PoolFields:
     )
     model: str | Sequence[str] | None = option(
         None,
-        "Predicts grades: forest, logit, uniform, scores, probs=FILE; with :tune all are tuned, with :no-factor "
-        "grades of a query count as independent. Default: the graders, else forest with labels to learn from, else "
+        "Predicts grades: forest, logit, uniform, scores, probs=FILE; with :tune parameters are tuned, with "
+        ":no-factor grades of a query are independent. Default: the graders, else forest if there are labels, else "
         "uniform. Repeatable: a mixture.",
         is_many=True,
         metavar="MODEL",
     )
     graders: Sequence[Any] = option(
         (),
-        "Grades of a grader, as a language model: they decide where to judge and are never labels. Options: cost=.01, "
+        "Grades of a grader, such as an LLM: they guide sampling and are never labels. Options: cost=.01, "
         "scale=0-3, name=TEXT, made=RUN, queries=FILE, documents=FILE. Repeatable.",
         "file",
         is_many=True,
@@ -93,46 +90,46 @@ class PoolFields:
     )
     grader_trust: str = option(
         "auto",
-        "Graders decide what to judge (auto, model), only sharpen the estimate (regressor), or off.",
+        "Graders guide sampling (auto, model), are only a covariate of the estimate (regressor), or are off.",
         choices=TRUSTS,
     )
     train: Sequence[Any] = option(
         (),
-        "What trains the model, and is not measured: judgments of other queries (with `letor` LETOR files, "
+        "Training data of the model, not measured: judgments of other queries (with `letor`: LETOR files, "
         "repeatable), or 40%: a share of the queries.",
         is_many=True,
         metavar="FILE|P%",
     )
     judged: Sequence[Any] = option(
         (),
-        "Judgments, judged sheets or samples: free, and they train the model; their queries are measured (`train`: are "
-        "not). Repeatable.",
+        "Judgments, judged sheets or samples: known at no cost; they train the model, and their queries are measured "
+        "(with `train`: not). Repeatable.",
         "file",
         is_many=True,
     )
     judged_policy: str = option(
         "refuse",
-        "Where known grades differ: an error, the grade that most give, or the lower median.",
+        "If known grades differ: an error, the most frequent grade, or the lower median.",
         choices=JUDGED_POLICIES,
     )
     machine_is_truth: bool = option(
-        False, "Count a grader's grades in files of judgments as people's; every output says so.", "flag"
+        False, "Use a grader's grades in files of judgments as labels; every output says so.", "flag"
     )
     max_grade: int | None = option(None, "Largest grade of the scale. Default: the largest label.", "scale")
     unjudged: str = option(
-        "error", "Items without a grade where one is needed: an error, or grade 0.", choices=("error", "irrelevant")
+        "error", "If a needed grade is missing: an error, or grade 0.", choices=("error", "irrelevant")
     )
     overhead: float = option(0.0, "Cost of opening a query, in mean item costs.", "number")
     cost: Any = option(
         "uniform", "Cost of an item: uniform, log-length:FEATURE (log(e + feature)) or a FILE.", metavar="COST"
     )
-    traffic: str | None = option(None, "How often each query is asked: a line `query weight`. Default: alike.", "file")
+    traffic: str | None = option(None, "Frequencies of queries: a line `query weight`. Default: equal.", "file")
     defensive_share: float | None = option(
         None,
-        "Share of the draws that follow no model; it bounds weights. Default: 0 or 0.1, by the method.",
+        "Share of sampling that ignores the model, to bound weights. Default: 0 or 0.1, by method.",
         "closed share",
     )
-    seed: int = option(0, "One seed, one answer.", "seed")
+    seed: int = option(0, "Seed of the random numbers; the same seed gives the same answer.", "seed")
     pool_parquet: str | None = option(
         None,
         "A pool of `activeeval pool write`, as 'pool/*.parquet' or s3://…; `runs` and `versus_run` name runs in it.",
@@ -141,8 +138,8 @@ class PoolFields:
     )
     engine: Any = option(
         "here",
-        "What reads its partitions: here, threads:N, processes:N, dask[://HOST:PORT], ray[://HOST], spark[://…], "
-        "sc://…; then, behind a comma each, scratch=DIR, a folder or address that all workers reach, and trust-ids: do "
-        "not look whether a query stands in two partitions.",
+        "Engine for the partitions: here, threads:N, processes:N, dask[://HOST:PORT], ray[://HOST], spark[://…], "
+        "sc://…; then, after commas, scratch=DIR, a folder or address that all workers reach, and trust-ids: do "
+        "not check that query ids are unique.",
         metavar="ENGINE",
     )

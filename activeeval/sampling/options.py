@@ -17,7 +17,7 @@ DEPTHS = ("each", "3", "1", "off")
 MEASURES_HELP = (
     "DCG, ERR, RBP, P, Success, RR, nDCG, R or AP, as DCG@10; kNDCG(k=5)@10, by comparing two; @FILE: learned gains"
 )
-QUESTIONS_HELP = "The first run less the second, the first alone, or the second"
+QUESTIONS_HELP = "The first run minus the second, the first alone, or the second"
 DEFAULT_BUDGETS = ("5%", "10%", "20%")
 BUDGET_HELP = "Judgments (200), or a share of judging everything (10%)"
 
@@ -32,14 +32,14 @@ class QuestionFields:
     )
     weights: str = option(
         "equal",
-        "Several questions share a sample: each loses alike, the least in sum, or the least for the worst.",
+        "Balance of several questions: equal loss of precision, least total variance, or least maximum loss.",
         choices=WEIGHTS,
     )
     adaptive_depth: str | None = option(
         None,
-        "Judge a query further as far as its own labels make it worth it: look at them after each, after the first, "
-        "third and last ranked item (3), after the last alone (1), or not at all (off). Default of nDCG alone: 3, of "
-        "campaigns each, of one ranking without a grade model off.",
+        "Labels of a query decide how deep it is judged; re-plan after each label, after the first, third and last "
+        "ranked item (3), after the last (1), or never (off). Default for nDCG: 3, in campaigns each, for one ranking "
+        "without a grade model off.",
         choices=DEPTHS,
     )
 
@@ -50,8 +50,8 @@ class GoalFields(QuestionFields):
 
     half_width: Any = option(
         (),
-        "Budget that should bring the intervals to ± E, or those of a segment of `segments` (mobile=0.05), all of them "
-        "at once; repeatable.",
+        "Budget whose intervals are expected to be ± E, or ± E for a segment of `segments` (mobile=0.05), "
+        "simultaneously; repeatable.",
         "named number",
         is_many=True,
         metavar="[NAME=]E",
@@ -59,7 +59,7 @@ class GoalFields(QuestionFields):
     difference: float | None = option(
         None, "Budget that should detect a difference of D, with `power`.", "positive", metavar="D"
     )
-    power: float = option(0.8, "Chance that the interval leaves out 0.", "share")
+    power: float = option(0.8, "Probability that the interval excludes 0.", "share")
     segments: Any = option(None, "For half-widths of segments: a table of query_id and segment.", "file")
 
     @property
@@ -102,9 +102,9 @@ class SampleFields(GoalFields):
     """Options of the questions of a sample, and of how it is drawn."""
 
     method: str | None = option(
-        None, "How items are drawn, see docs/choose.md. Default: the best that a bad model cannot spoil."
+        None, "Sampling method, see docs/choose.md. Default: the best that is robust against a bad model."
     )
-    expected: bool = option(False, "Draws with replacement meet the budget on average, not as a limit.", "flag")
+    expected: bool = option(False, "Draws with replacement meet the budget on average instead of as a limit.", "flag")
     budget: Any = option(None, f"{BUDGET_HELP}, at most. Or:", "budget")
 
 
@@ -113,22 +113,23 @@ class PlanFields(GoalFields, IntervalFields):
     """Options of a plan."""
 
     methods: Sequence[str] = option(
-        (),
-        "Beside passive and the measure's default, in place of the best there is; repeatable, `all`: all that fit.",
-        is_many=True,
+        (), "Methods besides passive and the default; repeatable; `all`: all that are possible.", is_many=True
     )
     budget: Sequence[Any] = option(
-        (), f"{BUDGET_HELP}, or with a price money (400EUR); repeatable: what do these reach?", "budget", is_many=True
+        (), f"{BUDGET_HELP}, or with a price money (400EUR); repeatable.", "budget", is_many=True
     )
     pilots: Sequence[str] = option(
-        (), "A judged sample of this pool rescales what is expected. Repeatable.", is_many=True, metavar="SAMPLE"
+        (), "A judged sample of this pool, which rescales the forecast. Repeatable.", is_many=True, metavar="SAMPLE"
     )
     sheets: Sequence[str] = option((), "Judgments of the pilots; repeatable.", "file", is_many=True)
     ask_price: float | None = option(
-        None, "A grader not asked yet, at C of a person's price: is it worth it?", "positive", metavar="C"
+        None,
+        "Price of a grader that is not asked yet, relative to a person's: is it worth it?",
+        "positive",
+        metavar="C",
     )
     ask_skill: float = option(
-        0.7, "How a grader's values should correlate with people's grades; `audit` measures that.", "share", metavar="R"
+        0.7, "Assumed correlation of a grader's values with people's grades; `audit` measures it.", "share", metavar="R"
     )
 
 

@@ -115,8 +115,8 @@ def test_help_keeps_the_width_of_a_terminal(call, monkeypatch):
 
 def test_the_two_ways_of_old_labels_name_each_other(call):
     text = " ".join(call("sample", "--help").out.split())
-    assert "What trains the model, and is not measured" in " ".join(call("sample", "--help-all").out.split())
-    assert "measured (--train: are not)" in text
+    assert "Training data of the model, not measured" in " ".join(call("sample", "--help-all").out.split())
+    assert "measured (with --train: not)" in text
 
 
 @every_command

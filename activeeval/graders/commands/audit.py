@@ -37,7 +37,7 @@ _OPTIONS = (
     input_options.options_of(
         QuestionFields,
         only=("measures", "questions"),
-        measures={"help": "Any that the sample reaches; repeatable. Default: what it was made for.", "default": ()},
+        measures={"help": "Measures that the sample can answer; repeatable. Default: its own.", "default": ()},
         questions={"help": f"{QUESTIONS_HELP}; repeatable. Default: every system and pair."},
     ),
     input_options.scope_option("pool"),

@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from activeeval.inputs.choices import Choices
     from activeeval.sampling.draw import SampleRequest
 
-_AS_MADE = "repeatable. Default: what it was made for."
+_AS_MADE = "repeatable. Default: those it was drawn for."
 any_documents_option = partial(click.option, "--documents", metavar="FILE")
 any_queries_option = partial(click.option, "--queries", metavar="FILE")
-documents_option = any_documents_option(help="What judges read: a table of id and title, text or url.")
+documents_option = any_documents_option(help="Texts of documents for judges: a table of id and title, text or url.")
 queries_option = any_queries_option(help="Queries' texts: a table of id and text; or of `queries draw`.")
-log_queries_option = any_queries_option(help="Queries of `queries draw`: they stand for its log.")
+log_queries_option = any_queries_option(help="Queries drawn by `queries draw`, which represent its log.")
 files_options = options_of(PoolFields, only=FILES)
 """Options of a pool in files: its location and the engine."""
 asked_options = options_of(
     QuestionFields,
     PoolFields,
     only=("measures", "questions", "contrasts"),
-    measures={"help": f"Any that the sample reaches; {_AS_MADE}", "default": ()},
+    measures={"help": f"Any that the sample can answer; {_AS_MADE}", "default": ()},
     questions={"help": f"{QUESTIONS_HELP}; {_AS_MADE}"},
 )
 """Options of the questions to a sample."""

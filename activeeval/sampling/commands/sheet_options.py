@@ -32,8 +32,8 @@ class _NamedGrade(click.ParamType):  # type: ignore[type-arg]  # older releases 
 judges_option = any_judge_option(
     "judges",
     multiple=True,
-    help="Who judges: the name stands on the sheet. Of several each has a sheet, NAME-JUDGE.csv, and items are shared "
-    "out, block by block, by query. Repeatable.",
+    help="Name of the judge on the sheet. Several judges have a sheet NAME-JUDGE.csv each, and queries are divided "
+    "between them, block by block. Repeatable.",
 )
 overlap_option = click.option(
     "--overlap",
@@ -47,7 +47,7 @@ _GUIDE = (
         "grade_names",
         multiple=True,
         type=_NamedGrade(),
-        help="What a grade is called on a sheet .xlsx, as 2=relevant; repeatable.",
+        help="Name of a grade on a sheet .xlsx, such as 2=relevant; repeatable.",
     ),
     click.option("--guidelines", metavar="FILE", help="How to judge, plain text: the second page of a sheet .xlsx."),
 )
