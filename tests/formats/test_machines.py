@@ -137,14 +137,14 @@ def test_a_machine_may_be_taken_for_truth_and_every_output_says_so(call, form):
         arguments = [form if word == "FILE" else word for word in DOORS[door]]
         code, _, err = call(*arguments, "--machine-is-truth", *(["--force"] if "--out" in arguments else []))
         assert code == 0, err
-        assert f"{form}: 40 grades of a machine are taken for people's" in err
+        assert f"{form}: 40 grades of a grader are used as labels" in err
     scored = call(*(form if word == "FILE" else word for word in DOORS["score"]), "--machine-is-truth", "-o", "jsonl")[
         1
     ]
     assert all(json.loads(line)["machine_is_truth"] for line in scored.splitlines())
     compared = [form if word == "FILE" else word for word in DOORS["compare"]]
     code, out, err = call(*compared, "--machine-is-truth", "-o", "jsonl")
-    assert err.count("are taken for people's") == 1
+    assert err.count("are used as labels") == 1
     assert is_told(out, err, form, 40)
     assert code == 11, err
 
@@ -165,7 +165,7 @@ def test_a_sample_that_knew_a_machine_s_grades_says_so_in_every_estimate(call, f
     cautions = json.loads(out.splitlines()[0])["cautions"]
     assert [c["level"] for c in cautions if c["code"] == "machine is truth"] == ["warning"]
     shutil.copy(folder / "s.sample", folder / "copy.sample")
-    assert "are taken for people's" in call("estimate", "copy.sample", "s.csv")[2]
+    assert "are used as labels" in call("estimate", "copy.sample", "s.csv")[2]
 
 
 def test_of_a_mixed_file_people_s_count_and_the_others_are_counted(call):
@@ -176,14 +176,14 @@ def test_of_a_mixed_file_people_s_count_and_the_others_are_counted(call):
     assert "5 of graders left out" in err
     code, _, err = call(*("mixed.csv" if word == "FILE" else word for word in DOORS["judged"]))
     assert code == 0
-    assert "mixed.csv: 5 judgments of machines are left out" in err
+    assert "mixed.csv: 5 judgments of graders are left out" in err
 
 
 def test_judgments_that_leave_nothing_to_judge_are_asked_whose_they_are(call):
     code, _, err = call(*("people.qrels" if word == "FILE" else word for word in DOORS["judged"]))
     assert code == 0
     assert "40 of 40 items are judged already by people.qrels: are these people's grades?" in err
-    assert "a machine's go to --grader" in err
+    assert "give a grader's with --grader" in err
 
 
 def test_grades_between_two_are_no_truth(folder):
@@ -219,10 +219,10 @@ def filled(folder, name, out, kinds=("machine",)):
 
 
 def is_told(out, err, source, n):
-    """Return whether rows and messages say that grades of a machine are taken for people's."""
+    """Return whether rows and messages say that grades of a grader are used as labels."""
     rows = [json.loads(line) for line in out.splitlines()]
     assert all(row["machine_is_truth"] for row in rows), rows
-    return f"{source}: {n} grades of a machine are taken for people's" in err
+    return f"{source}: {n} grades of a grader are used as labels" in err
 
 
 def test_a_sheet_that_a_machine_filled_in_is_read_where_that_is_said(call, folder):
@@ -242,7 +242,7 @@ def test_a_sheet_that_a_machine_filled_in_is_read_where_that_is_said(call, folde
         "warning"
     ]
     code, out, err = call("estimate", "t.sample", "filled.csv", "--machine-is-truth")
-    assert f"warning: filled.csv: {n} grades of a machine are taken for people's" in err
+    assert f"warning: filled.csv: {n} grades of a grader are used as labels" in err
 
 
 def test_of_a_sheet_of_both_the_machine_s_rows_are_counted(call, folder):
@@ -289,10 +289,10 @@ def test_a_campaign_keeps_that_a_machine_is_taken_for_truth(call, folder, door, 
         code, out, err = call("campaign", command, "w", "-o", "jsonl")
         assert code == 0, err
         assert is_told(out, err, form, 10)
-        assert f"{form}: 10 grades of a machine are taken for people's" in call("campaign", command, "w")[2]
+        assert f"{form}: 10 grades of a grader are used as labels" in call("campaign", command, "w")[2]
     for suffix in ("html", "md", "json"):
         assert call("campaign", "report", "w", "--out", f"w.{suffix}", "--force")[0] == 0
-        assert f"{form}: 10 grades of a machine are taken for people" in (folder / f"w.{suffix}").read_text()
+        assert f"{form}: 10 grades of a grader are used as labels" in (folder / f"w.{suffix}").read_text()
     for kind in ("qrels", "prels", "csv", "jsonl", "weights"):
         code, out, err = call(
             "campaign", "export", "w", "--format", kind, "--out", f"w.{kind}", "--force", "-o", "jsonl"
@@ -312,14 +312,14 @@ def test_what_a_person_says_in_a_machine_s_place_counts_and_the_caution_goes(cal
     _, out, err = call("campaign", "estimate", "w", "-o", "jsonl")
     assert "machine" not in out + err
     _, out, err = call("campaign", "estimate", "w", "--as-of", "20", "-o", "jsonl")
-    assert "are taken for people's" in err
+    assert "are used as labels" in err
 
 
 def test_what_is_taken_back_is_no_longer_counted(call, folder):
     _, out, _ = call("campaign", "judge", "w", "--oracle", "kinds.csv", "--judge", "ann", "--machine-is-truth")
     first = json.loads(out.splitlines()[0])["seq"]
     assert call("campaign", "retract", "w", "--seq", str(first), "--judge", "ann")[0] == 0
-    assert "kinds.csv: 9 grades of a machine are taken" in call("campaign", "status", "w")[2]
+    assert "kinds.csv: 9 grades of a grader are used as labels" in call("campaign", "status", "w")[2]
 
 
 def test_a_campaign_of_the_best_keeps_it_with_what_comparisons_settle(call, folder):
@@ -339,9 +339,9 @@ def test_a_campaign_of_the_best_keeps_it_with_what_comparisons_settle(call, fold
 def test_a_campaign_says_it_before_a_block_is_complete(call, folder):
     oracle = ("campaign", "judge", "w", "--oracle", "kinds.csv", "--judge", "ann", "--limit", "1")
     assert call(*oracle, "--machine-is-truth")[0] == 0
-    assert "kinds.csv: 1 grade of a machine is taken" in call("campaign", "status", "w")[2]
+    assert "kinds.csv: 1 grade of a grader is used" in call("campaign", "status", "w")[2]
     assert call("campaign", "report", "w", "--out", "w.html")[0] == 0
-    assert "kinds.csv: 1 grade of a machine is taken" in (folder / "w.html").read_text()
+    assert "kinds.csv: 1 grade of a grader is used" in (folder / "w.html").read_text()
 
 
 def test_a_further_round_and_a_sample_that_knows_another_keep_it(call, folder):
@@ -352,12 +352,12 @@ def test_a_further_round_and_a_sample_that_knows_another_keep_it(call, folder):
     out = ["v.sample" if word == "s.sample" else word for word in OUT]
     code, _, err = call("sample", "--run", "a.run", "--judged", "s.sample", *out, "--force")
     assert code == 0, err
-    assert "some.csv: 11 grades of a machine are taken for people's" in err
+    assert "some.csv: 11 grades of a grader are used as labels" in err
     assert call("campaign", "import", "w", "kinds.csv", "--judge", "ann", "--machine-is-truth")[0] == 0
     asked = ("--run", "a.run", "--budget", "5", "--max-grade", "3", "--measure", "DCG@5")
     code, _, err = call("campaign", "create", "w", "--redraw", *asked)
     assert code == 0, err
-    assert err.count("kinds.csv: 10 grades of a machine are taken for people's") == 1
+    assert err.count("kinds.csv: 10 grades of a grader are used as labels") == 1
     code, out, err = call("campaign", "status", "w", "-o", "jsonl")
     assert is_told(out, err, "kinds.csv", 10)
 
@@ -380,7 +380,7 @@ def test_in_python_a_frame_of_a_machine_is_no_sheet(call, folder):
         drawn.estimate(frame)
     with pytest.raises(InputError, match="these are a grader's grades"):
         drawn.estimate(read("umbrela.jsonl", kind="machine"))
-    with pytest.warns(UserWarning, match="are taken for people's"):
+    with pytest.warns(UserWarning, match="are used as labels"):
         estimate = drawn.estimate(read("umbrela.jsonl", machine_is_truth=True))
     assert estimate.interval
 

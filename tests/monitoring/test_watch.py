@@ -267,17 +267,17 @@ def machine_says(folder, name, pairs):
 def test_machines_that_are_taken_for_truth_are_told_of_on_every_later_night(watch, folder, as_oracle):
     machine_says(folder, "llm.csv", PAIRS if as_oracle else PAIRS[:40])
     first = night_of(watch, 1, "--oracle" if as_oracle else "--judged", "llm.csv", "--machine-is-truth")
-    assert first.err.count("grades of a machine are taken for people's") == 1
+    assert first.err.count("grades of a grader are used as labels") == 1
     later = night_of(watch, 2, "--oracle", "all.qrels")
     for said in (later, watch("status"), watch("estimate"), watch("status", "--unjudged-bounds")):
-        assert re.search(r"llm\.csv: \d+ grades of a machine are taken for people's", " ".join(said.err.split()))
+        assert re.search(r"llm\.csv: \d+ grades of a grader are used as labels", " ".join(said.err.split()))
     for options in ((), ("--unjudged-bounds",)):
         lines = watch("status", "-o", "jsonl", *options).out.splitlines()
         assert lines
         assert all(json.loads(line)["machine_is_truth"] for line in lines)
-    assert "grades of a machine are taken for" in watch("status", "-o", "markdown").out
+    assert "grades of a grader are used as labels" in watch("status", "-o", "markdown").out
     assert watch("report", "--out", "month.md").code == 0
-    assert "grades of a machine are taken for" in (folder / "month.md").read_text()
+    assert "grades of a grader are used as labels" in (folder / "month.md").read_text()
 
 
 def test_of_people_no_machine_is_told_of(watch):

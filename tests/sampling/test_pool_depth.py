@@ -27,7 +27,7 @@ def test_lists_end_at_the_depth_as_if_the_files_did(call, folder, measure):
     options = ("--measure", measure, "--budget", "60%", "--max-grade", 3, "--adaptive-depth", "off")
     done = call("sample", *COMPARED, "--pool-depth", 4, *options, *files("d.csv"))
     assert done.code == 0, done.err
-    assert re.search(r"the pool is the first 4 of each list: \d+ items behind them are left out", done.err)
+    assert re.search(r"the pool is the first 4 of each list: \d+ items below are left out", done.err)
     names = [shortened(folder, name, 4) for name in ("a.run", "b.run")]
     plain = call("sample", "--run", names[0], "--versus-run", names[1], *options, *files("e.csv"))
     assert plain.code == 0, plain.err

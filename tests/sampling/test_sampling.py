@@ -640,7 +640,8 @@ def test_the_talk_says_what_was_drawn(call):
 def test_an_ideal_of_the_runs_alone_is_said_to_be_one(call, measure):
     said = call("sample", *RUN, "--measure", measure, "--budget", "100%", *files("d.csv")).err
     assert re.search(
-        r"compare with the best order of all \d+ items of the pool, .*: relevant ones outside are not counted", said
+        r"compare with the best order of all \d+ items of the pool, .*: relevant documents outside are not counted",
+        said,
     )
 
 

@@ -100,7 +100,7 @@ def test_more_queries_are_what_narrows_the_interval(call):
     assert halves[1] <= abs(row["value"]) < halves[0]
     known = "for these queries it is exactly −0.77."
     assert row["sentence"].endswith(f"; about {about(more):,} more queries like these should decide; {known}")
-    assert "a difference this near to 0" not in done.err
+    assert "a difference so near to 0" not in done.err
 
 
 def test_several_measures_share_the_chance_of_a_false_difference(call):
