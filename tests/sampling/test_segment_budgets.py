@@ -185,7 +185,7 @@ def test_depths_that_follow_labels_by_default_are_planned_beforehand_here():
 def test_a_segment_that_is_hardly_judged_is_said():
     planned = budget_of(widths={"mobile": 40.0}, method="items")
     assert [note.code for note in planned.notes if note.code == "hardly read"] == ["hardly read"]
-    assert "of segment mobile are to be judged" in text_of(planned.notes[-1])
+    assert "of segment mobile will be judged" in text_of(planned.notes[-1])
 
 
 def test_the_wrong_field_is_named():
