@@ -431,5 +431,5 @@ def test_a_seed_that_is_none_is_one_line_everywhere(seed):
 
 def test_judgments_of_which_none_is_above_0_are_warned_of():
     zero = {query: dict.fromkeys(grades, 0) for query, grades in QRELS.items()}
-    with pytest.warns(ae.CautionWarning, match="nothing is relevant"):
+    with pytest.warns(ae.CautionWarning, match="no document is relevant"):
         ae.score(zero, RUNS["new.run"], "DCG@5")
