@@ -6,9 +6,8 @@ import json
 from typing import Any
 
 from benchmarks.coverage_report import mean_coverage
-from benchmarks.machine import ROOT
+from benchmarks.frame.experiment import RESULTS
 
-RESULTS = ROOT / "benchmarks" / "results"
 WHERE = {"pool": "MQ2008", "model": "forest", "overhead": 1.0, "share": 0.1}
 
 

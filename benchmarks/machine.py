@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 _PACKAGES = ("activeeval-ir", "numpy", "numba", "scipy", "scikit-learn", "polars")
-_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "POLARS_MAX_THREADS")
+THREAD_POOLS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "POLARS_MAX_THREADS")
 
 
 def data_folder() -> Path:
@@ -27,12 +27,12 @@ def stay_on_one_core(module: str) -> None:
     """Pin the process, and all it starts, to one core, and start it again with every thread pool at 1."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    _start_again_with(dict.fromkeys(_ONE_THREAD, "1"), module)
+    _start_again_with(dict.fromkeys(THREAD_POOLS, "1"), module)
 
 
 def on_one_thread(module: str) -> None:
     """Start the process again with every thread pool at 1, for what is spread over processes."""
-    _start_again_with(dict.fromkeys(_ONE_THREAD, "1"), module)
+    _start_again_with(dict.fromkeys(THREAD_POOLS, "1"), module)
 
 
 def keep_freed_memory(module: str) -> None:

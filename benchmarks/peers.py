@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -27,7 +26,7 @@ from benchmarks import peer_data, peer_estimates, readers, start
 from benchmarks.frame.experiment import Experiment, Options
 from benchmarks.frame.processes import run, wall_and_cpu
 from benchmarks.frame.report import figure, figures_table, plus_minus, table
-from benchmarks.machine import ROOT, seconds
+from benchmarks.machine import seconds
 from benchmarks.peer_jobs import MEASURES
 
 MSLR_QUERIES, SLICE, FEW = 31_531, 1000, 60
@@ -38,15 +37,9 @@ PACKAGES = ("pytrec_eval-terrier", "ranx", "ir_measures", "ppi-python", "statsmo
 def run_job(name: str, folder: Path) -> dict:
     """Run a job in a process of its own; add the seconds of all of it, elapsed and of the processor."""
     command = [sys.executable, "-m", "benchmarks.peer_jobs", name, str(folder)]
-    answers = []
-
-    def work() -> None:
-        answers.append(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False))
-
-    elapsed, processor = wall_and_cpu(work)
-    if answers[0].returncode:
-        raise SystemExit(f"{' '.join(command)} failed:\n{answers[0].stderr}")
-    return json.loads(answers[0].stdout.splitlines()[-1]) | {"process_s": elapsed, "processor_s": processor}
+    answers: list[str] = []
+    elapsed, processor = wall_and_cpu(lambda: answers.append(run(command)))
+    return json.loads(answers[0].splitlines()[-1]) | {"process_s": elapsed, "processor_s": processor}
 
 
 def check_agreement(folder: Path, own: str, peer: str, skipped: np.ndarray) -> str:

@@ -64,10 +64,12 @@ def one_thread_for_small_matrices():
         yield
 
 
-@pytest.fixture(autouse=True)
-def no_progress_lines(monkeypatch):
+@pytest.fixture(scope="session", autouse=True)
+def no_progress_lines():
     """On a slow machine no progress line gets into the output that a test compares."""
-    monkeypatch.setattr("activeeval.cli.waiting._EVERY", 1e6)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("activeeval.cli.waiting._EVERY", 1e6)
+        yield
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +11,7 @@ from activeeval.report.rendering import Cell
 
 if TYPE_CHECKING:
     from activeeval.core.planning import BoundedPlan, SegmentRow
-
-MessageWords = str | Callable[[Mapping[str, Any]], str]
+    from activeeval.report.message_lookup import MessageWords
 
 
 def _budget(numbers: Mapping[str, Any]) -> str:

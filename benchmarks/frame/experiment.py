@@ -85,11 +85,12 @@ class Experiment:
         result.setdefault("seconds", round(time.perf_counter() - started))
         if self.row_keys:
             result["rows"] = merged(stored(options.out).get("rows", []), result["rows"], self.row_keys)
-        if self.report:
-            print(self.report(result))
+        text = self.report(result) if self.report else None
+        if text is not None:
+            print(text)
         store(options.out, result)
-        if self.report and self.is_written:
-            options.out.with_suffix(".md").write_text(self.report(result) + "\n")
+        if text is not None and self.is_written:
+            options.out.with_suffix(".md").write_text(f"{text}\n")
         return result
 
     def parse(self, arguments: Sequence[str] | None = None) -> Options:

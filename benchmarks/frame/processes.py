@@ -10,15 +10,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import ROOT, seconds
+from benchmarks.machine import ROOT, THREAD_POOLS, seconds
 
-ONE_THREAD = dict.fromkeys(
-    (
-        *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"),
-        *("POLARS_MAX_THREADS", "RAYON_NUM_THREADS"),
-    ),
-    "1",
-)
+ONE_THREAD = dict.fromkeys((*THREAD_POOLS, "RAYON_NUM_THREADS"), "1")
 _CALL = "import json, sys; from {} import {} as f; print(json.dumps(f(*json.loads(sys.argv[1]))))"
 
 
