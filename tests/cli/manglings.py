@@ -388,13 +388,6 @@ def cut_short(table, rng):
     table.cut = rng.random()
 
 
-def swap_cells(table, rng):
-    one, two = (table.rows[k] for k in rng.integers(len(table.rows), size=2))
-    k = table.place(("query_id", "doc_id")[rng.integers(2)])
-    if k is not None and max(map(len, (one, two))) > k and one[0] != two[0]:
-        one[k], two[k] = two[k], one[k]
-
-
 HARMFUL = {
     **{name: change_ids(change) for name, change in ID_CHANGES.items()},
     "rows lost": drop_rows,
