@@ -22,7 +22,8 @@ from activeeval.formats.judgments.from_files import read
 from activeeval.formats.judgments.table_forms import of_table
 from activeeval.formats.suffixes import TABLES, bare_suffix
 from activeeval.formats.tables.clicks import ClickLog, clicks_of, pooled_clicks, refuse_weights
-from activeeval.formats.tables.sheets import Sheet, read_sheet
+from activeeval.formats.tables.read_tables import read_sheet
+from activeeval.formats.tables.sheets import Sheet
 from activeeval.formats.text.letor import LetorData, feature_counts, read_letor, row_place
 from activeeval.report.rendering import Cell
 

@@ -23,7 +23,7 @@ from activeeval.core.judgments.judging import ByComparisons, DocumentToJudge, Ju
 from activeeval.formats.comparisons import write_comparisons, write_truth
 from activeeval.formats.judgments.from_files import read
 from activeeval.formats.tables.draws import TEXTS, draws_of
-from activeeval.formats.tables.sheets import read_sheet
+from activeeval.formats.tables.read_tables import read_sheet
 
 _SQLITE = b"SQLite format 3\0"
 Documents = dict[str, list[DocumentToJudge]]

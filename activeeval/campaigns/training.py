@@ -66,7 +66,7 @@ def read_known(path: str, max_grade: int, most: int | None = MOST) -> list[Known
     InputError
         If there is no such table, or a grade is not on the scale.
     """
-    from activeeval.formats.tables.sheets import sheet_parts
+    from activeeval.formats.tables.read_tables import sheet_parts
 
     items: list[KnownItem] = []
     for part in sheet_parts(path, 4096):

@@ -1,14 +1,12 @@
-"""Read files: plain or gzip bytes, validated text, and line numbers for messages."""
+"""Read files: plain or compressed bytes, validated text, and line numbers for messages."""
 
 from __future__ import annotations
 
 import codecs
-import gzip
 import io
 import mmap
 import os
 import stat
-import zlib
 from dataclasses import dataclass
 from typing import IO, Any, Self
 
@@ -20,10 +18,10 @@ from activeeval.core.kernels.text import bytes as texts
 from activeeval.core.pool.id_checks import told_too_long
 from activeeval.core.pool.texts import LONGEST_ID, Texts
 from activeeval.core.types import Bytes, Ints
-from activeeval.formats.suffixes import PathLike, bare_suffix
+from activeeval.formats.packing import packing_of, standard_input, unpacked_stream
+from activeeval.formats.suffixes import STDIN, PathLike, bare_suffix
 from activeeval.formats.tables.cells import LEAST_NORMAL, is_not_zero
 
-_GZIP_MAGIC = b"\x1f\x8b"
 _UTF8_MARK = b"\xef\xbb\xbf"
 _PACKED = b"PK"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
@@ -80,9 +78,10 @@ def open_bytes(path: PathLike, most_unpacked: int = MOST_UNPACKED) -> Bytes:
 
 
 def open_lines(path: PathLike, most_unpacked: int = MOST_UNPACKED) -> tuple[Bytes, int]:
-    """Read the bytes of a text file, unzipped and without a byte order mark, and an upper bound of its number of lines.
+    """Read the bytes of a text file, unpacked and without a byte order mark, and an upper bound of its number of lines.
 
-    Gzip is detected by the first two bytes, not by the name. A plain file is memory-mapped, not copied.
+    Compression is detected by the first bytes, not by the name. A plain file is memory-mapped, not copied. The name
+    ``-`` is standard input.
 
     Parameters
     ----------
@@ -94,7 +93,8 @@ def open_lines(path: PathLike, most_unpacked: int = MOST_UNPACKED) -> tuple[Byte
     InputError
         If the file is missing, a directory, or unreadable.
     FormatError
-        If it is empty, broken gzip, not UTF-8, or contains a NUL byte; names the line.
+        If it is empty, not UTF-8, or contains a NUL byte, or its compression is broken or needs a package that is
+        missing; names the line.
     """
     data = np.frombuffer(_content(path, most_unpacked), dtype=np.uint8)
     if data[:3].tobytes() == _UTF8_MARK:
@@ -105,7 +105,7 @@ def open_lines(path: PathLike, most_unpacked: int = MOST_UNPACKED) -> tuple[Byte
 
 
 def open_text(path: PathLike, most_unpacked: int = MOST_UNPACKED) -> str:
-    """Read a file as text, plain or gzip; raises as `open_bytes`."""
+    """Read a file as text, plain or compressed; raises as `open_bytes`."""
     return open_bytes(path, most_unpacked).tobytes().decode("utf-8")
 
 
@@ -211,21 +211,22 @@ def fill_exactly(path: str, data: Bytes, values: NDArray[np.float64], slow: Ints
 
 
 def _content(path: PathLike, most_unpacked: int) -> bytearray | mmap.mmap:
-    """Read a file and unzip it if it is gzip, within the limits of `check_unpacked`."""
+    """Read a file and unpack it if it is compressed, within the limits of `check_unpacked`."""
     content = _plain_content(path)
-    if content[:2] != _GZIP_MAGIC:
+    packing = packing_of(bytes(content[:6]))
+    if not packing:
         return content
+    unpacked = bytearray()
     try:
-        with gzip.GzipFile(fileobj=io.BytesIO(content)) as packed:
-            unpacked = bytearray()
-            while piece := packed.read(_CENSUS):
+        with unpacked_stream(path, io.BytesIO(content), packing) as stream:
+            while piece := stream.read(_CENSUS):
                 unpacked += piece
                 check_unpacked(path, len(unpacked), len(content), most_unpacked)
-            return unpacked
     except EOFError:
-        raise FormatError(os.fspath(path), None, "the gzip file is cut short, expected its end marker") from None
-    except (gzip.BadGzipFile, zlib.error) as problem:
-        raise FormatError(os.fspath(path), None, f"the gzip file is broken: {problem}") from None
+        raise FormatError(os.fspath(path), None, f"the {packing} file is cut short, expected its end marker") from None
+    except OSError as problem:
+        raise FormatError(os.fspath(path), None, f"the {packing} file is broken: {problem}") from None
+    return unpacked
 
 
 def check_unpacked(path: PathLike, n_bytes: int, n_packed: int, most_unpacked: int = MOST_UNPACKED) -> None:
@@ -238,6 +239,8 @@ def check_unpacked(path: PathLike, n_bytes: int, n_packed: int, most_unpacked: i
 
 def _plain_content(path: PathLike) -> bytearray | mmap.mmap:
     """Map or read the bytes of a file as they are; raise InputError if it cannot be read."""
+    if os.fspath(path) == STDIN:
+        return bytearray(standard_input())
     try:
         with open(path, "rb") as handle:
             status = os.fstat(handle.fileno())

@@ -6,6 +6,8 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +18,14 @@ from activeeval.core.pool.keyed import Costs, Probabilities, Qrels
 from activeeval.core.pool.keys import distinct_texts, first_repeated_pair, places_within
 from activeeval.core.pool.texts import Texts
 from activeeval.core.types import Floats
+from activeeval.formats.dialects import by_roles
+from activeeval.formats.file_kinds import JSON, kind_of, located, read_json
 from activeeval.formats.files import FileStamp
 from activeeval.formats.pooling import TablePool, pool_from_tables
-from activeeval.formats.suffixes import TABLES, PathLike, bare_suffix
+from activeeval.formats.suffixes import PathLike
 from activeeval.formats.tables.cells import tiny_texts
-from activeeval.formats.tables.sheets import Sheet, frame_sheet, read_sheet
+from activeeval.formats.tables.read_tables import frame_sheet, json_sheet, pair_sheet, read_sheet
+from activeeval.formats.tables.sheets import Sheet
 from activeeval.formats.text.columns import read_columns
 from activeeval.formats.text.trec import Run, order_notes, read_qrels, read_run
 
@@ -43,7 +48,7 @@ def load_qrels(source: Any) -> Qrels:
     Parameters
     ----------
     source : path, mapping, frame or Qrels
-        A path is a table by its suffix .csv, .tsv, .jsonl, .parquet, .xlsx or .ods, TREC text otherwise. Columns
+        A path is a table, JSON {query: {document: grade}}, or TREC text, see `activeeval.formats.file_kinds`. Columns
         are query_id/doc_id/relevance, q_id/doc_id/score or qid/docno/label. None and NaN mean unjudged.
 
     Examples
@@ -53,11 +58,11 @@ def load_qrels(source: Any) -> Qrels:
     """
     if isinstance(source, Qrels):
         return source
-    if isinstance(source, (str, os.PathLike)) and bare_suffix(source) not in TABLES:
+    if isinstance(source, (str, os.PathLike)) and not kind_of(source):
         return read_qrels(source)
     sheet = _sheet(source, "judgments", "relevance")
     grades = sheet.grades(sheet.column("grade", GRADE), empty=_NOT_JUDGED)
-    return Qrels(*_pairs(sheet), grades, sheet.source)
+    return Qrels(*_pairs(sheet), grades, sheet.source, notes=sheet.notes)
 
 
 def load_run(source: Any) -> Run:
@@ -66,9 +71,9 @@ def load_run(source: Any) -> Run:
     Parameters
     ----------
     source : path, mapping, frame or Run
-        A path is a table by its suffix .csv, .tsv, .jsonl, .parquet, .xlsx or .ods, TREC text otherwise. Columns
-        are query_id/doc_id/score, q_id/doc_id/score or qid/docno/score; rank is optional and by
-        default the position of the row within its query, from 1.
+        A path is a table, JSON {query: {document: score}}, TREC text, or a run of MS MARCO (query, document, rank),
+        see `activeeval.formats.file_kinds`. Columns are query_id/doc_id/score, q_id/doc_id/score or
+        qid/docno/score; rank is optional and by default the position of the row within its query, from 1.
 
     Examples
     --------
@@ -79,8 +84,8 @@ def load_run(source: Any) -> Run:
         return source
     if not isinstance(source, (str, os.PathLike)):
         return _table_run(source)
-    stamp = FileStamp.of(source)
-    run = _table_run(source) if bare_suffix(source) in TABLES else read_run(source)
+    stamp = FileStamp.of(located(source)[0])
+    run = _table_run(source) if kind_of(source) else read_run(source)
     stamp.check()
     return run
 
@@ -97,7 +102,7 @@ def _table_run(source: Any) -> Run:
     # without a rank column the order of a table's rows carries no information
     stated_ranks = ranks if is_ranked else np.zeros_like(ranks)
     notes = order_notes(sheet.source, query_ids, scores, stated_ranks, tiny_texts(sheet.columns[column], scores))
-    return Run(query_ids, doc_ids, scores, ranks, name, sheet.source, notes)
+    return Run(query_ids, doc_ids, scores, ranks, name, sheet.source, (*sheet.notes, *notes))
 
 
 def load_tables(qrels: Any, runs: Sequence[Any]) -> tuple[Qrels, list[Run]]:
@@ -111,8 +116,9 @@ def load_tables(qrels: Any, runs: Sequence[Any]) -> tuple[Qrels, list[Run]]:
         Each as `load_run` takes it.
     """
     with ThreadPoolExecutor() as pool:
-        loading = [pool.submit(load_run, run) for run in runs]
-        judgments = pool.submit(qrels) if callable(qrels) else pool.submit(load_qrels, qrels)
+        loading = [pool.submit(copy_context().run, load_run, run) for run in runs]
+        judged = qrels if callable(qrels) else partial(load_qrels, qrels)
+        judgments = pool.submit(copy_context().run, judged)
         loaded = [run.result() for run in loading]
         return judgments.result(), loaded
 
@@ -175,15 +181,15 @@ def read_costs(path: PathLike) -> Costs:
 
     A name that ends in .csv, .tsv, .jsonl, .parquet, .xlsx or .ods is a table of query_id, doc_id and cost.
     """
-    name = os.fspath(path)
-    if bare_suffix(path) not in TABLES:
+    name, kind = os.fspath(path), kind_of(path)
+    if not kind:
         columns = read_columns(path, "n", "one cost a line")
         values = columns.floats(0)
         bad = np.flatnonzero(values <= 0)
         if bad.size:
             columns.fail(int(bad[0]), f"the cost {float(values[bad[0]])!r} is not positive, expected a positive number")
         return Costs(values, None, None, name)
-    sheet = read_sheet(path)
+    sheet = by_roles(read_sheet(path, kind))
     column = sheet.column("cost", ("cost",))
     values = sheet.floats(column)
     bad = np.flatnonzero(values <= 0)
@@ -194,14 +200,21 @@ def read_costs(path: PathLike) -> Costs:
 
 
 def _sheet(source: Any, what: str, value_name: str) -> Sheet:
-    """Convert a path, a dict of dicts or a data frame to a sheet with at least one row."""
+    """Convert a path, a dict of dicts or a data frame to a sheet with at least one row and this library's columns."""
     if isinstance(source, (str, os.PathLike)):
-        return read_sheet(source)
+        kind = kind_of(source)
+        if kind != JSON:
+            return by_roles(read_sheet(source, kind or None))
+        sheet = json_sheet(read_json(source), source, value_name)
+        if sheet is None:
+            form = f"{{query: {{document: {value_name}}}}}, or a list of objects with query_id, doc_id and {value_name}"
+            raise FormatError(os.fspath(source), None, f"is JSON of no known form; expected {form}")
+        return by_roles(sheet)
     if isinstance(source, Mapping) and value_name:
         sheet = _mapping_sheet(source, what, value_name)
     else:
         try:
-            sheet = frame_sheet(source, f"the {what} frame")
+            sheet = by_roles(frame_sheet(source, f"the {what} frame"))
         except TypeError:
             kind = type(source).__name__
             kinds = "a path, a dict of dicts or a data frame" if value_name else "a path or a data frame"
@@ -213,19 +226,12 @@ def _sheet(source: Any, what: str, value_name: str) -> Sheet:
 
 def _mapping_sheet(source: Mapping[Any, Any], what: str, value_name: str) -> Sheet:
     """Convert a dict of dicts, query to document to value, to a sheet."""
-    query_ids: list[Any] = []
     for query, documents in source.items():
         if not isinstance(documents, Mapping):
             raise InputError(
                 f"{what} of query {query!r} must be a dict, document to {value_name}, got {documents!r:.60}"
             )
-        query_ids.extend([query] * len(documents))
-    columns = {
-        "query_id": query_ids,
-        "doc_id": [document for documents in source.values() for document in documents],
-        value_name: [value for documents in source.values() for value in documents.values()],
-    }
-    return Sheet(f"the {what} dict", columns)
+    return pair_sheet(source, f"the {what} dict", value_name)
 
 
 def _pairs(sheet: Sheet) -> tuple[Texts, Texts]:

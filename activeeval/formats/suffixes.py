@@ -17,14 +17,20 @@ SPREADSHEETS = (".xlsx", ".ods")
 SHEETS = (*SUFFIXES, ".xlsx")
 """Suffixes of judges' sheets."""
 TABLES = (*SUFFIXES, *SPREADSHEETS)
+STDIN = "-"
+"""Name of standard input, where a file is expected."""
+_PACKED = (".gz", ".bz2", ".xz", ".zst")
 
 
 def bare_suffix(path: PathLike) -> str:
-    """Return the lower-case suffix of a name without ``.gz``: ``.csv`` for ``a.CSV.gz``."""
+    """Get the lower-case suffix of a name without that of a compression: ``.csv`` for ``a.CSV.gz``."""
+    return Path(unpacked_name(path)).suffix.lower()
+
+
+def unpacked_name(path: PathLike) -> str:
+    """Remove the suffix of a compression from a name: ``a.run`` for ``a.run.xz``."""
     name = Path(path)
-    if name.suffix.lower() == ".gz":
-        name = name.with_suffix("")
-    return name.suffix.lower()
+    return str(name.with_suffix("")) if name.suffix.lower() in _PACKED else str(name)
 
 
 def check_table(path: PathLike) -> None:

@@ -20,8 +20,9 @@ from activeeval.core.pool.texts import Texts
 from activeeval.core.results import Caution
 from activeeval.formats.graders.grader_grades import Grades
 from activeeval.formats.judgments.table_forms import of_table
+from activeeval.formats.tables.read_tables import frame_sheet
 from activeeval.formats.tables.segments import Segments, segments_of_sheet
-from activeeval.formats.tables.sheets import Sheet, frame_sheet
+from activeeval.formats.tables.sheets import Sheet
 from activeeval.inputs.budgets import Budget
 from activeeval.inputs.known_grades import KnownGrades, graded_rows
 from activeeval.inputs.systems import loaded_run

@@ -135,7 +135,7 @@ def _found(path: str, vocabulary: Vocabulary, ids: Sequence[str], sheet: str, wh
 
 
 def _missing(path: str, texts: TextsById, ids: Sequence[str], what: str) -> list[Note]:
-    """Note the number of ids without a text."""
+    """Note how a table was read, and the number of ids without a text."""
     n_missing = sum(not texts.by_id.get(text_id) for text_id in ids)
     numbers: dict[str, Told] = {"n": n_missing, "of": len(ids), "what": what, "source": path}
-    return [Note("missing texts", numbers)] if n_missing else []
+    return [*texts.notes, *([Note("missing texts", numbers)] if n_missing else [])]

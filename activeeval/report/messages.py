@@ -202,6 +202,8 @@ WORDS: dict[str, MessageWords] = {
     "goal budget": "{goal} takes a budget of {budget}, if the grade model is right about its error",
     "costs by clocks": "costs by the judges' clocks: {model}; {option[cost]} uniform leaves them out",
     # of files
+    "read as": "{source} is read as {form}",
+    "index column": "{source}: the first column, of row numbers, is left out",
     "long lines": "{source}: {n:line} {n:has|have} more than six columns; the others are ignored",
     "rising scores": "{source}: the scores rise with the ranks, and the highest counts as the best: are the scores "
     "reversed?",

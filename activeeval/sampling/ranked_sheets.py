@@ -17,7 +17,7 @@ from activeeval.formats.judgments.machines import check_of_people
 from activeeval.formats.judgments.table_forms import is_truths
 from activeeval.formats.sample_sheet import nearest_id
 from activeeval.formats.tables.draws import EMPTY, Draws, draws_of
-from activeeval.formats.tables.sheets import read_sheet
+from activeeval.formats.tables.read_tables import read_sheet
 from activeeval.report.numbers import agreeing, counted
 
 

@@ -21,7 +21,7 @@ from activeeval.formats.judgments.machines import check_of_people
 from activeeval.formats.judgments.table_forms import is_truths, of_table
 from activeeval.formats.sample_sheet import take
 from activeeval.formats.tables.draws import CANNOT, EMPTY, Draws, draws_of
-from activeeval.formats.tables.sheets import frame_sheet
+from activeeval.formats.tables.read_tables import frame_sheet
 from activeeval.inputs.arguments import columns_of
 from activeeval.report.numbers import counted
 from activeeval.report.result_pictures import EarlyReading

@@ -20,7 +20,7 @@ from activeeval.core.types import Floats, Ints
 from activeeval.formats.suffixes import PathLike
 from activeeval.formats.tables.drawn_queries import DrawnQueries, read_drawn_queries
 from activeeval.formats.tables.query_log import QUERY, LoggedQueries, load_query_log, normal_form
-from activeeval.formats.tables.sheets import read_sheet
+from activeeval.formats.tables.read_tables import read_sheet
 
 STRATA = ("thirds", "segments", "none")
 NAMES = ("head", "torso", "tail")

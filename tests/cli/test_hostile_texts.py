@@ -15,7 +15,7 @@ from cli_files import csv_rows, write_lines
 from activeeval.formats.judgments.from_files import read
 from activeeval.formats.tables.cells import is_formula
 from activeeval.formats.tables.export import write_columns
-from activeeval.formats.tables.sheets import read_sheet
+from activeeval.formats.tables.read_tables import read_sheet
 
 FORMULAS = ["=1+1", "+d", "-5", "@SUM(A1)", "'=2", "''-3", '=HYPERLINK("http://x","y")', "d,7", "plain"]
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")

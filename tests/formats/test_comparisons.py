@@ -8,7 +8,7 @@ import pytest
 from activeeval.core.errors import FormatError, InputError
 from activeeval.core.judgments.comparisons import Comparison, Truth
 from activeeval.formats.comparisons import comparisons_of, truths_of, write_comparisons, write_truth
-from activeeval.formats.tables.sheets import read_sheet
+from activeeval.formats.tables.read_tables import read_sheet
 
 
 def read_comparisons(path):

@@ -15,7 +15,7 @@ from activeeval.core.errors import InputError
 from activeeval.formats.graders.grader_grades import Grades
 from activeeval.formats.judgments.from_files import labels_of, read
 from activeeval.formats.judgments.table_forms import of_table
-from activeeval.formats.tables.sheets import frame_sheet
+from activeeval.formats.tables.read_tables import frame_sheet
 
 QUERIES, DOCS = range(1, 9), range(5)
 

@@ -18,8 +18,8 @@ from activeeval.formats.tables.clicks import read_clicks
 from activeeval.formats.tables.draws import read_draws
 from activeeval.formats.tables.export import write_columns
 from activeeval.formats.tables.query_log import load_query_log
+from activeeval.formats.tables.read_tables import read_sheet
 from activeeval.formats.tables.segments import read_segments
-from activeeval.formats.tables.sheets import read_sheet
 from activeeval.formats.tables.text_tables import DOCUMENTS, read_texts
 
 LETTERS = 'a"\t\n'

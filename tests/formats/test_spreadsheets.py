@@ -19,7 +19,7 @@ from activeeval.formats.loading import load_probabilities, load_qrels, load_run,
 from activeeval.formats.tables import spreadsheets
 from activeeval.formats.tables.draws import CANNOT, EMPTY, read_draws
 from activeeval.formats.tables.preferences import read_pairs
-from activeeval.formats.tables.sheets import read_sheet
+from activeeval.formats.tables.read_tables import read_sheet
 from activeeval.formats.tables.text_tables import DOCUMENTS, read_texts
 
 SUFFIXES = tuple(WRITERS)

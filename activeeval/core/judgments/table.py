@@ -65,6 +65,8 @@ class Judgments:
         True if no item is known to have two rows.
     n_of_machines : int
         Number of graders' judgments that are accepted as people's; see `as_truth`.
+    read_notes : tuple of Note
+        Notes on how the file was read.
 
     Examples
     --------
@@ -92,6 +94,7 @@ class Judgments:
     is_by_text: bool = False
     is_distinct: bool = False
     n_of_machines: int = 0
+    read_notes: tuple[Note | Caution, ...] = ()
 
     @classmethod
     def of(cls, rows: Iterable[Judgment], **options: Any) -> Self:
@@ -251,13 +254,14 @@ class Judgments:
         return replace(self, judges=judges, n_of_machines=n_of_machines)
 
     def notes(self) -> tuple[Note | Caution, ...]:
-        """Build the notes for users of the labels: graders' judgments that are left out, or treated as people's."""
+        """Build the notes on the file, and on graders' judgments that are left out or counted as labels."""
         from activeeval.core.results import Note
 
         if self.n_of_machines:
-            return (truth_of_machines(self.source, self.n_of_machines),)
+            return (*self.read_notes, truth_of_machines(self.source, self.n_of_machines))
         n_left_out = int((~self.is_of_people).sum())
-        return (Note("machines left out", {"source": self.source, "n": n_left_out}),) if n_left_out else ()
+        left_out = (Note("machines left out", {"source": self.source, "n": n_left_out}),) if n_left_out else ()
+        return (*self.read_notes, *left_out)
 
     def _resolved(self, policy: str) -> Any:
         """Combine the judges by a policy: distributions for ``mean-gain``, else grades."""

@@ -18,7 +18,8 @@ from activeeval.core.types import Floats
 from activeeval.formats.graders.grade_in_text import grade_in, grade_shares
 from activeeval.formats.graders.replies import Replies, few_names
 from activeeval.formats.suffixes import PathLike
-from activeeval.formats.tables.sheets import Sheet, read_sheet
+from activeeval.formats.tables.read_tables import read_sheet
+from activeeval.formats.tables.sheets import Sheet
 
 PAIRS = ".pairs.jsonl"
 """File name suffix of the table that maps each question to its pair of query and document."""

@@ -1,24 +1,31 @@
-"""Read judgments of OpenSearch's Search Relevance and of Quepid books, whose raters are people or models."""
+"""Read ratings of other tools' documents and of Quepid books, whose raters are people or models."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from activeeval.core.errors import FormatError, shown
 from activeeval.core.pool.texts import Texts
-from activeeval.formats.graders.file_forms import OPENSEARCH, QUEPID, is_ai_name
+from activeeval.formats.dialects import (
+    DOCUMENT_DIALECTS,
+    DocumentDialect,
+    Lookup,
+    document_dialect,
+    entries,
+    is_ai_name,
+)
 from activeeval.formats.graders.joining import IdsOfTexts, TextsOfIds
 from activeeval.formats.graders.replies import Replies, few_names
 from activeeval.formats.suffixes import PathLike
 from activeeval.formats.tables.cells import as_float, is_empty
 from activeeval.formats.tables.sheets import Sheet
 
-_IMPORTED = "IMPORT_JUDGMENT"
+_PLAIN_JSON = "{query: {document: value}}, a list of objects with query_id, doc_id and grade"
 _BOOK = ("query", "docid")
 
 
@@ -36,6 +43,8 @@ class Rating(NamedTuple):
     explanation : str
     row : int
         Row of the table, from 0; -1 if the book is not a table.
+    seconds : float
+        Time that it took; NaN if unknown.
     """
 
     query: str
@@ -45,19 +54,55 @@ class Rating(NamedTuple):
     is_machine: bool
     explanation: str = ""
     row: int = -1
+    seconds: float = math.nan
 
 
-def document_ratings(document: Mapping[str, Any], path: PathLike) -> list[Rating]:
-    """Extract the ratings of a JSON document of OpenSearch or Quepid.
+def document_ratings(document: Any, path: PathLike) -> list[Rating]:
+    """Extract the ratings of a JSON document, or of a list of objects, of a tool in `dialects.DOCUMENT_DIALECTS`.
 
-    Judgments of OpenSearch come from a model, or from clicks, unless they were imported. In a book of Quepid, users
-    without an address or with the name of a model are graders.
+    Raises
+    ------
+    FormatError
+        If the document is of no known tool, holds no ratings, or a rating, an id or a list is malformed.
     """
-    ratings = _of_opensearch(document, path) if OPENSEARCH in document else _of_quepid(document, path)
-    rows = list(ratings)
+    dialect = document_form(document, path)
+    rows: list[Rating] = []
+    for k, entry in enumerate(document if isinstance(document, list) else [document]):
+        if not isinstance(entry, dict):
+            raise FormatError(os.fspath(path), None, f"entry {k + 1} is {shown(str(entry))}, expected an object")
+        try:
+            rows += [_rating(dialect, at, path) for at in entries(dialect, entry) if not dialect.is_left_out(at)]
+        except ValueError as problem:
+            raise FormatError(os.fspath(path), None, str(problem)) from None
     if not rows:
         raise FormatError(os.fspath(path), None, "holds no ratings")
     return rows
+
+
+def document_form(document: Any, path: PathLike) -> DocumentDialect:
+    """Find the format of a JSON document, or of a list of objects by its first one; raise FormatError if unknown."""
+    first = document[0] if isinstance(document, list) and document else document
+    dialect = document_dialect(first if isinstance(first, dict) else {})
+    if dialect is None:
+        known = ", ".join(dict.fromkeys(each.name for each in DOCUMENT_DIALECTS))
+        raise FormatError(os.fspath(path), None, f"is JSON of no known form; expected {_PLAIN_JSON}, or {known}")
+    return dialect
+
+
+def _rating(dialect: DocumentDialect, at: Lookup, path: PathLike) -> Rating:
+    """Build the rating of an entry of a document."""
+    query, doc_id = (_id_of(at(paths), paths, path) for paths in (dialect.query, dialect.document))
+    place = f"document {shown(doc_id)} of query {shown(query)}"
+    seconds = as_float(at(dialect.seconds)) if dialect.seconds else None
+    return Rating(
+        query=query,
+        doc_id=doc_id,
+        value=math.nan if dialect.cannot(at) else _value(at(dialect.grade), place, path),
+        judge=str(at(dialect.judge) or "") if dialect.judge else "",
+        is_machine=bool(dialect.is_machine(at)),
+        explanation=str(at(dialect.reason) or "") if dialect.reason else "",
+        seconds=math.nan if seconds is None else seconds,
+    )
 
 
 def book_ratings(sheet: Sheet) -> list[Rating]:
@@ -76,55 +121,23 @@ def book_ratings(sheet: Sheet) -> list[Rating]:
     return rows
 
 
-def _of_opensearch(document: Mapping[str, Any], path: PathLike) -> Iterator[Rating]:
-    """Yield the ratings of an OpenSearch document."""
-    metadata = document.get("metadata")
-    model = str(metadata.get("modelId", "")) if isinstance(metadata, dict) else ""
-    is_machine = document.get("type", _IMPORTED) != _IMPORTED
-    for entry in _objects(document[OPENSEARCH], OPENSEARCH, path):
-        query = _id_of(entry.get("query"), "query", path)
-        for rating in _objects(entry.get("ratings", []), "ratings", path):
-            doc_id = _id_of(rating.get("docId"), "docId", path)
-            place = f"document {shown(doc_id)} of query {shown(query)}"
-            yield Rating(query, doc_id, _value(rating.get("rating"), place, path), model, is_machine)
-
-
-def _of_quepid(document: Mapping[str, Any], path: PathLike) -> Iterator[Rating]:
-    """Yield the ratings of a Quepid document, without items put off for later."""
-    for pair in _objects(document[QUEPID], QUEPID, path):
-        query = _id_of(pair.get("query_text", pair.get("query")), "query_text", path)
-        doc_id = _id_of(pair.get("doc_id"), "doc_id", path)
-        for judgement in _objects(pair.get("judgements", []), "judgements", path):
-            if judgement.get("judge_later"):
-                continue
-            address = judgement.get("user_email")
-            name = str(judgement.get("user_name") or address or "")
-            is_machine = ("user_email" in judgement and not address) or is_ai_name(name)
-            cannot = bool(judgement.get("unrateable"))
-            place = f"document {shown(doc_id)} of query {shown(query)}"
-            value = math.nan if cannot else _value(judgement.get("rating"), place, path)
-            yield Rating(query, doc_id, value, name, is_machine, str(judgement.get("explanation") or ""))
-
-
-def _objects(entries: Any, name: str, path: PathLike) -> Sequence[Mapping[str, Any]]:
-    """Check that a value is a list of objects."""
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise FormatError(os.fspath(path), None, f"{name} is no list of objects")
-    return entries
-
-
-def _id_of(name: Any, key: str, path: PathLike) -> str:
+def _id_of(name: Any, paths: str, path: PathLike) -> str:
     """Check that a value is an id or a text, and convert it to text."""
-    if is_empty(name) or not isinstance(name, (str, int)):
-        raise FormatError(os.fspath(path), None, f"a {key} is {shown(str(name))}, expected an id or a text")
+    if is_empty(name) or isinstance(name, bool) or not isinstance(name, (str, int)):
+        keys = " or ".join(key.rpartition(".")[2] for key in dict.fromkeys(paths.split("|")))
+        held = f"no {keys}" if name is None else f"a {keys} is {shown(str(name))}"
+        raise FormatError(os.fspath(path), None, f"{held}, expected an id or a text")
     return str(name)
 
 
 def _value(rating: Any, place: str, path: PathLike) -> float:
     """Convert a rating to a float, NaN if it is empty; raise FormatError if it is not a finite number."""
+    if isinstance(rating, list) and len(rating) == 1:
+        rating = rating[0]
     if is_empty(rating):
         return math.nan
-    number = as_float(rating)
+    words = rating.partition(":")[0].strip() if isinstance(rating, str) else rating
+    number = as_float(words)
     if number is None or not math.isfinite(number):
         raise FormatError(os.fspath(path), None, f"the rating of {place} is {shown(str(rating))}, expected a number")
     return number

@@ -11,17 +11,19 @@ from typing import Any
 import numpy as np
 
 from activeeval.core.errors import InputError
+from activeeval.formats.dialects import by_roles, document_dialect
+from activeeval.formats.file_kinds import JSON, kind_of, read_json
 from activeeval.formats.graders.batch_answers import batch_replies, read_question_pairs
 from activeeval.formats.graders.books import book_ratings, document_ratings, rating_replies, with_query_ids
-from activeeval.formats.graders.file_forms import is_batch, is_book, is_umbrela, read_document
+from activeeval.formats.graders.file_forms import is_batch, is_book, is_umbrela
 from activeeval.formats.graders.grade_tables import table_replies
 from activeeval.formats.graders.joining import TextsOfIds
 from activeeval.formats.graders.replies import Replies
 from activeeval.formats.graders.umbrela import umbrela_replies
-from activeeval.formats.suffixes import TABLES, PathLike, bare_suffix
-from activeeval.formats.tables.sheets import Sheet, frame_sheet, read_sheet, sheet_parts
+from activeeval.formats.suffixes import PathLike
+from activeeval.formats.tables.read_tables import frame_sheet, json_sheet, read_sheet, sheet_parts
+from activeeval.formats.tables.sheets import Sheet
 from activeeval.formats.text.columns import read_columns
-from activeeval.formats.text.plain import first_words
 
 _QRELS = "query iteration document grade"
 _ROWS = 4096
@@ -58,7 +60,8 @@ def read_replies(path: PathLike, how: GraderFormat | None = None) -> Replies:
     path : path
         TREC qrels, with integer or real grades, negative if the reply is missing; a table (.csv, .tsv, .jsonl,
         .parquet, .xlsx, .ods) of query_id, doc_id, and grade, score or p0, p1, …; output of umbrela; answers to a
-        batch of questions; judgments of OpenSearch and books of Quepid (.json, .csv). Text may be gzip.
+        batch of questions; another tool's document, see
+        `activeeval.formats.dialects`; books of Quepid. Text may be compressed.
     how : GraderFormat, optional
 
     Raises
@@ -67,18 +70,22 @@ def read_replies(path: PathLike, how: GraderFormat | None = None) -> Replies:
         ``path:line: what is wrong``.
     """
     how = how or GraderFormat()
-    if (document := read_document(path)) is not None:
-        ratings = with_query_ids(document_ratings(document, path), how.queries)
-        return rating_replies(ratings, os.fspath(path), how.rater)
-    suffix = bare_suffix(path)
-    if suffix not in TABLES:
-        words = first_words(path)
-        if not (words and words[0].startswith("{")):
-            return _of_qrels(path)
-        suffix = ".jsonl"
-    if suffix == ".jsonl":
+    kind = kind_of(path)
+    if kind == JSON:
+        value = read_json(path)
+        sheet = json_sheet(value, path, "grade")
+        return _of_document(value, path, how) if sheet is None else _of_sheet(sheet, how)
+    if not kind:
+        return _of_qrels(path)
+    if kind == ".jsonl":
         return _of_lines(path, how)
-    return _of_sheet(read_sheet(path), how)
+    return _of_sheet(read_sheet(path, kind), how)
+
+
+def _of_document(document: Any, path: PathLike, how: GraderFormat) -> Replies:
+    """Convert another tool's document, or a list of its objects, to replies."""
+    ratings = with_query_ids(document_ratings(document, path), how.queries)
+    return rating_replies(ratings, os.fspath(path), how.rater)
 
 
 def _of_lines(path: PathLike, how: GraderFormat) -> Replies:
@@ -98,7 +105,9 @@ def _of_lines(path: PathLike, how: GraderFormat) -> Replies:
 
 def _of_sheet(sheet: Sheet, how: GraderFormat) -> Replies:
     """Convert a table to replies, by the format that its columns show."""
-    plain = sheet.plainly_named()
+    if document_dialect(sheet.columns) is not None:
+        return _of_document(sheet.records(), sheet.source, how)
+    plain = by_roles(sheet.plainly_named())
     if how.judged is not None and (replies := how.judged(plain)) is not None:
         return replies
     if is_umbrela(plain.columns):
@@ -107,7 +116,7 @@ def _of_sheet(sheet: Sheet, how: GraderFormat) -> Replies:
         # the original sheet: raters' names keep their case
         ratings = with_query_ids(book_ratings(sheet), how.queries)
         return rating_replies(ratings, sheet.source, how.rater, sheet.lines)
-    return table_replies(sheet)
+    return table_replies(plain)
 
 
 def frame_replies(frame: Any, how: GraderFormat) -> Replies:

@@ -1,7 +1,7 @@
 """Read judgments from a file of any supported format.
 
-The format is found by the name and the first lines: TREC text (qrels, prels), LETOR lines, and tables of any kind,
-whose formats are in `activeeval.formats.judgments.table_forms`.
+The format is found by the name and the first lines: TREC text (qrels, prels), LETOR lines, tables of any kind, whose
+formats are in `activeeval.formats.judgments.table_forms`, and other tools' files of `activeeval.formats.dialects`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from activeeval.core.errors import FormatError
 from activeeval.core.judgments.judgment import CANNOT, Judge
 from activeeval.core.judgments.table import Judgments
 from activeeval.core.pool.texts import Texts, joined_texts
-from activeeval.formats.graders.file_forms import read_document
-from activeeval.formats.judgments.machines import is_book_of, machine_form, of_book, of_document, of_machine
+from activeeval.formats.dialects import read_as
+from activeeval.formats.file_kinds import JSON, kind_of, read_json
+from activeeval.formats.graders.file_forms import is_book
+from activeeval.formats.judgments.machines import machine_form, of_book, of_document, of_machine
 from activeeval.formats.judgments.table_forms import of_table
 from activeeval.formats.suffixes import TABLES, PathLike, bare_suffix
-from activeeval.formats.text.plain import first_words, plain_grades
+from activeeval.formats.text.plain import first_lines, plain_grades
 
 if TYPE_CHECKING:
     from activeeval.core.pool.keyed import Qrels
@@ -42,7 +44,8 @@ def read(path: PathLike, *, kind: str = "person", is_plain: bool = False, machin
         .ods): a judged sheet of a sample, grades (columns query_id or q_id, qid or query; doc_id or docno, docid; grade
         or relevance, label, rating, score; optionally judge, judge_kind and note), a campaign's log as
         ``campaign export --format jsonl`` writes it, whose final state counts, comparisons (query, preferred,
-        other; tie, judge), or top-k truths (query, rank, doc_id). Text may be gzip.
+        other; tie, judge), or top-k truths (query, rank, doc_id); JSON {query: {document: grade}}; or a file of
+        another tool, see `activeeval.formats.dialects`. Text may be compressed (gzip, bzip2, xz, Zstandard).
     kind : {"person", "machine"}
         Kind of the judges whose kind the file does not state.
     is_plain : bool
@@ -69,30 +72,30 @@ def read(path: PathLike, *, kind: str = "person", is_plain: bool = False, machin
     """
     if machine_is_truth:
         return read(path, kind="machine").as_truth()
-    if bare_suffix(path) in TABLES:
-        from activeeval.formats.tables.sheets import read_sheet
+    form = kind_of(path)
+    if form == JSON:
+        return of_json(path, kind)
+    if form:
+        from activeeval.formats.tables.read_tables import read_sheet
 
-        return _of_sheet(path, read_sheet(path), kind)
-    if (document := read_document(path)) is not None:
-        return of_document(document, path, kind)
+        return of_sheet(path, read_sheet(path, form), kind)
     if is_plain and (grades := plain_grades(path)) is not None:
         queries, items = (Texts.from_list([pair[side] for pair in grades]) for side in range(2))
         return _distinct(queries, items, np.array(list(grades.values()), dtype=np.int64), os.fspath(path), kind)
-    words = first_words(path)
+    words = " ".join(first_lines(path)).split()
     if words[:2] == ["SQLite", "format"]:
         raise FormatError(
             os.fspath(path), None, "is a store of campaigns, expected the log that `campaign export` writes of one"
         )
-    if words and words[0].startswith("{"):
-        from activeeval.formats.tables.sheets import read_sheet
-
-        return _of_sheet(path, read_sheet(path, ".jsonl"), kind)
     if any(word.startswith("qid:") for word in words[1:2]):
         return _of_letor(path, kind)
     from activeeval.formats.text.trec import read_prels, read_qrels
 
     text = read_prels(path) if _is_prels(words) else read_qrels(path)
-    return _distinct(text.query_ids, text.doc_ids, text.grades, os.fspath(path), kind)
+    judgments = _distinct(text.query_ids, text.doc_ids, text.grades, os.fspath(path), kind)
+    if bare_suffix(path) not in TABLES:
+        return judgments
+    return replace(judgments, read_notes=(read_as(path, "TREC text: query, iteration, document, grade"),))
 
 
 def held_or_read(source: PathLike | Judgments, **how: Any) -> Judgments:
@@ -178,12 +181,28 @@ def _notes_of(path: PathLike, judgments: Judgments) -> tuple[Note | Caution, ...
     return tuple(notes)
 
 
-def _of_sheet(path: PathLike, sheet: Sheet, kind: str) -> Judgments:
+def of_json(path: PathLike, kind: str) -> Judgments:
+    """Read judgments from a JSON file: {query: {document: grade}}, a list of objects, or another tool's document."""
+    from activeeval.formats.tables.read_tables import json_sheet
+
+    value = read_json(path)
+    sheet = json_sheet(value, path, "grade")
+    return of_document(value, path, kind) if sheet is None else of_sheet(path, sheet, kind)
+
+
+def of_sheet(path: PathLike, sheet: Sheet, kind: str) -> Judgments:
     """Convert a table to judgments; refuse a grader's table unless `kind` is "machine"."""
+    from activeeval.formats.dialects import document_dialect
+
+    if document_dialect(sheet.columns) is not None:
+        return of_document(sheet.records(), path, kind)
     columns = {name.strip().lower() for name in sheet.columns}
     if origin := machine_form(columns):
         return of_machine(path, origin, kind)
-    return of_book(sheet, kind) if is_book_of(sheet.columns) else of_table(sheet, kind)
+    if not is_book(columns):
+        return of_table(sheet, kind)
+    note = read_as(path, "a book of Quepid: query, docid and a column for each judge")
+    return replace(of_book(sheet, kind), read_notes=(note, *sheet.notes))
 
 
 def _answers(judgments: Judgments) -> frozenset[tuple[Any, ...]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,14 +13,7 @@ from activeeval.core.errors import FormatError
 from activeeval.core.judgments.judgment import UNJUDGED, Judge, Judgment
 from activeeval.core.judgments.policies import refuse_as_labels
 from activeeval.core.judgments.table import Judgments
-from activeeval.formats.graders.file_forms import (
-    OPENSEARCH,
-    column_of_replies,
-    is_ai_name,
-    is_batch,
-    is_book,
-    is_umbrela,
-)
+from activeeval.formats.graders.file_forms import column_of_replies, is_batch, is_umbrela
 from activeeval.formats.suffixes import PathLike
 
 if TYPE_CHECKING:
@@ -73,18 +67,21 @@ def of_machine(path: PathLike, origin: str, kind: str) -> Judgments:
     return _of_replies(read_replies(path))
 
 
-def of_document(document: Mapping[str, Any], path: PathLike, kind: str) -> Judgments:
-    """Convert a JSON document of OpenSearch or Quepid to judgments of people and graders."""
-    from activeeval.formats.graders.books import document_ratings
+def of_document(document: Any, path: PathLike, kind: str) -> Judgments:
+    """Convert a JSON document of another tool, or a list of its objects, to judgments of people and graders.
 
-    if OPENSEARCH in document and document.get("type", _IMPORTED) != _IMPORTED and kind != "machine":
+    Raises
+    ------
+    InputError
+        If all ratings are by graders and `kind` is not "machine".
+    """
+    from activeeval.formats.dialects import read_as
+    from activeeval.formats.graders.books import document_form, document_ratings
+
+    if isinstance(document, dict) and document.get("type", _IMPORTED) != _IMPORTED and kind != "machine":
         refuse_as_labels(os.fspath(path), f"of the type {document['type']}")
-    return _of_ratings(document_ratings(document, path), os.fspath(path), kind)
-
-
-def is_book_of(columns: Collection[str]) -> bool:
-    """Check whether a table is a Quepid book with a grader among its raters."""
-    return is_book(columns) and any(map(is_ai_name, columns))
+    note = read_as(path, document_form(document, path).name)
+    return replace(_of_ratings(document_ratings(document, path), os.fspath(path), kind), read_notes=(note,))
 
 
 def of_book(sheet: Sheet, kind: str) -> Judgments:
@@ -104,6 +101,7 @@ def _of_ratings(ratings: Sequence[Rating], source: str, kind: str) -> Judgments:
             "cannot" if rating.value != rating.value else "grade",
             _whole(rating.value, source),
             reason=rating.explanation,
+            seconds=None if rating.seconds != rating.seconds else rating.seconds,
         )
         for rating in ratings
     ]

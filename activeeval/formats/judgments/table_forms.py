@@ -18,8 +18,9 @@ from activeeval.core.judgments.judgment import BAD, CANNOT, GRADE, JUDGE_KINDS, 
 from activeeval.core.judgments.log import OF_MACHINE, REOPENED
 from activeeval.core.judgments.policies import refuse_as_labels
 from activeeval.core.judgments.table import Judgments
-from activeeval.core.types import Bytes, Ints
+from activeeval.core.types import Bytes, Floats, Ints
 from activeeval.formats.judgments.machines import machine_form
+from activeeval.formats.tables.cells import as_float
 
 if TYPE_CHECKING:
     from activeeval.core.judgments.comparisons import Truth
@@ -33,7 +34,9 @@ _UNSAID_SHEET = "as the sheet says"
 
 def of_table(sheet: Sheet, kind: str = "person") -> Judgments:
     """Convert a table to judgments; parameters and errors as `activeeval.formats.judgments.from_files.read`."""
-    plain = sheet.plainly_named()
+    from activeeval.formats.dialects import by_roles
+
+    plain = by_roles(sheet.plainly_named())
     if origin := machine_form(plain.columns):
         refuse_as_labels(sheet.source, origin)
     for is_form, judgments_of in _FORMS:
@@ -55,7 +58,8 @@ def is_truths(columns: set[str]) -> bool:
 def _with_places(judgments: Judgments, sheet: Sheet, places: Sequence[int] | None = None) -> Judgments:
     """Attach row places of a table to judgments: by default its rows in order."""
     lines = sheet.lines if places is None else places
-    return replace(judgments, source=sheet.source, places=lines, has_lines=sheet.lines is not None)
+    notes = (*judgments.read_notes, *sheet.notes)
+    return replace(judgments, source=sheet.source, places=lines, has_lines=sheet.lines is not None, read_notes=notes)
 
 
 def _of_sheet(sheet: Sheet, kind: str) -> Judgments:
@@ -113,6 +117,7 @@ def _of_grades(sheet: Sheet, kind: str) -> Judgments:
         judge=numbers,
         judges=judges,
         reasons=[note or _UNSAID for note in sheet.words("note")] if "note" in sheet.columns else None,
+        seconds=_seconds(sheet) if "seconds" in sheet.columns else None,
         is_by_text=is_by_text,
         is_distinct=words is None and repeated is None,
     )
@@ -134,6 +139,12 @@ def _grades(sheet: Sheet, name: str) -> tuple[Ints, Bytes | None]:
     kinds = [{"": WAITS, CANNOT_WORD: CANNOT}.get(word, GRADE) if isinstance(word, str) else GRADE for word in words]
     values = [UNJUDGED if isinstance(word, str) else word for word in words]
     return np.array(values, dtype=np.int64), np.array(kinds, dtype=np.uint8)
+
+
+def _seconds(sheet: Sheet) -> Floats:
+    """Read the column of times in seconds; NaN where a cell is no number."""
+    seconds = [as_float(cell) for cell in sheet.columns["seconds"]]
+    return np.array([np.nan if value is None else value for value in seconds], dtype=np.float64)
 
 
 def _kinds(sheet: Sheet, kind: str) -> list[str]:

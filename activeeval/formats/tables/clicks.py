@@ -16,7 +16,8 @@ from activeeval.formats.loading import DOCUMENT
 from activeeval.formats.suffixes import PathLike
 from activeeval.formats.tables.export import write_columns
 from activeeval.formats.tables.preferences import QUERY
-from activeeval.formats.tables.sheets import Sheet, read_sheet
+from activeeval.formats.tables.read_tables import read_sheet
+from activeeval.formats.tables.sheets import Sheet
 
 _LEAST = {"positions": 1, "impressions": 1, "clicks": 0}
 

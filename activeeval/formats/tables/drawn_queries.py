@@ -13,7 +13,8 @@ from activeeval.core.errors import FormatError, InputError, shown
 from activeeval.core.pool import QueryDraw, QueryLog, QueryPool
 from activeeval.core.types import Floats
 from activeeval.formats.suffixes import SUFFIXES, PathLike, bare_suffix
-from activeeval.formats.tables.sheets import Sheet, read_sheet, sheet_parts
+from activeeval.formats.tables.read_tables import read_sheet, sheet_parts
+from activeeval.formats.tables.sheets import Sheet
 
 _MARKS = ("traffic_weight", "inclusion_prob")
 COLUMNS = ("query_id", "query", "count", *_MARKS, "stratum", "stratum_count")

@@ -17,7 +17,8 @@ from activeeval.core.types import Ints
 from activeeval.formats.suffixes import PathLike, bare_suffix
 from activeeval.formats.tables.cells import is_formula
 from activeeval.formats.tables.grades import CANNOT as CANNOT_WORD, GradeGuide, cell_grades
-from activeeval.formats.tables.sheets import Sheet, read_sheet
+from activeeval.formats.tables.read_tables import read_sheet
+from activeeval.formats.tables.sheets import Sheet
 from activeeval.formats.writing import AtomicFiles
 
 EMPTY = -2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from activeeval.core.checks import LARGEST_GRADE
@@ -94,12 +94,20 @@ def cell_grades(sheet: Sheet, name: str, max_grade: int | None = None, least: in
         Names every other cell, and the allowed ones.
     """
     largest = LARGEST_GRADE if max_grade is None else max_grade
-    cells, words = list(sheet.columns[name]), sheet.words(name)
+    cells = list(map(_single, sheet.columns[name]))
+    words = replace(sheet, columns={name: cells}).words(name)
     grades = [_grade(cell, word, least, largest) for cell, word in zip(cells, words, strict=True)]
     wrong = [row for row, grade in enumerate(grades) if grade is None]
     expected = f"expected {allowed(max_grade)}"
     raise_all([sheet.error(row, name, f"holds {shown(str(cells[row]))}, {expected}") for row in wrong])
     return [grade for grade in grades if grade is not None]
+
+
+def _single(cell: Any) -> Any:
+    """Take the entry of a list or an object of one entry, as tools for labels write a choice; other cells unchanged."""
+    while isinstance(cell, (list, dict)) and len(cell) == 1:
+        cell = cell[0] if isinstance(cell, list) else next(iter(cell.values()))
+    return cell
 
 
 def _grade(cell: Any, word: str, least: int, largest: int) -> int | str | None:

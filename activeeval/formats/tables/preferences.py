@@ -15,7 +15,8 @@ from activeeval.core.checks import LARGEST_GRADE
 from activeeval.core.errors import FormatError, InputError, shown
 from activeeval.core.types import Ints
 from activeeval.formats.suffixes import PathLike
-from activeeval.formats.tables.sheets import Sheet, read_sheet
+from activeeval.formats.tables.read_tables import read_sheet
+from activeeval.formats.tables.sheets import Sheet
 
 UNANSWERED = 9
 _WHOLE = re.compile(r"-?\d{1,18}")

@@ -18,7 +18,8 @@ from activeeval.core.types import Floats
 from activeeval.formats.files import open_bytes, text_stream
 from activeeval.formats.suffixes import TABLES, bare_suffix
 from activeeval.formats.tables.large_log import fast_counts
-from activeeval.formats.tables.sheets import Sheet, frame_sheet, sheet_parts
+from activeeval.formats.tables.read_tables import frame_sheet, sheet_parts
+from activeeval.formats.tables.sheets import Sheet
 
 QUERY, COUNT, SEGMENT = ("query", "query_text"), ("count", "frequency", "n"), ("segment",)
 """Accepted names of the columns of a log."""

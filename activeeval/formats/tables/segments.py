@@ -15,7 +15,8 @@ from activeeval.core.results import Note
 from activeeval.core.types import Bools
 from activeeval.formats.loading import QUERY
 from activeeval.formats.suffixes import SUFFIXES, PathLike, bare_suffix
-from activeeval.formats.tables.sheets import Sheet, read_sheet
+from activeeval.formats.tables.read_tables import read_sheet
+from activeeval.formats.tables.sheets import Sheet
 from activeeval.formats.text.columns import read_columns
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, NoReturn
@@ -15,19 +13,14 @@ from activeeval.core.checks import LARGEST_GRADE, first_above
 from activeeval.core.errors import FormatError, did_you_mean, shown
 from activeeval.core.pool.id_checks import told_too_long
 from activeeval.core.pool.texts import Texts
+from activeeval.core.results import Note
 from activeeval.core.types import Floats, Ints
-from activeeval.formats.files import MOST_PARSED, open_bytes, text_stream
-from activeeval.formats.suffixes import TABLES, PathLike, bare_suffix, check_table
 from activeeval.formats.tables.cells import as_float, has_decimal_comma, is_altered, is_empty, plain_floats, unguarded
-from activeeval.formats.tables.quoting import Quoting, QuotingColumns, quoting_of_tabs
-from activeeval.formats.tables.records import Records, RenamedColumns, json_record
-from activeeval.formats.tables.text_records import check_count, column_names, quoted_records, unquoted_records
+from activeeval.formats.tables.records import RenamedColumns
 
 _LARGEST_WHOLE = 2**53
 _HINTED = 1000
 """Most names compared with the expected ones for a hint; a tenth of a millisecond each."""
-_BLOCK = 4096
-"""Rows converted to columns at a time: a list for each row takes more memory than its cells."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,12 +37,15 @@ class Sheet:
         Line at which each row starts; None if rows have no lines.
     is_typed : bool
         True if blanks around an id are part of it; in cells of CSV and spreadsheets they are not.
+    notes : tuple of Note
+        Notes on how the table was read.
     """
 
     source: str
     columns: Mapping[str, Any]
     lines: Sequence[int] | None = None
     is_typed: bool = True
+    notes: tuple[Note, ...] = ()
 
     @property
     def n_rows(self) -> int:
@@ -101,6 +97,11 @@ class Sheet:
                 raise FormatError(self.source, None, f"column {shown(plain)} is there twice, expected it once")
             names[plain] = name
         return replace(self, columns=RenamedColumns(self.columns, names))
+
+    def records(self) -> list[dict[str, Any]]:
+        """List the rows as objects by column name, without missing fields."""
+        rows = zip(*self.columns.values(), strict=True)
+        return [{name: v for name, v in zip(self.columns, row, strict=True) if v is not None} for row in rows]
 
     def texts(self, name: str) -> Texts:
         """Read a column of ids; integers become decimal text, blanks around text cells are removed."""
@@ -198,171 +199,3 @@ class Sheet:
         if number is None:
             self.fail(row, name, f"{shown(str(value))} is not a number, expected one")
         return number
-
-
-def read_sheet(path: PathLike, suffix: str | None = None) -> Sheet:
-    """Read a table by the suffix of its name: .csv, .tsv, .jsonl (each also .gz), .parquet, .xlsx or .ods.
-
-    ``suffix`` replaces that of the name.
-
-    Raises
-    ------
-    FormatError
-        ``path:line`` of a broken row; the file if it has no rows.
-    """
-    return next(sheet_parts(path, suffix=suffix))
-
-
-def sheet_parts(path: PathLike, n_rows: int | None = None, suffix: str | None = None) -> Iterator[Sheet]:
-    """Read a table in chunks of `n_rows` rows; a chunk of .jsonl has the columns that its rows name."""
-    readers: dict[str, Callable[[PathLike, int | None], Iterator[Sheet]]] = {
-        ".csv": _read_csv,
-        ".tsv": _read_csv,
-        ".jsonl": _read_jsonl,
-        ".parquet": _read_parquet,
-        ".xlsx": _read_spreadsheet,
-        ".ods": _read_spreadsheet,
-    }
-    suffix = suffix or bare_suffix(path)
-    if suffix not in readers:
-        ends = ", ".join(TABLES)
-        raise FormatError(os.fspath(path), None, f"is not a table by its name, expected one that ends in {ends}")
-    check_table(path)
-    has_no_rows = True
-    for part in readers[suffix](path, n_rows):
-        has_no_rows = False
-        yield part
-    if has_no_rows:
-        raise FormatError(os.fspath(path), None, "the table holds no rows")
-
-
-def frame_sheet(frame: Any, source: str) -> Sheet:
-    """Convert a data frame of any library that narwhals supports to a sheet; column names become text.
-
-    Raises
-    ------
-    TypeError
-        If `frame` is not a data frame.
-    FormatError
-        If two columns have the same name.
-    """
-    import narwhals as nw
-    from narwhals.exceptions import DuplicateError
-
-    try:
-        native = nw.from_native(frame)
-    except DuplicateError:
-        names = [str(name) for name in frame.columns]
-        again = next(name for k, name in enumerate(names) if name in names[:k])
-        raise FormatError(source, None, f"column {shown(again)} is there twice, expected it once") from None
-    table = native.collect() if isinstance(native, nw.LazyFrame) else native
-    columns: dict[str, Any] = {}
-    for name in table.columns:
-        if str(name) in columns:
-            raise FormatError(source, None, f"column {shown(str(name))} is there twice, expected it once")
-        series = table.get_column(name)
-        is_plain = series.dtype.is_numeric() and not series.dtype.is_decimal() and series.null_count() == 0
-        # polars distinguishes NaN from null; both mean an empty cell here
-        is_plain = is_plain and not (series.dtype.is_float() and series.is_nan().any())
-        columns[str(name)] = series.to_numpy() if is_plain else series.to_list()
-    return Sheet(source, columns)
-
-
-def _read_csv(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
-    """Read a .csv or .tsv file in chunks; the separator of .csv is the most frequent of comma, semicolon and tab."""
-    name, data, n_before = os.fspath(path), open_bytes(path, MOST_PARSED), 0
-    # the first line that is not blank, with any kind of line end
-    first = next((text.strip("\r\n ") for text in text_stream(data, "") if text.strip()), "")
-    separator = "\t" if bare_suffix(path) == ".tsv" else max(",;\t", key=first.count)
-    stream = text_stream(data, "")
-    if re.fullmatch(r"sep=.", first, re.IGNORECASE):
-        separator = first[4]
-        n_before = next(line for line, text in enumerate(stream, start=1) if text.strip())
-    if separator != "\t":
-        return table_parts(name, quoted_records(name, stream, separator, n_before), separator, n_rows)
-    quoting = quoting_of_tabs(name, data)
-    records = (
-        quoted_records(name, stream, separator, n_before) if quoting.is_quoted else unquoted_records(stream, n_before)
-    )
-    return _refuse_ambiguous(table_parts(name, records, separator, n_rows), quoting)
-
-
-def _refuse_ambiguous(parts: Iterator[Sheet], quoting: Quoting) -> Iterator[Sheet]:
-    """Wrap chunks so that doubtful columns raise FormatError on access."""
-    for part in parts:
-        names = list(part.columns)
-        cells = {names[column]: cell for column, cell in quoting.doubtful.items() if column < len(names)}
-        yield replace(part, columns=QuotingColumns(part.columns, part.source, cells)) if cells else part
-
-
-def table_parts(
-    name: str, records: Iterable[tuple[int, list[Any]]], separator: str, n_rows: int | None = None
-) -> Iterator[Sheet]:
-    """Yield chunks of a table from lines of cells, the first of which names the columns; empty lines are skipped."""
-    header: list[str] | None = None
-    rows: list[list[Any]] = []
-    columns: list[list[Any]] = []
-    lines: list[int] = []
-    for line, cells in records:
-        if all(map(is_empty, cells)):
-            continue
-        if header is None:
-            header = column_names(name, line, cells)
-            columns = [[] for _ in header]
-            continue
-        while len(cells) > len(header) and is_empty(cells[-1]):
-            cells.pop()
-        if len(cells) != len(header):
-            problem = f"{len(cells)} cells in {shown(separator.join(map(str, cells)))}, expected {len(header)}"
-            raise FormatError(name, line, f"{problem}: {', '.join(header)}")
-        rows.append(cells)
-        lines.append(line)
-        if len(rows) == _BLOCK:
-            _append_rows(rows, columns)
-        if len(lines) == n_rows:
-            _append_rows(rows, columns)
-            yield Sheet(name, dict(zip(header, columns, strict=True)), lines, is_typed=False)
-            columns, lines = [[] for _ in header], []
-    if header is not None and lines:
-        _append_rows(rows, columns)
-        yield Sheet(name, dict(zip(header, columns, strict=True)), lines, is_typed=False)
-
-
-def _append_rows(rows: list[list[Any]], columns: list[list[Any]]) -> None:
-    """Append buffered rows to the columns."""
-    for column, cells in zip(columns, zip(*rows, strict=True), strict=False):
-        column.extend(cells)
-    rows.clear()
-
-
-def _read_jsonl(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
-    """Read JSON lines in chunks."""
-    name = os.fspath(path)
-    records, lines = Records(), list[int]()
-    for line, text in enumerate(text_stream(open_bytes(path, MOST_PARSED), "\n"), start=1):
-        if not text.strip():
-            continue
-        records.add(json_record(name, line, text.strip()))
-        check_count(name, line, len(records))
-        lines.append(line)
-        if len(lines) == n_rows:
-            yield Sheet(name, records, lines)
-            records, lines = Records(), []
-    if lines:
-        yield Sheet(name, records, lines)
-
-
-def _read_parquet(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
-    """Read a parquet file in chunks."""
-    from activeeval.formats.tables.parquet import read_frame
-
-    frame = read_frame(path)
-    for part in frame.iter_slices(n_rows or max(frame.height, 1)):
-        yield frame_sheet(part, os.fspath(path))
-
-
-def _read_spreadsheet(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
-    """Read the first worksheet of a spreadsheet in chunks."""
-    from activeeval.formats.tables.spreadsheets import read_rows
-
-    return table_parts(os.fspath(path), read_rows(path), "|", n_rows)

@@ -10,6 +10,8 @@ from activeeval.core.errors import FormatError, shown
 from activeeval.formats.tables.cells import is_empty
 
 _LONGEST_CELL = 2**31 - 1
+INDEX_NAMES = ("", "unnamed: 0")
+"""Names of the first column, in lower case, that pandas writes for the row numbers of a frame."""
 MOST_COLUMNS = 1 << 16
 """Four times the columns of a spreadsheet; each takes half a kilobyte for its name, list and index entry."""
 
@@ -35,14 +37,14 @@ def quoted_records(name: str, stream: Iterable[str], separator: str, n_before: i
 
 
 def column_names(path: str, line: int, cells: list[Any]) -> list[str]:
-    """Read the names of a header; raise FormatError if one is missing or occurs twice."""
+    """Read the names of a header; raise FormatError if one, other than the first, is missing, or one occurs twice."""
     names = ["" if is_empty(cell) else str(cell).strip() for cell in cells]
     while names and not names[-1]:
         names.pop()
     check_count(path, line, len(names))
     before: set[str] = set()
     for k, name in enumerate(names):
-        if not name:
+        if not name and k:
             raise FormatError(path, line, f"column {k + 1} has no name, expected a header with a name for every column")
         if name in before:
             raise FormatError(path, line, f"column {shown(name)} is there twice, expected it once")

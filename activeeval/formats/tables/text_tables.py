@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+import os
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
-from activeeval.core.errors import shown
-from activeeval.formats.suffixes import PathLike
+from activeeval.core.errors import FormatError, shown
+from activeeval.core.results import Note
+from activeeval.formats.dialects import by_roles, read_as
+from activeeval.formats.file_kinds import JSON, kind_of, read_json
+from activeeval.formats.suffixes import SPREADSHEETS, PathLike, bare_suffix
 from activeeval.formats.tables.cells import is_empty
-from activeeval.formats.tables.sheets import Sheet, sheet_parts
+from activeeval.formats.tables.read_tables import sheet_parts
+from activeeval.formats.tables.records import Records
+from activeeval.formats.tables.sheets import Sheet
+from activeeval.formats.text.plain import first_lines
 
 _ROWS = 4096
+_WITHOUT_HEADER: dict[int, tuple[str, ...]] = {2: ("id", "text"), 4: ("id", "url", "title", "text")}
+"""Columns of MS MARCO's collections of passages, queries and documents by their number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -41,18 +50,22 @@ class TextsById:
     n_rows : int
     first_id : str
         Id of the first row.
+    notes : tuple of Note
+        Notes on how the table was read.
     """
 
     names: tuple[str, ...]
     by_id: dict[str, dict[str, str]]
     n_rows: int
     first_id: str
+    notes: tuple[Note, ...] = ()
 
 
 def read_texts(path: PathLike, vocabulary: Vocabulary, wanted: Collection[str] | None = None) -> TextsById:
-    """Read the texts of some ids, or of all: .jsonl, .csv, .tsv (each also .gz), .parquet, .xlsx or .ods.
+    """Read the texts of some ids, or of all: .jsonl, .csv, .tsv (also compressed), .parquet, .xlsx, .ods or .json.
 
-    The table is read in chunks; of rows that are not requested only the ids stay in memory.
+    The table is read in chunks; of rows that are not requested only the ids stay in memory. A .tsv without names of
+    columns has those of a collection of MS MARCO: id and text, or id, url, title and text.
 
     Raises
     ------
@@ -62,9 +75,10 @@ def read_texts(path: PathLike, vocabulary: Vocabulary, wanted: Collection[str] |
     seen: set[str] = set()
     by_id: dict[str, dict[str, str]] = {}
     names: set[str] = set()
-    first_id = ""
-    for part in sheet_parts(path, _ROWS):
-        sheet = part.plainly_named()
+    first_id, notes = "", tuple[Note, ...]()
+    for part in _parts(path, vocabulary):
+        sheet = by_roles(part.plainly_named())
+        notes = notes or sheet.notes
         key = sheet.column("id", vocabulary.ids)
         present = [name for name in vocabulary.texts if name in sheet.columns]
         names.update(present)
@@ -79,7 +93,40 @@ def read_texts(path: PathLike, vocabulary: Vocabulary, wanted: Collection[str] |
     if not names:
         sheet.column("text", vocabulary.texts)
     column_names = tuple(name for name in vocabulary.texts if name in names)
-    return TextsById(names=column_names, by_id=by_id, n_rows=len(seen), first_id=first_id)
+    return TextsById(names=column_names, by_id=by_id, n_rows=len(seen), first_id=first_id, notes=notes)
+
+
+def _parts(path: PathLike, vocabulary: Vocabulary) -> Iterator[Sheet]:
+    """Yield chunks of a table of texts."""
+    suffix = bare_suffix(path)
+    if suffix == JSON and kind_of(path) == JSON:
+        sheet = _json_texts(read_json(path), path)
+        yield sheet
+        return
+    lines = first_lines(path) if suffix not in (".parquet", *SPREADSHEETS) else []
+    cells = lines[0].split("\t") if lines else []
+    header = _WITHOUT_HEADER.get(len(cells), ())
+    known = {*vocabulary.ids, *vocabulary.texts}
+    if suffix in (".tsv", ".txt") and header and known.isdisjoint(cell.strip().strip('"').lower() for cell in cells):
+        note = read_as(path, f"a collection of MS MARCO without names of columns: {', '.join(header)}")
+        parts = sheet_parts(path, _ROWS, ".tsv", header)
+        yield from (replace(part, notes=(note,)) for part in parts)
+        return
+    yield from sheet_parts(path, _ROWS, ".jsonl" if suffix == JSON else None)
+
+
+def _json_texts(value: Any, path: PathLike) -> Sheet:
+    """Convert JSON, {id: text}, {id: {title: …, text: …}} or a list of objects, to a table."""
+    if isinstance(value, dict) and value:
+        texts = value.items()
+        value = [{"id": key, **(text if isinstance(text, dict) else {"text": text})} for key, text in texts]
+    if not isinstance(value, list) or not value or not all(isinstance(entry, dict) for entry in value):
+        expected = "{id: text}, or a list of objects with id and text"
+        raise FormatError(os.fspath(path), None, f"is JSON of another form, expected {expected}")
+    records = Records()
+    for entry in value:
+        records.add(entry)
+    return Sheet(os.fspath(path), records)
 
 
 def _text(sheet: Sheet, value: Any, row: int, name: str) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
-import os
+import io
 import re
 
+from activeeval.core.errors import InputError
+from activeeval.formats.packing import is_readable_twice, open_unpacked
 from activeeval.formats.suffixes import PathLike
 
 _DOCUMENT = re.compile(r"#\s*docid\s*=\s*(\S+)")
@@ -27,43 +28,38 @@ def plain_grades(path: PathLike) -> Grades | None:
     """
     grades: Grades = {}
     try:
-        if not os.path.isfile(path):
+        if not is_readable_twice(path):
             return None
-        with (gzip.open if _is_packed(path) else open)(path, "rt", encoding="utf-8") as lines:
+        with io.TextIOWrapper(open_unpacked(path), encoding="utf-8") as lines:
             n_read = 0
             while line := lines.readline(_LONGEST):
                 n_read += len(line)
                 if len(line) == _LONGEST or n_read > _MOST_PLAIN or not _add_line(line, grades):
                     return None
-    except (OSError, UnicodeError, EOFError):
+    except (OSError, UnicodeError, EOFError, InputError):  # reported by the compiled readers
         return None
     return grades or None
 
 
-def first_words(path: PathLike) -> list[str]:
-    """Read the words of the first line that is neither blank nor a comment; an empty list if there is none.
+def first_lines(path: PathLike, n: int = 1) -> list[str]:
+    """Read up to `n` first lines that are neither blank nor a comment; fewer if the file cannot be read.
 
     Files that are not regular, such as pipes, are not opened, as they can be read only once.
     """
+    kept: list[str] = []
     try:
-        if not os.path.isfile(path):
+        if not is_readable_twice(path):
             return []
-        with (gzip.open if _is_packed(path) else open)(path, "rt", encoding="utf-8", errors="replace") as lines:
+        with io.TextIOWrapper(open_unpacked(path), encoding="utf-8", errors="replace") as lines:
             n_read = 0
-            while (line := lines.readline(_LONGEST)) and n_read < _LONGEST:
+            while len(kept) < n and (line := lines.readline(_LONGEST)) and n_read < _LONGEST:
                 n_read += len(line)
-                words = line.removeprefix("\ufeff").split()
-                if words and not words[0].startswith("#"):
-                    return words
-    except (OSError, EOFError):
+                line = line.removeprefix("\ufeff").rstrip("\r\n")
+                if line.strip() and not line.lstrip().startswith("#"):
+                    kept.append(line)
+    except (OSError, EOFError, InputError):  # reported by the reader
         pass
-    return []
-
-
-def _is_packed(path: PathLike) -> bool:
-    """Check whether a file is gzip."""
-    with open(path, "rb") as handle:
-        return handle.read(2) == b"\x1f\x8b"
+    return kept
 
 
 def _add_line(line: str, grades: Grades) -> bool:

@@ -15,9 +15,12 @@ from activeeval.core.pool.keys import distinct_texts, follows_its_query
 from activeeval.core.pool.texts import Texts
 from activeeval.core.results import Note
 from activeeval.core.types import Floats, Ints
+from activeeval.formats.dialects import read_as
+from activeeval.formats.file_kinds import RUN_OF_RANKS
 from activeeval.formats.suffixes import PathLike
 from activeeval.formats.tables.cells import LEAST_NORMAL
 from activeeval.formats.text.columns import read_columns
+from activeeval.formats.text.plain import first_lines
 from activeeval.formats.writing import write_atomically
 
 _QRELS = "query iteration document grade"
@@ -97,7 +100,7 @@ def read_qrels(path: PathLike) -> Qrels:
 
 
 def read_run(path: PathLike) -> Run:
-    """Read a run: ``query Q0 document rank score tag``.
+    """Read a run: ``query Q0 document rank score tag``, or as MS MARCO has it: query, document and rank by tabs.
 
     Raises
     ------
@@ -105,6 +108,8 @@ def read_run(path: PathLike) -> Run:
         ``path:line`` of a line without six columns, a score that is not a finite number, a rank
         that is not an integer, or a document that occurs twice for a query.
     """
+    if _is_run_of_ranks(path):
+        return _read_run_of_ranks(path)
     columns = read_columns(path, "q-tnn1*", _RUN)
     name = columns.texts[2][0]
     ranks = columns.wholes(0, "rank")
@@ -114,6 +119,20 @@ def read_run(path: PathLike) -> Run:
     if columns.n_longer:
         notes = (Note("long lines", {"source": columns.path, "n": columns.n_longer}), *notes)
     return Run(query_ids, doc_ids, scores, ranks, name, columns.path, notes)
+
+
+def _is_run_of_ranks(path: PathLike) -> bool:
+    """Check whether the first line of a file is query, document and rank."""
+    return any(RUN_OF_RANKS.fullmatch(line) for line in first_lines(path))
+
+
+def _read_run_of_ranks(path: PathLike) -> Run:
+    """Read a run of query, document and rank; the scores are the negative ranks."""
+    columns = read_columns(path, "qtn", "query document rank")
+    ranks = columns.wholes(0, "rank")
+    query_ids, doc_ids = columns.pairs()
+    note = read_as(columns.path, "a run of MS MARCO: query, document, rank")
+    return Run(query_ids, doc_ids, -ranks.astype(np.float64), ranks, "", columns.path, (note,))
 
 
 def order_notes(
