@@ -99,6 +99,31 @@ pool_options = options_of(PoolFields, leave_out=FILES)
 """Options of a pool in memory."""
 
 
+def _named(context: click.Context, _: click.Parameter, value: str | None) -> None:
+    """Read tables with the user's names of columns until the command ends."""
+    if value is None or context.resilient_parsing:
+        return
+    from activeeval.formats.dialects import named_columns
+
+    names: dict[str, str] = {}
+    for part in value.split(","):
+        role, mark, column = part.partition("=")
+        if not (mark and column.strip()) or role.strip() in names:
+            problem = "names a role twice" if role.strip() in names else f"{part!r} is no ROLE=COLUMN"
+            raise click.UsageError(f"--columns: {problem}, expected as query=qid,document=pid,grade=label")
+        names[role.strip()] = column.strip()
+    context.with_resource(named_columns(names))
+
+
+columns_option = click.option(
+    "--columns",
+    metavar="ROLE=COLUMN,…",
+    callback=_named,
+    expose_value=False,
+    help="Columns of your tables, as query=qid,document=pid,grade=label; also score, rank, judge, text.",
+)
+
+
 def scope_option(default: str) -> Callable[[Any], Any]:
     """Return the option for the population of an interval."""
     return options_of(IntervalFields, only=("scope",), scope={"default": default})

@@ -7,12 +7,15 @@ from pathlib import Path
 
 import click
 
+from activeeval.formats.packing import packing_of
+
 IS_ALL = "activeeval.is_all"
 """Key in the context's metadata: True if the process runs only this command."""
 _SMALL = 1 << 16
 """Total file size in bytes up to which Python is faster: 69 kB, 4,000 lines, took .28 s, and loading numba with the
 kernels .9 s."""
-_PACKED = (b"\x1f\x8b", b"PK", b"PA")
+_BINARY = (b"PK", b"PA")
+"""First bytes of spreadsheets and parquet files."""
 
 
 def leave_small_to_python(*paths: str) -> None:
@@ -28,6 +31,7 @@ def _are_small(*paths: str) -> bool:
     try:
         if not all(map(os.path.isfile, paths)) or sum(map(os.path.getsize, paths)) > _SMALL:
             return False
-        return not any(Path(path).read_bytes()[:2] in _PACKED for path in paths)
+        heads = [Path(path).read_bytes()[:6] for path in paths]
+        return not any(packing_of(head) or head.startswith(_BINARY) for head in heads)
     except OSError:  # reported later by the reader of the file
         return False

@@ -193,6 +193,14 @@ DOCUMENT_DIALECTS = (
         is_left_out=lambda at: at("responses.*.status") in ("draft", "discarded"),
     ),
     DocumentDialect(
+        name="predictions of sentence-transformers",
+        needs=("query_id", "results"),
+        rows="results",
+        query="query_id",
+        document="results.corpus_id",
+        grade="results.score",
+    ),
+    DocumentDialect(
         name="judgements of Elasticsearch Relevance Studio",
         needs=("_source", "_id"),
         rows="",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -96,14 +97,20 @@ def read_json(path: PathLike) -> Any:
 def nested_values(value: Any, path: PathLike) -> Mapping[str, Mapping[str, Any]] | None:
     """Get {query: {document: value}} from JSON; None for other JSON. Parts without a choice are entered.
 
+    {query: [relevant document, …]} gives the value 1 to each.
+
     Raises
     ------
     FormatError
         If there are several parts {part: {query: {document: value}}}, or a value is not a number.
     """
+    if isinstance(value, dict) and value and all(map(_is_id_list, value.values())):
+        return {query: dict.fromkeys(documents, 1) for query, documents in value.items()}
     names: list[str] = []
     while True:
-        inner = {key: part for key, part in value.items() if isinstance(part, dict)} if isinstance(value, dict) else {}
+        if not isinstance(value, dict) or not all(isinstance(part, dict) for part in value.values()):
+            return None
+        inner: Mapping[str, Mapping[str, Any]] = value
         parts = {key: part for key, part in inner.items() if any(isinstance(entry, dict) for entry in part.values())}
         if not parts:
             break
@@ -116,14 +123,19 @@ def nested_values(value: Any, path: PathLike) -> Mapping[str, Mapping[str, Any]]
             raise FormatError(os.fspath(path), None, problem)
         name, value = next(iter(parts.items()))
         names.append(name)
-    if not inner or len(inner) < len(value):
+    if not any(inner.values()):
         return None
     for query, documents in inner.items():
         for document, number in documents.items():
-            if isinstance(number, bool) or not isinstance(number, (int, float)):
+            if isinstance(number, bool) or not isinstance(number, (int, float)) or not math.isfinite(number):
                 at = f"document {shown(document)} of query {shown(query)}"
-                raise FormatError(os.fspath(path), None, f"{at} has {shown(str(number))}, expected a number")
+                raise FormatError(os.fspath(path), None, f"{at} has {shown(str(number))}, expected a finite number")
     return inner
+
+
+def _is_id_list(value: Any) -> bool:
+    """Check for a list of ids."""
+    return isinstance(value, list) and all(isinstance(entry, str) for entry in value)
 
 
 def _has_numbers(part: Mapping[str, Any]) -> bool:

@@ -18,9 +18,10 @@ from activeeval.core.pool.keyed import Costs, Probabilities, Qrels
 from activeeval.core.pool.keys import distinct_texts, first_repeated_pair, places_within
 from activeeval.core.pool.texts import Texts
 from activeeval.core.types import Floats
-from activeeval.formats.dialects import by_roles
+from activeeval.formats.dialects import by_roles, document_dialect
 from activeeval.formats.file_kinds import JSON, kind_of, located, read_json
 from activeeval.formats.files import FileStamp
+from activeeval.formats.graders.books import document_sheet
 from activeeval.formats.pooling import TablePool, pool_from_tables
 from activeeval.formats.suffixes import PathLike
 from activeeval.formats.tables.cells import tiny_texts
@@ -202,14 +203,7 @@ def read_costs(path: PathLike) -> Costs:
 def _sheet(source: Any, what: str, value_name: str) -> Sheet:
     """Convert a path, a dict of dicts or a data frame to a sheet with at least one row and this library's columns."""
     if isinstance(source, (str, os.PathLike)):
-        kind = kind_of(source)
-        if kind != JSON:
-            return by_roles(read_sheet(source, kind or None))
-        sheet = json_sheet(read_json(source), source, value_name)
-        if sheet is None:
-            form = f"{{query: {{document: {value_name}}}}}, or a list of objects with query_id, doc_id and {value_name}"
-            raise FormatError(os.fspath(source), None, f"is JSON of no known form; expected {form}")
-        return by_roles(sheet)
+        return _file_sheet(source, value_name)
     if isinstance(source, Mapping) and value_name:
         sheet = _mapping_sheet(source, what, value_name)
     else:
@@ -222,6 +216,19 @@ def _sheet(source: Any, what: str, value_name: str) -> Sheet:
     if sheet.n_rows == 0:
         raise InputError(f"{sheet.source} holds no rows")
     return sheet
+
+
+def _file_sheet(path: PathLike, value_name: str) -> Sheet:
+    """Read a table, or JSON, with this library's names of columns."""
+    kind = kind_of(path)
+    if kind == JSON:
+        value = read_json(path)
+        sheet = json_sheet(value, path, value_name)
+        return document_sheet(value, path, value_name) if sheet is None else by_roles(sheet)
+    sheet = read_sheet(path, kind or None)
+    if document_dialect(sheet.columns) is not None:
+        return document_sheet(sheet.records(), path, value_name)
+    return by_roles(sheet)
 
 
 def _mapping_sheet(source: Mapping[Any, Any], what: str, value_name: str) -> Sheet:

@@ -25,7 +25,7 @@ from activeeval.formats.tables.segments import Segments, segments_of_sheet
 from activeeval.formats.tables.sheets import Sheet
 from activeeval.inputs.budgets import Budget
 from activeeval.inputs.known_grades import KnownGrades, graded_rows
-from activeeval.inputs.systems import loaded_run
+from activeeval.inputs.systems import loaded_run, runs_in
 from activeeval.report.cautions import caution_lines
 
 
@@ -233,10 +233,11 @@ def runs_of(runs: Any, names: Any = ()) -> tuple[list[Any], tuple[str, ...]]:
     list, tuple of str
         The runs, and their names; () if they are to follow from the files.
     """
-    sources = listed(runs)
+    listed_runs = listed(runs)
+    sources = [source for run in listed_runs for source in (runs_in(os.fspath(run)) if is_path(run) else [run])]
     if not sources:
         raise InputError("expected a run, got none", field="runs")
-    is_named = isinstance(runs, Mapping) and sources[0] is not runs
+    is_named = isinstance(runs, Mapping) and listed_runs[0] is not runs
     system_names = tuple(names or ()) or (tuple(map(str, runs)) if is_named else ())
     stand_ins = system_names if len(system_names) == len(sources) else [f"run {k + 1}" for k in range(len(sources))]
     loaded = [

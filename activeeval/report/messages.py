@@ -203,6 +203,8 @@ WORDS: dict[str, MessageWords] = {
     "costs by clocks": "costs by the judges' clocks: {model}; {option[cost]} uniform leaves them out",
     # of files
     "read as": "{source} is read as {form}",
+    "outside the sample": "{source}: {n} of {of:judgment} {n:is|are} of items that the sample does not hold",
+    "queries without id": "{n} of {of:judged query} {n:has|have} no id in {source}",
     "index column": "{source}: the first column, of row numbers, is left out",
     "long lines": "{source}: {n:line} {n:has|have} more than six columns; the others are ignored",
     "rising scores": "{source}: the scores rise with the ranks, and the highest counts as the best: are the scores "

@@ -311,9 +311,10 @@ def _pair_variances(sample: DrawnSample, family: Sequence[SampleAnswer]) -> NDAr
 
 
 def cut_notes(sample: DrawnSample, questions: Sequence[QuestionTarget]) -> list[Note]:
-    """Note that a question counts all ranks of lists that were cut."""
+    """Note how judged files were read, and that a question counts all ranks of lists that were cut."""
     cut = [question.target.name for question in questions if question.target.measure.cutoff == sample.depth is not None]
-    return [Note("lists end", {"depth": sample.depth, "measure": cut[0]})] if cut else []
+    ends = [Note("lists end", {"depth": sample.depth, "measure": cut[0]})] if cut else []
+    return [*sample.read_notes, *ends]
 
 
 def missing_lists_of(sample: DrawnSample, questions: Iterable[QuestionTarget | SampleAnswer]) -> list[Note]:

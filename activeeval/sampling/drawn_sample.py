@@ -21,6 +21,7 @@ from activeeval.core.results import Caution, Estimate, Note, Told
 from activeeval.formats.arrays import pack, write_arrays
 from activeeval.formats.sample_file import FILES, JUDGES, MACHINES, TEXTS, Arrays, beyond, id_of, lists_of, to_arrays
 from activeeval.formats.sample_sheet import sheet_of
+from activeeval.formats.tables.draws import Draws
 from activeeval.formats.writing import AtomicFiles
 from activeeval.inputs.budgets import Budget
 from activeeval.inputs.loading import ending_at, on_scale, sampled_measure
@@ -58,6 +59,8 @@ class DrawnSample:
         Tables of the texts shown to judges.
     truth_of_machines : sequence of (str, int)
         Files in which graders' grades count as labels, with the number of these; every estimate reports it.
+    read_notes : tuple of Note
+        Notes on how the judged files were read.
     judges : tuple of str
         Names of the judges, if several sheets were written.
     files : dict or None
@@ -74,6 +77,7 @@ class DrawnSample:
     model: str = ""
     text_files: TextFiles = field(default_factory=dict)
     truth_of_machines: tuple[tuple[str, int], ...] = ()
+    read_notes: tuple[Note, ...] = ()
     judges: tuple[str, ...] = ()
     files: dict[str, Any] | None = None
 
@@ -232,6 +236,18 @@ class DrawnSample:
         """Add the number of graders' judgments, by file, that count as labels."""
         merged = {**dict(self.truth_of_machines), **n_by_file}
         return replace(self, truth_of_machines=tuple(merged.items())) if n_by_file else self
+
+    def judged_from(self, sheets: Mapping[str, Draws]) -> DrawnSample:
+        """Add the notes of judged sheets, and the numbers of graders' judgments on them that count as labels.
+
+        Parameters
+        ----------
+        sheets : mapping of str to Draws
+            By the name of the file.
+        """
+        notes = (*self.read_notes, *(note for sheet in sheets.values() for note in sheet.notes))
+        by_machines = {path: sheet.n_of_machines for path, sheet in sheets.items() if sheet.n_of_machines}
+        return replace(self, read_notes=notes).judged_by_machines(by_machines)
 
     @property
     def made_for(self) -> list[QuestionTarget]:

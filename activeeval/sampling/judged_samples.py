@@ -7,12 +7,13 @@ from dataclasses import replace
 
 from activeeval.core.campaign.labels import Progress
 from activeeval.core.errors import InputError
+from activeeval.core.judgments import Judgments
 from activeeval.core.judgments.policies import Agreement
 from activeeval.formats.sample_sheet import take
 from activeeval.formats.tables.draws import Draws
 from activeeval.report.numbers import agreeing, counted
 from activeeval.sampling.drawn_sample import DrawnSample
-from activeeval.sampling.ranked_sheets import check_one_truth, machines_in, read_all_judged, sheet_in
+from activeeval.sampling.ranked_sheets import check_one_truth, read_all_judged, sheet_in
 from activeeval.sampling.read_samples import read_sample
 
 
@@ -41,7 +42,7 @@ def judged(
     check_one_truth(judgments, policy)
     draws = {sheet: sheet_in(read, sheet, sample.campaign, sample_id) for sheet, read in judgments.items()}
     campaign = take(sample.campaign, draws, (sample_id, *sample.earlier), policy)
-    labelled = replace(sample, campaign=campaign).judged_by_machines(machines_in(judgments))
+    labelled = replace(sample, campaign=campaign).judged_from(draws)
     return labelled, campaign.progress, campaign.agreement
 
 
@@ -76,7 +77,8 @@ def judged_pilots(
         elif isinstance(read, Draws):
             draws[name] = read
         else:
-            raise InputError(f"{name}: ranks name no sample, expected one of `pilots` with them", field="pilots")
+            what = "judgments name" if isinstance(read, Judgments) else "ranks name"
+            raise InputError(f"{name}: {what} no sample, expected one of `pilots` with them", field="pilots")
     ids = {path: (sample_id, *sample.earlier) for path, (sample, sample_id) in drawn.items()}
     for name, sheet in draws.items():
         if not any(sheet.sample in sample_ids for sample_ids in ids.values()):
@@ -87,5 +89,5 @@ def judged_pilots(
         if not own_sheets:
             raise InputError(f"{path}: the pilot has no sheet, expected its judgments (`sheets`)", field="sheets")
         campaign = take(sample.campaign, own_sheets, ids[path], "median")
-        pilots[path] = replace(sample, campaign=campaign).judged_by_machines(machines_in(own_sheets))
+        pilots[path] = replace(sample, campaign=campaign).judged_from(own_sheets)
     return pilots

@@ -1,4 +1,4 @@
-"""Samples that are judged by comparisons: read their sheets, or tables of top-k truths in their place."""
+"""Read the judgments of a sample: its sheets, or judgments of any format or top-k truths in their place."""
 
 from __future__ import annotations
 
@@ -9,14 +9,21 @@ import numpy as np
 
 from activeeval.core.campaign import Campaign
 from activeeval.core.errors import CellsError, FormatError, InputError, raise_all, shown
+from activeeval.core.judgments import Judgments
 from activeeval.core.judgments.comparisons import Truth, check_depth
+from activeeval.core.judgments.policies import refuse_as_labels
 from activeeval.core.pool.texts import Texts
+from activeeval.core.results import Note, Told
 from activeeval.formats.comparisons import truths_of
+from activeeval.formats.dialects import by_roles
+from activeeval.formats.file_kinds import kind_of
 from activeeval.formats.graders.file_forms import is_of_machines
+from activeeval.formats.judgments.from_files import read
 from activeeval.formats.judgments.machines import check_of_people
 from activeeval.formats.judgments.table_forms import is_truths
 from activeeval.formats.sample_sheet import nearest_id
-from activeeval.formats.tables.draws import EMPTY, Draws, draws_of
+from activeeval.formats.suffixes import TABLES
+from activeeval.formats.tables.draws import CANNOT, EMPTY, Draws, draws_of
 from activeeval.formats.tables.read_tables import read_sheet
 from activeeval.report.numbers import agreeing, counted
 
@@ -36,14 +43,15 @@ class Ranks:
     n_of_machines: int = 0
 
 
-Judged = Draws | Ranks
-"""A sheet with grades, or the top-k truth of each query."""
+Judged = Draws | Ranks | Judgments
+"""A sheet with grades, the top-k truth of each query, or judgments that do not name the sample."""
+_OF_A_SHEET = {"sample", "block"}
 
 
 def read_all_judged(
     paths: Sequence[str], max_grade: int | None = None, *, machine_is_truth: bool = False
 ) -> dict[str, Judged]:
-    """Read judged sheets, or tables of ranks in their place; errors are those of `draws_of` and `truths_of`.
+    """Read judged sheets, or ranks or judgments in their place; errors are those of `draws_of`, `truths_of` and `read`.
 
     Errors in the cells of several sheets are raised together.
 
@@ -68,8 +76,13 @@ def read_all_judged(
 
 
 def _read_judged(path: str, max_grade: int | None, machine_is_truth: bool) -> Judged:
-    """Read one sheet, or one table of ranks."""
-    sheet = read_sheet(path).plainly_named()
+    """Read one sheet, one table of ranks, or judgments of any format."""
+    kind = kind_of(path)
+    if kind not in TABLES:
+        return read(path, machine_is_truth=machine_is_truth)
+    sheet = by_roles(read_sheet(path, kind).plainly_named())
+    if not (is_truths(set(sheet.columns)) or set(sheet.columns) >= _OF_A_SHEET):
+        return read(path, machine_is_truth=machine_is_truth)
     if not machine_is_truth:
         check_of_people(sheet)
     if is_truths(set(sheet.columns)):
@@ -79,17 +92,12 @@ def _read_judged(path: str, max_grade: int | None, machine_is_truth: bool) -> Ju
     return replace(draws, n_of_machines=n_of_machines)
 
 
-def machines_in(judged: Mapping[str, Judged]) -> dict[str, int]:
-    """Count graders' judgments that count as labels, for each file with some."""
-    return {path: sheet.n_of_machines for path, sheet in judged.items() if sheet.n_of_machines}
-
-
 def sheet_in(judged: Judged, path: str, campaign: Campaign, sample: str) -> Draws:
     """Convert judgments of a sample's items to a sheet of that sample.
 
     Parameters
     ----------
-    judged : Draws or Ranks
+    judged : Draws, Ranks or Judgments
     path : str
         Name of the judgments in messages.
     campaign : Campaign
@@ -106,6 +114,8 @@ def sheet_in(judged: Judged, path: str, campaign: Campaign, sample: str) -> Draw
         if (graded := np.flatnonzero(judged.grade != EMPTY)).size:
             campaign.judging.check_grade(judged.place(path, int(graded[0])))
         return judged
+    if isinstance(judged, Judgments):
+        return _looked_up(judged, path, campaign, sample)
     k = campaign.judging.of_ranks(f"{path}: holds ranks, the sample is judged by grades: expected its sheet").k
     units = {unit.query_id: unit.item_ids for unit in campaign.planned if unit.items}
     for query, truth in judged.truths.items():
@@ -120,6 +130,41 @@ def sheet_in(judged: Judged, path: str, campaign: Campaign, sample: str) -> Draw
     )
 
 
+def _looked_up(judgments: Judgments, name: str, campaign: Campaign, sample: str) -> Draws:
+    """Look up the human judgments of a sample's items, as its sheet, and note those of other items.
+
+    Items without a judgment wait. Graders' judgments that `Judgments.as_truth` counts as labels are counted.
+    """
+    if not judgments.is_of_grades:
+        judgments.refuse("grades")
+    if len(judgments) and not judgments.is_of_people.any():
+        refuse_as_labels(name)
+    units = campaign.planned
+    blocks = {(unit.query_id, doc): unit.block for unit in units for doc in unit.item_ids}
+    human = judgments.where(judgments.is_of_people)
+    rows = []
+    for row in human:
+        if (row.query, row.item) in blocks and row.kind in ("grade", "cannot"):
+            grade = CANNOT if row.kind == "cannot" else row.value
+            rows += [(row.query, row.item, grade, row.judge.name)] if row.kind == "cannot" or grade >= 0 else []
+    if not rows and len(judgments):
+        raise InputError(f"{name}: none of its {counted(len(judgments), 'judgment')} is of an item of the sample")
+    n_foreign = sum(row.kind in ("grade", "cannot") and (row.query, row.item) not in blocks for row in human)
+    foreign: dict[str, Told] = {"source": name, "n": n_foreign, "of": len(human)}
+    judged = {(query, doc) for query, doc, *_ in rows}
+    rows += [(query, doc, EMPTY, "") for query, doc in blocks if (query, doc) not in judged]
+    return Draws(
+        sample=sample,
+        block=np.array([blocks[query, doc] for query, doc, *_ in rows], dtype=np.int64),
+        query_id=Texts.from_list([query for query, *_ in rows]),
+        doc_id=Texts.from_list([doc for _, doc, *_ in rows]),
+        grade=np.array([grade for *_, grade, _ in rows], dtype=np.int64),
+        judge=Texts.from_list([judge for *_, judge in rows]),
+        n_of_machines=judgments.n_of_machines,
+        notes=(*judgments.read_notes, *([Note("outside the sample", foreign)] if n_foreign else [])),
+    )
+
+
 def _grades_of(truth: Truth | None, docs: Sequence[str], k: int) -> list[int]:
     """Convert a truth to κ-grades of documents; `EMPTY` for all if there is no truth."""
     if truth is None:
@@ -131,7 +176,7 @@ def _grades_of(truth: Truth | None, docs: Sequence[str], k: int) -> list[int]:
 def check_one_truth(judged: Mapping[str, Judged], policy: str) -> None:
     """Raise InputError if files hold different truths of one query: ranks of several judges cannot be combined."""
     by_query: dict[str, tuple[str, Truth]] = {}
-    truths = {path: sheet for path, sheet in judged.items() if not isinstance(sheet, Draws)}
+    truths = {path: sheet for path, sheet in judged.items() if isinstance(sheet, Ranks)}
     if truths and policy != "refuse":
         raise InputError(f"`policy` {policy} is for grades: of ranks give one judge's", field="policy")
     for path, ranks in truths.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from activeeval.core.campaign import Campaign
 from activeeval.formats.sample_file import (
@@ -46,7 +47,7 @@ def _sample_of(campaign: Campaign, arrays: Arrays) -> tuple[DrawnSample, str]:
     kinds = tuple("run" if target.versus is None else "difference" for target in campaign.design.targets)
     questions = tuple(arrays["questions"].tolist()) if "questions" in arrays else kinds
     n_before, *earlier = arrays["earlier"].tolist() if "earlier" in arrays else ["0"]
-    numbers = {name: int(arrays[name][0]) for name in ("depth", "seed") if name in arrays}
+    numbers: dict[str, Any] = {name: int(arrays[name][0]) for name in ("depth", "seed") if name in arrays}
     text_rows = arrays[TEXTS].reshape(-1, 3).tolist() if TEXTS in arrays else []
     sample = DrawnSample(
         campaign=campaign,

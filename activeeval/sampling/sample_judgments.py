@@ -7,26 +7,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from activeeval.core.campaign.labels import Progress
 from activeeval.core.campaign.reading import read
 from activeeval.core.errors import InputError, StateError
 from activeeval.core.judgments import Judgments
-from activeeval.core.judgments.policies import Agreement, refuse_as_labels
+from activeeval.core.judgments.policies import Agreement
 from activeeval.core.measures import Target
-from activeeval.core.pool.texts import Texts
 from activeeval.formats.comparisons import truths_of
 from activeeval.formats.judgments.machines import check_of_people
 from activeeval.formats.judgments.table_forms import is_truths, of_table
 from activeeval.formats.sample_sheet import take
-from activeeval.formats.tables.draws import CANNOT, EMPTY, Draws, draws_of
+from activeeval.formats.tables.draws import draws_of
 from activeeval.formats.tables.read_tables import frame_sheet
 from activeeval.inputs.arguments import columns_of
-from activeeval.report.numbers import counted
 from activeeval.report.result_pictures import EarlyReading
 from activeeval.sampling.drawn_sample import DrawnSample
-from activeeval.sampling.ranked_sheets import Judged, Ranks, check_one_truth, machines_in, read_all_judged, sheet_in
+from activeeval.sampling.ranked_sheets import Judged, Ranks, check_one_truth, read_all_judged, sheet_in
 
 _OF_A_SHEET = {"sample", "block"}
 
@@ -53,11 +49,11 @@ def judged_by(
     judged: dict[str, Judged] = {}
     for number, source in enumerate(sources, 1):
         name = os.fspath(source) if isinstance(source, (str, os.PathLike)) else f"judged {number}"
-        judged[name] = _judged(source, name, sample, sample_id)
+        judged[name] = _judged(source, name, sample)
     check_one_truth(judged, policy)
     draws = {name: sheet_in(sheet, name, sample.campaign, sample_id) for name, sheet in judged.items()}
     campaign = take(sample.campaign, draws, (sample_id, *sample.earlier), policy)
-    labelled = replace(sample, campaign=campaign).judged_by_machines(machines_in(judged))
+    labelled = replace(sample, campaign=campaign).judged_from(draws)
     return labelled, campaign.progress, campaign.agreement
 
 
@@ -76,12 +72,12 @@ def moments_of(sample: DrawnSample, target: Target, scope: str, confidence: floa
     return moments
 
 
-def _judged(source: Any, name: str, sample: DrawnSample, sample_id: str) -> Judged:
-    """Convert a source to a sheet or to ranks."""
+def _judged(source: Any, name: str, sample: DrawnSample) -> Judged:
+    """Convert a source to a sheet, ranks or judgments."""
     if isinstance(source, (str, os.PathLike)):
         return read_all_judged([name], sample.campaign.design.max_grade)[name]
     if isinstance(source, (dict, Judgments)) and not isinstance(columns := columns_of(source, name), str):
-        return _looked_up(columns, name, sample, sample_id)
+        return columns
     try:
         sheet = frame_sheet(source, name).plainly_named()
     except TypeError:
@@ -94,36 +90,4 @@ def _judged(source: Any, name: str, sample: DrawnSample, sample_id: str) -> Judg
         return Ranks(truths_of(sheet))
     if is_sheet:
         return draws_of(sheet, name)
-    return _looked_up(of_table(sheet), name, sample, sample_id)
-
-
-def _looked_up(judgments: Judgments, name: str, sample: DrawnSample, sample_id: str) -> Draws:
-    """Look up the human judgments of a sample's items, as its sheet.
-
-    Graders' judgments that `Judgments.as_truth` counts as labels are counted.
-    """
-    if not judgments.is_of_grades:
-        judgments.refuse("grades")
-    if len(judgments) and not judgments.is_of_people.any():
-        refuse_as_labels(name)
-    units = sample.campaign.planned
-    blocks = {(unit.query_id, doc): unit.block for unit in units for doc in unit.item_ids}
-    human = judgments.where(judgments.is_of_people)
-    rows = []
-    for row in human:
-        if (row.query, row.item) in blocks and row.kind in ("grade", "cannot"):
-            grade = CANNOT if row.kind == "cannot" else row.value
-            rows += [(row.query, row.item, grade, row.judge.name)] if row.kind == "cannot" or grade >= 0 else []
-    if not rows and len(judgments):
-        raise InputError(f"{name}: none of its {counted(len(judgments), 'judgment')} is of an item of the sample")
-    judged = {(query, doc) for query, doc, *_ in rows}
-    rows += [(query, doc, EMPTY, "") for query, doc in blocks if (query, doc) not in judged]
-    return Draws(
-        sample=sample_id,
-        block=np.array([blocks[query, doc] for query, doc, *_ in rows], dtype=np.int64),
-        query_id=Texts.from_list([query for query, *_ in rows]),
-        doc_id=Texts.from_list([doc for _, doc, *_ in rows]),
-        grade=np.array([grade for *_, grade, _ in rows], dtype=np.int64),
-        judge=Texts.from_list([judge for *_, judge in rows]),
-        n_of_machines=judgments.n_of_machines,
-    )
+    return of_table(sheet)

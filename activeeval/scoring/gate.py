@@ -14,6 +14,7 @@ from activeeval.core.measures import Measure, Target, shown_name
 from activeeval.core.pool import Rankings
 from activeeval.core.results import Caution, Estimate, Interval, Note
 from activeeval.formats.judgments.from_files import labels_of
+from activeeval.formats.judgments.query_names import by_query_ids
 from activeeval.formats.loading import load_run, pool_from_tables
 from activeeval.inputs.loading import sampled_measure
 from activeeval.inputs.systems import QuestionTarget, system_names
@@ -194,7 +195,8 @@ def by_judgments(
     options
         See `activeeval.compare`.
     """
-    labels = labels_of(judgments, machine_is_truth=machine_is_truth)
+    source, options["queries"] = by_query_ids(judgments, options.get("queries"), machine_is_truth=machine_is_truth)
+    labels = labels_of(source, machine_is_truth=machine_is_truth)
     after, before = load_run(new), load_run(old)
     for note in labels.notes:
         if not isinstance(note, Caution):  # cautions are part of each decision

@@ -16,7 +16,7 @@ from activeeval.core.measures import Judged, Measure, SampledMeasure, Target, sh
 from activeeval.core.pool import QueryPool, Rankings
 from activeeval.core.results import Caution, Note
 from activeeval.core.types import Floats
-from activeeval.formats.judgments.from_files import read as judgments_of
+from activeeval.formats.judgments.from_files import held_or_read
 from activeeval.formats.judgments.truths import judged_labels
 from activeeval.formats.loading import TablePool, load_tables, pool_from_tables
 from activeeval.inputs.traffic import drawn_queries_of, left_out
@@ -99,7 +99,7 @@ def read_tables(
         Rule for queries without any relevant document; see `TablePool.with_rule`.
     """
     judging = judging_of(measures)
-    source = judgments_of(qrels, machine_is_truth=True) if machine_is_truth else qrels
+    source = held_or_read(qrels, machine_is_truth=True) if machine_is_truth else qrels
     judgments, read = load_tables(partial(judged_labels, judging, source), runs)
     tables = pool_from_tables(judgments, read, evaluated=len(read), ties=ties)
     judging.check_labels(tables.pool, tables.grades, getattr(qrels, "source", qrels))

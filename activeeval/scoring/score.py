@@ -12,6 +12,7 @@ from activeeval.core.checks import brief, check_names
 from activeeval.core.errors import InputError, did_you_mean
 from activeeval.core.results import Caution, Interval
 from activeeval.core.types import Floats
+from activeeval.formats.judgments.query_names import by_query_ids
 from activeeval.formats.loading import load_run
 from activeeval.formats.tables.frames import frame_of, kind_of_frame
 from activeeval.inputs.arguments import checked, in_python, is_path, judgments_in, listed, measures_of, runs_of, warn_of
@@ -246,7 +247,8 @@ class ScoreOptions(TypedDict, total=False):
     seed : int
         Seed of the randomization test; by default 0.
     queries : path, or the result of `activeeval.draw_queries`
-        Queries drawn from a search log: means and intervals are then about all its traffic.
+        Queries drawn from a search log: means and intervals are then about all its traffic. Or a table of ids and
+        texts, for judgments that name queries by their texts.
     no_relevant : {"zero", "skip"}
         Value of a query without any relevant document: 0 as in trec_eval (the default), or left out.
     """
@@ -311,11 +313,12 @@ def score(
     loaded = [load_run(run) for run in sources]
     of_files = system_names([run.name for run in loaded], [run.source for run in loaded])
     systems = checked_names(stated_names, len(loaded)) or of_files
+    labels, drawn = by_query_ids(labels, options.get("queries"))
     tables = read_tables(
         labels, loaded, parsed, options.get("ties", "id"), no_relevant=options.get("no_relevant", "zero")
     )
-    if options.get("queries") is not None:
-        tables = for_log(tables, drawn_of(options["queries"]))
+    if drawn is not None:
+        tables = for_log(tables, drawn_of(drawn))
     warn_of([("", [note for note in tables.notes if isinstance(note, Caution)])])
     bound = [measure.bound_to(max(1, int(tables.grades.max()))) for measure in parsed]
     how = {

@@ -385,10 +385,8 @@ def test_columns_of_json_lines_are_made_once_and_not_for_each_row(tmp_path, monk
     assert len(made) < 100
 
 
-def test_a_list_in_json_is_no_table(tmp_path):
-    """Catches one that is told for qrels whose first line has one column."""
+def test_a_list_in_json_is_a_table(tmp_path):
     path = tmp_path / "llm.json"
     path.write_text(json.dumps([{"query_id": "q1", "doc_id": "d1", "grade": 1}]))
-    for read in (Grades.read, read_judgments):
-        with pytest.raises(InputError, match="is a list in JSON, expected lines, one object each"):
-            read(path)
+    assert Grades.read(path).values.tolist() == [1.0]
+    assert read_judgments(path).values.tolist() == [1]

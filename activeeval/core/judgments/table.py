@@ -94,7 +94,7 @@ class Judgments:
     is_by_text: bool = False
     is_distinct: bool = False
     n_of_machines: int = 0
-    read_notes: tuple[Note | Caution, ...] = ()
+    read_notes: tuple[Note, ...] = ()
 
     @classmethod
     def of(cls, rows: Iterable[Judgment], **options: Any) -> Self:

@@ -18,6 +18,7 @@ from activeeval.formats.dialects import (
     document_dialect,
     entries,
     is_ai_name,
+    read_as,
 )
 from activeeval.formats.graders.joining import IdsOfTexts, TextsOfIds
 from activeeval.formats.graders.replies import Replies, few_names
@@ -87,6 +88,14 @@ def document_form(document: Any, path: PathLike) -> DocumentDialect:
         known = ", ".join(dict.fromkeys(each.name for each in DOCUMENT_DIALECTS))
         raise FormatError(os.fspath(path), None, f"is JSON of no known form; expected {_PLAIN_JSON}, or {known}")
     return dialect
+
+
+def document_sheet(document: Any, path: PathLike, value_name: str) -> Sheet:
+    """Convert a JSON document of another tool, or a list of its objects, to a table of query_id, doc_id and a value."""
+    ratings = document_ratings(document, path)
+    columns = {"query_id": [r.query for r in ratings], "doc_id": [r.doc_id for r in ratings]}
+    notes = (read_as(path, document_form(document, path).name),)
+    return Sheet(os.fspath(path), {**columns, value_name: [r.value for r in ratings]}, notes=notes)
 
 
 def _rating(dialect: DocumentDialect, at: Lookup, path: PathLike) -> Rating:

@@ -13,6 +13,7 @@ import numpy as np
 from activeeval.core.errors import FormatError, InputError, shown
 from activeeval.core.pool.keyed import typed_column
 from activeeval.core.pool.texts import Texts
+from activeeval.core.results import Note
 from activeeval.core.types import Ints
 from activeeval.formats.suffixes import PathLike, bare_suffix
 from activeeval.formats.tables.cells import is_formula
@@ -56,6 +57,8 @@ class Draws:
         Line in the file at which each row starts, for messages; None if rows have no lines.
     n_of_machines : int
         Number of graders' judgments accepted as people's.
+    notes : tuple of Note
+        Notes on how the file was read.
     """
 
     sample: str
@@ -67,6 +70,7 @@ class Draws:
     note: Texts = _NO_TEXTS
     lines: Sequence[int] | None = None
     n_of_machines: int = 0
+    notes: tuple[Note, ...] = ()
 
     def __post_init__(self) -> None:
         n_rows = np.size(self.block)

@@ -124,7 +124,7 @@ def json_sheet(value: Any, path: PathLike, value_name: str) -> Sheet | None:
             records.add(entry)
         check_count(name, None, len(records))
         return Sheet(name, records)
-    nested = nested_values(value, path)
+    nested = None if isinstance(value, dict) and document_dialect(value) is not None else nested_values(value, path)
     if nested is None:
         return None
     form = f"JSON {{query: {{document: {value_name}}}}}"

@@ -56,6 +56,7 @@ def audit_options(command_of_it: Callable[..., Any]) -> Callable[..., Any]:
 @click.argument("path", metavar="SAMPLE")
 @click.argument("sheets", metavar="SHEET...", nargs=-1)
 @audit_options
+@input_options.columns_option
 @input_options.policy_option
 def audit(path: str, sheets: tuple[str, ...], form: str, **options: Any) -> None:
     """Compare a grader with people's labels of a sample: its bias with an interval, system by system.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from activeeval.cli import input_options, output
 from activeeval.cli.help import command
-from activeeval.cli.input_options import options_of
+from activeeval.cli.input_options import columns_option, options_of
 from activeeval.cli.waiting import tell
 from activeeval.inputs.options import PoolFields
 from activeeval.report.numbers import counted
@@ -31,6 +31,7 @@ _TRAINS = "queries that train"
 
 @command()
 @options_of(PoolFields, leave_out=("index_update",))
+@columns_option
 @options_of(PlanFields, budget={"type": BUDGET_OR_MONEY})
 @sampling_options.log_queries_option
 @price_option

@@ -10,7 +10,7 @@ import click
 
 from activeeval.cli import output
 from activeeval.cli.help import command
-from activeeval.cli.input_options import options_of, pool_options, worded
+from activeeval.cli.input_options import columns_option, options_of, pool_options, worded
 from activeeval.cli.option_names import complaint
 from activeeval.cli.waiting import progress, tell
 from activeeval.core.errors import InputError
@@ -28,6 +28,7 @@ _OFTEN = 0.1
 
 @command()
 @pool_options
+@columns_option
 @options_of(SimulateFields, leave_out=("questions",))
 @output.plot_option(help="Draw error over budget (.png, .svg, .pdf).")
 @output.output_option

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from activeeval.cli.help import command
-from activeeval.cli.input_options import confidence_option, seed_option
+from activeeval.cli.input_options import columns_option, confidence_option, seed_option
 from activeeval.cli.output import emit, is_asked, output_option, say, show_text
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--resamples", type=click.IntRange(1, 100_000), default=1000,
               help="Bootstrap resamples of the queries, for the intervals.")  # fmt: skip
+@columns_option
 @confidence_option
 @seed_option
 @output_option

@@ -57,6 +57,7 @@ _OWN = {
 @input_options.scope_option("population")
 @input_options.policy_option
 @input_options.machine_is_truth_option
+@input_options.columns_option
 @input_options.ties_option
 @input_options.budget_option(help=f"With --qrels, look up only what this pays for. {BUDGET_HELP}.")
 @click.option("--method", help="With --budget, as items or depth. Default: the best for the measure.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import click
 
 from activeeval.cli.help import command
 from activeeval.cli.input_options import (
+    columns_option,
     confidence_option,
     machine_is_truth_option,
     max_grade_option,
@@ -39,7 +41,7 @@ _HALF = 0.5
 
 @command()
 @click.argument("qrels", metavar="QRELS")
-@click.argument("run", metavar="RUN")
+@click.argument("run", metavar="RUN...")
 @click.argument("measures", metavar="MEASURE...", nargs=-1, required=True)
 @click.option("--run", "more_runs", multiple=True, metavar="FILE", help="A further run for the table; repeatable.")
 @click.option("--baseline", metavar="RUN", help="The run that the others are compared with. Default: the first.")
@@ -62,6 +64,7 @@ _HALF = 0.5
 @max_grade_option(help="With --unjudged-bounds: largest grade of the scale. Default: the largest judgment.")
 @ties_option
 @machine_is_truth_option
+@columns_option
 @log_queries_option
 @no_relevant_option
 @confidence_option
@@ -102,17 +105,18 @@ def score(
     need a top-k truth: QRELS is then a table of query, rank and doc_id, or judgments of k + 1 - rank; documents that
     share a rank count as the mean over their orders.
 
-    With --run the runs make a table: each has its mean, its difference to the baseline with intervals and a corrected
-    p-value, wins, ties and losses.
+    Several runs, as runs/*.run or a folder, make a table: each has its mean, its difference to the baseline with
+    intervals and a corrected p-value, wins, ties and losses. A file may be compressed, and - is standard input.
 
     A judged query that a run lacks scores 0; a query without judgments is ignored; an item without a judgment earns
     nothing and keeps its rank. All three are counted.
 
     \b
     activeeval score qrels.txt new.run nDCG@10 AP --versus old.run
-    activeeval score qrels.txt new.run nDCG@10 AP --run old.run --run older.run --baseline old.run
+    activeeval score qrels.txt runs/*.run nDCG@10 AP --baseline runs/old.run
     activeeval score qrels.txt new.run P@10 DCG@10 --unjudged-bounds --more 100
     """  # fmt: skip
+    run, more_runs, measures = _files_apart(run, more_runs, measures)
     paths, reference = _asked_runs(run, more_runs, baseline, versus)
     check_unjudged_options(unjudged_bounds, {"--more": more, "--max-grade": max_grade})
     if unjudged_bounds and (versus or by_query or per_query):
@@ -120,6 +124,7 @@ def score(
     check_per_query(per_query, force, [qrels, *paths])
     if len(paths) == 1 and not unjudged_bounds:
         leave_small_to_python(qrels, run)
+    from activeeval.formats.judgments.query_names import by_query_ids
     from activeeval.inputs.file_names import asked_measure
     from activeeval.inputs.systems import system_names
     from activeeval.report.cautions import marked
@@ -134,7 +139,8 @@ def score(
         raise click.UsageError(f"--name: expected {len(paths)} different ones, of each run in its order")
     parsed = [asked_measure(text) for text in measures]
     how_read: dict[str, Any] = {"machine_is_truth": machine_is_truth, "no_relevant": no_relevant}
-    tables = read_tables(qrels, paths, parsed, ties, **how_read)
+    source, queries = by_query_ids(qrels, queries, machine_is_truth=machine_is_truth)
+    tables = read_tables(source, paths, parsed, ties, **how_read)
     if queries is not None:
         tables = for_log(tables, queries)
     bound = [measure.bound_to(max(1, int(tables.grades.max()))) for measure in parsed]
@@ -169,6 +175,26 @@ def _show(scored: RunTable, rows: list[dict[str, Any]], form: str, *, versus: bo
         click.echo()
     if summary:
         show_run_table(scored, form, versus=versus)
+
+
+def _files_apart(
+    run: str, more_runs: tuple[str, ...], measures: tuple[str, ...]
+) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """Tell runs from measures among the arguments, and list the runs of folders and patterns.
+
+    Returns
+    -------
+    str, tuple of str, tuple of str
+        First run, further runs, measures.
+    """
+    from activeeval.inputs.systems import runs_in
+
+    words = [*measures]
+    named = [run]
+    while words and os.path.exists(words[0]) and len(words) > 1:
+        named.append(words.pop(0))
+    files = [file for path in (*named, *more_runs) for file in runs_in(path)]
+    return files[0], tuple(files[1:]), tuple(words)
 
 
 def _asked_runs(
