@@ -23,7 +23,9 @@ WIDTH = 100
 RARELY = "Rarely"
 GROUPS = {
     "What you have": """
-        --run --versus-run --name --baseline --versus --letor --scores --qrels --columns --sample compare,plan --sheet
+        --run --versus-run --name --baseline --versus --letor --scores --qrels
+        --columns --leave-out-self --collapse --sample compare,plan --sheet
+        --values --interleaved
         --campaign --db --token --grade --preferred --tie --discard --cannot --later --judged --judged-from --redraw
         --date --replace --max-grade --unjudged --no-relevant --pilot --ranker adapt,rank --base
         --pairs-letor --oracle --grades --head demo --queries ask --run ask --documents ask --queries

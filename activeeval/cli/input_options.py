@@ -103,7 +103,7 @@ def _named(context: click.Context, _: click.Parameter, value: str | None) -> Non
     """Read tables with the user's names of columns until the command ends."""
     if value is None or context.resilient_parsing:
         return
-    from activeeval.formats.dialects import named_columns
+    from activeeval.formats.reading_rules import reading
 
     names: dict[str, str] = {}
     for part in value.split(","):
@@ -112,7 +112,7 @@ def _named(context: click.Context, _: click.Parameter, value: str | None) -> Non
             problem = "names a role twice" if role.strip() in names else f"{part!r} is no ROLE=COLUMN"
             raise click.UsageError(f"--columns: {problem}, expected as query=qid,document=pid,grade=label")
         names[role.strip()] = column.strip()
-    context.with_resource(named_columns(names))
+    context.with_resource(reading(names))
 
 
 columns_option = click.option(
@@ -122,6 +122,25 @@ columns_option = click.option(
     expose_value=False,
     help="Columns of your tables, as query=qid,document=pid,grade=label; also score, rank, judge, text.",
 )
+
+
+def _ruled(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+    """Read runs and judgments by a rule until the command ends."""
+    if value and not context.resilient_parsing:
+        from activeeval.formats.reading_rules import reading
+
+        context.with_resource(reading(**{str(parameter.name): value}))
+
+
+def chunk_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options --leave-out-self and --collapse."""
+    hidden: dict[str, Any] = {"callback": _ruled, "expose_value": False}
+    leave_out = click.option("--leave-out-self", is_flag=True, help="Leave out a query's own document.", **hidden)
+    text = (
+        "Chunks become documents, by a column of the tables or a regular expression on ids: its group is the document, "
+        "or it is removed. The first chunk of a document counts."
+    )
+    return leave_out(click.option("--collapse", metavar="COLUMN|REGEX", help=text, **hidden)(command))
 
 
 def scope_option(default: str) -> Callable[[Any], Any]:

@@ -8,33 +8,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from activeeval.core.errors import InputError, did_you_mean, shown
 from activeeval.core.results import Note
+from activeeval.formats.reading_rules import rules
 from activeeval.formats.suffixes import PathLike
 from activeeval.formats.tables.records import RenamedColumns
 
 if TYPE_CHECKING:
     from activeeval.formats.tables.sheets import Sheet
 
-_ROLES = {
-    "query": "query_id",
-    "document": "doc_id",
-    "judge": "judge",
-    "text": "text",
-    "seconds": "seconds",
-    "grade": "grade",
-    "score": "score",
-    "rank": "rank",
-    "value": "value",
-    "segment": "segment",
-}
-"""What users call a column in ``--columns`` -> its name in this library."""
-_STATED: ContextVar[Mapping[str, str] | None] = ContextVar("columns", default=None)
 _NAMED_AS_MODEL = re.compile(r"\bAI\b|(?i:llm|gpt|openai|ollama|claude|gemini|llama|mistral|qwen|deepseek)")
 _IMPORTED = "IMPORT_JUDGMENT"
 Lookup = Callable[[str], Any]
@@ -212,36 +196,6 @@ DOCUMENT_DIALECTS = (
 )
 
 
-@contextmanager
-def named_columns(names: Mapping[str, str] | None) -> Iterator[None]:
-    """Read all tables with the user's names of columns.
-
-    Parameters
-    ----------
-    names : mapping of str to str, or None
-        Role -> column of the user's tables; roles are query, document, grade, score, rank, judge, text, value,
-        seconds and segment.
-
-    Raises
-    ------
-    InputError
-        If a role is unknown, or two have the same column.
-    """
-    columns: dict[str, str] = {}
-    for role, column in (names or {}).items():
-        if role not in _ROLES:
-            hint = did_you_mean(role, tuple(_ROLES))
-            raise InputError(f"{shown(role)} is no role of a column; {hint}known: {', '.join(_ROLES)}", field="columns")
-        if column.strip().lower() in columns:
-            raise InputError(f"column {shown(column)} is named twice, expected it once", field="columns")
-        columns[column.strip().lower()] = _ROLES[role]
-    token = _STATED.set(columns)
-    try:
-        yield
-    finally:
-        _STATED.reset(token)
-
-
 def read_as(source: PathLike, form: str) -> Note:
     """Note the format that a file is read as."""
     return Note("read as", {"source": os.fspath(source), "form": form})
@@ -250,7 +204,7 @@ def read_as(source: PathLike, form: str) -> Note:
 def by_roles(sheet: Sheet) -> Sheet:
     """Rename the columns of another tool's table, and those that the user named, to this library's; note the format."""
     plain = {name.strip().lower(): name for name in sheet.columns}
-    renamed = {column: role for column, role in (_STATED.get() or {}).items() if column in plain}
+    renamed = {column: role for column, role in rules().columns.items() if column in plain}
     notes = sheet.notes
     dialect = next((dialect for dialect in TABLE_DIALECTS if dialect.needs <= plain.keys()), None)
     if dialect is not None:

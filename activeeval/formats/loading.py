@@ -18,11 +18,13 @@ from activeeval.core.pool.keyed import Costs, Probabilities, Qrels
 from activeeval.core.pool.keys import distinct_texts, first_repeated_pair, places_within
 from activeeval.core.pool.texts import Texts
 from activeeval.core.types import Floats
+from activeeval.formats.chunks import ruled_run
 from activeeval.formats.dialects import by_roles, document_dialect
 from activeeval.formats.file_kinds import JSON, kind_of, located, read_json
 from activeeval.formats.files import FileStamp
 from activeeval.formats.graders.books import document_sheet
 from activeeval.formats.pooling import TablePool, pool_from_tables
+from activeeval.formats.reading_rules import rules
 from activeeval.formats.suffixes import PathLike
 from activeeval.formats.tables.cells import tiny_texts
 from activeeval.formats.tables.read_tables import frame_sheet, json_sheet, pair_sheet, read_sheet
@@ -84,11 +86,11 @@ def load_run(source: Any) -> Run:
     if isinstance(source, Run):
         return source
     if not isinstance(source, (str, os.PathLike)):
-        return _table_run(source)
+        return ruled_run(_table_run(source))
     stamp = FileStamp.of(located(source)[0])
     run = _table_run(source) if kind_of(source) else read_run(source)
     stamp.check()
-    return run
+    return ruled_run(run)
 
 
 def _table_run(source: Any) -> Run:
@@ -245,7 +247,7 @@ def _pairs(sheet: Sheet) -> tuple[Texts, Texts]:
     """Read the query and document ids of a sheet; raise FormatError if a pair occurs twice."""
     query_column, doc_column = sheet.column("query", QUERY), sheet.column("document", DOCUMENT)
     query_ids, doc_ids = sheet.texts(query_column), sheet.texts(doc_column)
-    repeated = first_repeated_pair(query_ids, doc_ids)
+    repeated = None if rules().collapse else first_repeated_pair(query_ids, doc_ids)
     if repeated is not None:
         first, again = repeated
         at = _named(query_ids, doc_ids, again)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import stat
 from pathlib import Path
@@ -44,3 +45,28 @@ def check_table(path: PathLike) -> None:
         return
     if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
         raise InputError(f"{os.fspath(path)}: is a pipe, expected a file: write the table to one first")
+
+
+def runs_in(path: str) -> list[str]:
+    """List the files of a folder, or of a pattern as ``runs/*.run``; any other name stands for itself.
+
+    Raises
+    ------
+    InputError
+        If a folder holds no file, or a pattern matches none.
+
+    Examples
+    --------
+    >>> runs_in("bm25.run")
+    ['bm25.run']
+    """
+    if os.path.isdir(path):
+        names = sorted(os.path.join(path, name) for name in os.listdir(path) if not name.startswith("."))
+    elif glob.has_magic(path) and not os.path.exists(path):
+        names = sorted(glob.glob(path))
+    else:
+        return [path]
+    files = [name for name in names if os.path.isfile(name)]
+    if not files:
+        raise InputError(f"{path}: holds no file, expected runs")
+    return files

@@ -20,12 +20,13 @@ from activeeval.core.pool.texts import Texts
 from activeeval.core.results import Caution
 from activeeval.formats.graders.grader_grades import Grades
 from activeeval.formats.judgments.table_forms import of_table
+from activeeval.formats.suffixes import runs_in
 from activeeval.formats.tables.read_tables import frame_sheet
 from activeeval.formats.tables.segments import Segments, segments_of_sheet
 from activeeval.formats.tables.sheets import Sheet
 from activeeval.inputs.budgets import Budget
 from activeeval.inputs.known_grades import KnownGrades, graded_rows
-from activeeval.inputs.systems import loaded_run, runs_in
+from activeeval.inputs.systems import loaded_run
 from activeeval.report.cautions import caution_lines
 
 
@@ -121,6 +122,8 @@ _KINDS: Mapping[str, Callable[[Any, str], Any]] = {
     "segments": _segments,
     "half_width": _half_widths,
     "grade_names": _names_of_grades,
+    **dict.fromkeys(("leave_out_self",), flag),
+    "collapse": text,
     **dict.fromkeys(("force", "later", "tie", "expected", "ahead"), flag),
     **dict.fromkeys(("cost", "traffic", "path", "sheet", "url", "documents", "guidelines", "out"), file_name),
     **dict.fromkeys(("keep_foreign", "machine_is_truth", "by_clock", "replace", "adjudicate", "strict_order"), flag),

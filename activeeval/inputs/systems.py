@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -125,31 +124,6 @@ def loaded_run(source: Any, stand_in: str) -> Run:
     run = load_run(source)
     is_named = isinstance(source, (str, os.PathLike, Run))
     return run if is_named else replace(run, source=stand_in)
-
-
-def runs_in(path: str) -> list[str]:
-    """List the files of a folder, or of a pattern as ``runs/*.run``; any other name stands for itself.
-
-    Raises
-    ------
-    InputError
-        If a folder holds no file, or a pattern matches none.
-
-    Examples
-    --------
-    >>> runs_in("bm25.run")
-    ['bm25.run']
-    """
-    if os.path.isdir(path):
-        names = sorted(os.path.join(path, name) for name in os.listdir(path) if not name.startswith("."))
-    elif glob.has_magic(path) and not os.path.exists(path):
-        names = sorted(glob.glob(path))
-    else:
-        return [path]
-    files = [name for name in names if os.path.isfile(name)]
-    if not files:
-        raise InputError(f"{path}: holds no file, expected runs")
-    return files
 
 
 def checked_names(names: Sequence[str], n_systems: int, *, error: type[InputError] = InputError) -> tuple[str, ...]:

@@ -84,7 +84,8 @@ def _compared(finding: Answer) -> str:
     new, old, margin = finding.system, finding.versus, f"your margin of {finding.margin:g}"
     if finding.verdict == "equal":
         if finding.same_lists:
-            return f"{new} and {old} have the same lists in {all_of(finding.n_queries, 'query')}"
+            what = "values" if finding.is_constant else "lists"
+            return f"{new} and {old} have the same {what} in {all_of(finding.n_queries, 'query')}"
         return f"{new} and {old} are exactly equal"
     if finding.verdict == "better":
         return f"{new} is better than {old} by {_size(finding)}"

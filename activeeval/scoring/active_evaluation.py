@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Real
@@ -17,7 +16,6 @@ from activeeval.core.design import Design
 from activeeval.core.design.methods import Method, default_method, find_method
 from activeeval.core.errors import BudgetError, InputError
 from activeeval.core.estimation.first_phase import all_values
-from activeeval.core.estimation.significance import mean_interval
 from activeeval.core.measures import Measure, SampledMeasure, Target
 from activeeval.core.pool import Seed, check_judged
 from activeeval.core.results import Estimate, Note
@@ -28,7 +26,7 @@ from activeeval.inputs.modelling import MethodModel, uniform_beliefs
 from activeeval.inputs.systems import loaded_run
 from activeeval.inputs.traffic import of_log
 from activeeval.sampling.query_values import values_by_judgments, values_of_sample
-from activeeval.scoring.evaluation import Evaluation
+from activeeval.scoring.evaluation import Evaluation, estimates_of_values
 
 DEFENSIVE_SHARE = 0.1
 ASKED_FOR = "asked for"
@@ -244,39 +242,18 @@ def _scored(target: Target, inputs: Inputs, method: str, max_grade: int | None, 
     notes = (*inputs.notes, *_unjudged(missing, int(np.count_nonzero(matters)), options))
     n_items = int(np.count_nonzero(matters & is_ranked & (inputs.grades >= 0)))
     values = target.values(np.maximum(inputs.grades, 0))
-    drawn = all_values(inputs.pool, values)
-    limits = target.limits(max_grade)
-    summary = mean_interval(values, limits=limits) if drawn is None else drawn.interval(limits=limits)
-    n_judged = inputs.pool.n_queries
-    pool = Estimate(
-        value=summary.mean,
-        std_error=0.0,
-        degrees_of_freedom=math.inf,
-        n_open=0,
-        n_draws=n_judged,
-        n_queries=n_judged,
+    estimates = estimates_of_values(
+        values,
+        limits=target.limits(max_grade),
+        drawn=all_values(inputs.pool, values),
+        can_differ=bool(matters.any()),
         n_items=n_items,
         cost=whole_cost(target) if matters.any() else 0.0,
         method=method,
-        log="" if drawn is None else drawn.log,
-        limits=limits,
         notes=notes,
     )
     queries = None if target.versus is None else values_by_judgments(target, np.maximum(inputs.grades, 0))
-    if not matters.any():
-        return replace(_both(target, inputs.names, pool, replace(pool, scope="population")), queries=queries)
-    # equal non-zero values give no estimate of spread if the measure has no upper limit
-    is_known = summary.std_error > 0 or summary.mean == 0 or drawn is not None or math.isfinite(limits[1])
-    wide = replace(
-        pool,
-        scope="population",
-        std_error=summary.std_error if is_known else math.inf,
-        degrees_of_freedom=summary.basis.degrees_of_freedom,
-        shares=summary.basis.shares,
-        largest=summary.basis.largest,
-        inner=pool.basis,
-    )
-    return replace(_both(target, inputs.names, pool, wide), queries=queries)
+    return replace(_both(target, inputs.names, *estimates), queries=queries)
 
 
 def _are_ranked(target: Target) -> NDArray[np.bool_]:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
+from typing import Any
 
 from activeeval.core.answers import Answer
 from activeeval.core.campaign.more_needed import needed_of_queries
+from activeeval.core.estimation.first_phase import FirstPhaseValues
+from activeeval.core.estimation.significance import mean_interval
 from activeeval.core.measures import Target
 from activeeval.core.results import Estimate
+from activeeval.core.types import Floats
 from activeeval.report.answer_sentences import sentence, table_of
 from activeeval.report.cautions import counting_lines, missing_fields, missing_lists, no_relevant_fields
 from activeeval.report.rendering import Cell
@@ -115,6 +120,57 @@ class Evaluation:
         row |= missing_fields(self.pool.notes, self.system, self.versus)
         row |= no_relevant_fields(self.pool.notes)
         return row | {"sentence": sentence(finding)}
+
+
+def estimates_of_values(
+    values: Floats,
+    *,
+    limits: tuple[float, float],
+    drawn: FirstPhaseValues | None = None,
+    can_differ: bool = True,
+    **parts: Any,
+) -> tuple[Estimate, Estimate]:
+    """Estimate the mean of known values of queries, for these queries (exact) and for the population of queries.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n_queries,)
+    limits : (float, float)
+        Lowest and highest possible value.
+    drawn : FirstPhaseValues or None
+        The values as those of queries drawn from a log; see `all_values`.
+    can_differ : bool
+        False if no label can change the values from 0.
+    parts
+        Further fields of the estimates: n_items, cost, method and notes.
+    """
+    summary = mean_interval(values, limits=limits) if drawn is None else drawn.interval(limits=limits)
+    parts = {"n_items": 0, "cost": 0.0, "method": "", **parts}
+    pool = Estimate(
+        value=summary.mean,
+        std_error=0.0,
+        degrees_of_freedom=math.inf,
+        n_open=0,
+        n_draws=values.size,
+        n_queries=values.size,
+        log="" if drawn is None else drawn.log,
+        limits=limits,
+        **parts,
+    )
+    if not can_differ:
+        return pool, replace(pool, scope="population")
+    # equal non-zero values give no estimate of spread if the measure has no upper limit
+    is_known = summary.std_error > 0 or summary.mean == 0 or drawn is not None or math.isfinite(limits[1])
+    wide = replace(
+        pool,
+        scope="population",
+        std_error=summary.std_error if is_known else math.inf,
+        degrees_of_freedom=summary.basis.degrees_of_freedom,
+        shares=summary.basis.shares,
+        largest=summary.basis.largest,
+        inner=pool.basis,
+    )
+    return pool, wide
 
 
 def _table(findings: dict[str, Answer]) -> list[dict[str, str]]:

@@ -14,6 +14,7 @@ from activeeval.core.results import Caution, Interval
 from activeeval.core.types import Floats
 from activeeval.formats.judgments.query_names import by_query_ids
 from activeeval.formats.loading import load_run
+from activeeval.formats.reading_rules import reading
 from activeeval.formats.tables.frames import frame_of, kind_of_frame
 from activeeval.inputs.arguments import checked, in_python, is_path, judgments_in, listed, measures_of, runs_of, warn_of
 from activeeval.inputs.file_names import asked_measure
@@ -251,6 +252,8 @@ class ScoreOptions(TypedDict, total=False):
         texts, for judgments that name queries by their texts.
     no_relevant : {"zero", "skip"}
         Value of a query without any relevant document: 0 as in trec_eval (the default), or left out.
+    columns, leave_out_self, collapse
+        Rules for reading tables, runs and judgments; see `activeeval.formats.reading_rules.reading`.
     """
 
     ties: str
@@ -259,6 +262,9 @@ class ScoreOptions(TypedDict, total=False):
     seed: int
     queries: Any
     no_relevant: str
+    columns: Mapping[str, str]
+    leave_out_self: bool
+    collapse: str
 
 
 @checked
@@ -290,7 +296,7 @@ def score(
         Names of the runs; by default those of their files.
     confidence : float
     options
-        `ScoreOptions`: ties, test, correction, seed, queries and no_relevant.
+        See `ScoreOptions`.
 
     Examples
     --------
@@ -304,6 +310,21 @@ def score(
     4
     """
     check_names(options, ScoreOptions)
+    by_rules: dict[str, Any] = {name: options.get(name) for name in ("columns", "leave_out_self", "collapse")}
+    with reading(**{name: value for name, value in by_rules.items() if value}):
+        return _scored(judgments, runs, measures, baseline, names, confidence, options)
+
+
+def _scored(
+    judgments: Any,
+    runs: Any,
+    measures: Any,
+    baseline: Any,
+    names: Sequence[str],
+    confidence: float,
+    options: ScoreOptions,
+) -> Scores:
+    """Score runs by the rules for reading that hold; parameters as those of `score`."""
     run_list = listed(runs)
     kind = kind_of_frame(judgments, *run_list)
     sources, stated_names = runs_of(runs, names)

@@ -20,7 +20,7 @@ from activeeval.core.results import Estimate, Interval, Unjudgeable
 from activeeval.report.answer_sentences import sentence
 from activeeval.report.message_lookup import text_of
 from activeeval.sampling.judged_samples import judged
-from activeeval.scoring.gate import Decision, _with_queries
+from activeeval.scoring.decisions import Decision, _with_queries
 
 JUDGED = ("--qrels", "q.qrels", "--unjudged", "irrelevant")
 KEYS = {"verdict", "value", "low", "high", "p_value", "margin", "measure", "scope", "runs", "files", "seed", "version"}
@@ -246,10 +246,10 @@ def test_queries_that_the_pool_does_not_hold_do_not_count(call):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("compare a.run b.run", "give one of --qrels, --sample with its --sheet, and --campaign"),
+        ("compare a.run b.run", "give one of --qrels, --sample with its --sheet, --campaign"),
         (
             "compare a.run b.run --qrels q.qrels --sample s.sample",
-            "give one of --qrels, --sample with its --sheet, and",
+            "give one of --qrels, --sample with its --sheet, --campaign",
         ),
         ("compare a.run b.run --sample s.sample", "--sample and --sheet go together"),
         ("compare a.run b.run --qrels q.qrels --sheet s.csv", "--sample and --sheet go together"),

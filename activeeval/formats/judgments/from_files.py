@@ -18,6 +18,7 @@ from activeeval.core.errors import FormatError
 from activeeval.core.judgments.judgment import CANNOT, Judge
 from activeeval.core.judgments.table import Judgments
 from activeeval.core.pool.texts import Texts, joined_texts
+from activeeval.formats.chunks import ruled_judgments
 from activeeval.formats.dialects import read_as
 from activeeval.formats.file_kinds import JSON, kind_of, read_json
 from activeeval.formats.graders.file_forms import is_book
@@ -70,8 +71,12 @@ def read(path: PathLike, *, kind: str = "person", is_plain: bool = False, machin
     >>> [(judgment.item, judgment.value) for judgment in judgments]
     [('a', 2), ('b', 0)]
     """
-    if machine_is_truth:
-        return read(path, kind="machine").as_truth()
+    judgments = ruled_judgments(_read(path, "machine" if machine_is_truth else kind, is_plain=is_plain))
+    return judgments.as_truth() if machine_is_truth else judgments
+
+
+def _read(path: PathLike, kind: str, *, is_plain: bool) -> Judgments:
+    """Read judgments from a file; parameters as those of `read`."""
     form = kind_of(path)
     if form == JSON:
         return of_json(path, kind)

@@ -20,6 +20,7 @@ from activeeval.core.judgments.policies import refuse_as_labels
 from activeeval.core.judgments.table import Judgments
 from activeeval.core.types import Bytes, Floats, Ints
 from activeeval.formats.judgments.machines import machine_form
+from activeeval.formats.reading_rules import rules
 from activeeval.formats.tables.cells import as_float
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def _of_grades(sheet: Sheet, kind: str) -> Judgments:
     words = None
     if not {"judge", "judge_kind"}.isdisjoint(sheet.columns):
         words = sheet.words("judge") if "judge" in sheet.columns else [""] * sheet.n_rows
-    repeated = None if words is not None else first_repeated_pair(queries, items)
+    repeated = None if words is not None or rules().collapse else first_repeated_pair(queries, items)
     if repeated is not None and not is_by_text and values[repeated[0]] == values[repeated[1]]:
         # two different grades are reported later, by the policy that reduces them to a label
         first, again = repeated

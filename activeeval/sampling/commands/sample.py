@@ -32,6 +32,7 @@ _sheet_option = input_options.any_sheet_option(required=True, help=f"Sheet for t
 @command()
 @sampling_options.drawing_options
 @input_options.columns_option
+@input_options.chunk_options
 @_out_option
 @_sheet_option
 @sheet_options.people_options

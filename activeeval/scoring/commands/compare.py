@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -28,7 +28,7 @@ from activeeval.scoring.commands.query_options import (
 if TYPE_CHECKING:
     from activeeval.core.results import Note
     from activeeval.sampling.drawn_sample import DrawnSample
-    from activeeval.scoring.gate import Decision, GateRequest
+    from activeeval.scoring.decisions import Decision, GateRequest
 
 _OWN = {
     ("--qrels",): ("budget", "method", "max_grade", "overhead", "unjudged", "seed", "queries", "no_relevant"),
@@ -45,6 +45,8 @@ _OWN = {
 @click.option("--qrels", metavar="FILE", help="Judgments, looked up for the items that it needs.")
 @click.option("--sample", "sample_path", metavar="FILE", help="A sample that was drawn for these two runs.")
 @input_options.any_sheet_option("sheets", multiple=True, help="Its judged sheet; repeatable.")
+@click.option("--values", "is_of_values", is_flag=True, help="OLD and NEW are tables of a value per query and metric.")
+@click.option("--interleaved", metavar="FILE", help="Clicks on interleaved lists of OLD and NEW, which are then names.")
 @click.option("--campaign", metavar="NAME", help="In place of a sample: a campaign that was made for these two runs.")
 @db_option
 @input_options.options_of(
@@ -58,6 +60,7 @@ _OWN = {
 @input_options.policy_option
 @input_options.machine_is_truth_option
 @input_options.columns_option
+@input_options.chunk_options
 @input_options.ties_option
 @input_options.budget_option(help=f"With --qrels, look up only what this pays for. {BUDGET_HELP}.")
 @click.option("--method", help="With --budget, as items or depth. Default: the best for the measure.")
@@ -85,6 +88,8 @@ def compare(
     qrels: str | None,
     sample_path: str | None,
     sheets: tuple[str, ...],
+    is_of_values: bool,
+    interleaved: str | None,
     campaign: str | None,
     db: str | None,
     per_query: str | None,
@@ -92,8 +97,8 @@ def compare(
     form: str,
     **options: Any,
 ) -> None:
-    """Decide whether the run NEW is worse than OLD: by judgments (--qrels), by a judged sample (--sample, --sheet), or
-    by a campaign (--campaign).
+    """Decide whether the run NEW is worse than OLD: by judgments (--qrels), by a judged sample (--sample, --sheet), by
+    a campaign (--campaign), by values per query computed elsewhere (--values), or by clicks (--interleaved).
 
     The value is NEW less OLD. The verdict is the first of these that holds: equal, the lists are the same; worse, the
     interval lies below 0 and the value is at or below minus the margin; equivalent, the interval lies within ± the
@@ -112,16 +117,22 @@ def compare(
     activeeval compare old.run new.run --qrels qrels.txt --measure nDCG@10 --margin 0.01
     activeeval compare old.run new.run --sample week1.sample --sheet week1.csv -o jsonl
     activeeval compare old.run new.run --campaign week1 --margin 0.05
+    activeeval compare old.csv new.csv --values --measure faithfulness --measure -seconds
     """
     from activeeval.core.answers import exit_code
     from activeeval.report.cautions import MISSING_LISTS, missing_lists
     from activeeval.scoring.gate import by_sample
 
-    _check_source(context, {"--qrels": qrels, "--sample": sample_path, "--campaign": campaign}, sheets)
-    shared: dict[str, Any] = {"runs": [old, new], "files": [path for path in (qrels, sample_path, *sheets) if path]}
+    sources = {"--qrels": qrels, "--sample": sample_path, "--campaign": campaign}
+    sources |= {"--values": "given" if is_of_values else None, "--interleaved": interleaved}
+    _check_source(context, sources, sheets)
+    files = [path for path in (qrels, sample_path, interleaved, *sheets) if path]
+    shared: dict[str, Any] = {"runs": [old, new], "files": files}
     check_per_query(per_query, force, [old, new, *shared["files"]])
     notes: list[Note] = []
-    if qrels is not None:
+    if is_of_values or interleaved is not None:
+        decisions = _by_values(interleaved, old, new, options)
+    elif qrels is not None:
         decisions = _by_judgments(qrels, old, new, options)
         shared["seed"] = options["seed"] if options["budget"] is not None else None
     else:
@@ -212,7 +223,7 @@ def _rows(
     """Build rows of decisions: complete with cautions for JSON, else without empty columns."""
     from activeeval.report.cautions import marked
     from activeeval.report.message_lookup import worded
-    from activeeval.scoring.gate import rows_of
+    from activeeval.scoring.decisions import rows_of
 
     rows = marked(
         rows_of(decisions, notes), [caution for decision in decisions for caution in decision.estimate.cautions]
@@ -229,7 +240,7 @@ def _check_source(context: click.Context, sources: Mapping[str, str | None], she
     """Raise UsageError unless exactly one source is given, with options that belong to it."""
     chosen = [name for name, value in sources.items() if value is not None]
     if len(chosen) != 1:
-        raise click.UsageError("give one of --qrels, --sample with its --sheet, and --campaign")
+        raise click.UsageError("give one of --qrels, --sample with its --sheet, --campaign, --values and --interleaved")
     if (sources["--sample"] is None) != (not sheets):
         raise click.UsageError("--sample and --sheet go together: the sample, and what was judged of it")
     typed = [p for p in context.params if context.get_parameter_source(p) is click.core.ParameterSource.COMMANDLINE]
@@ -250,9 +261,19 @@ def _by_judgments(qrels: str, old: str, new: str, options: Mapping[str, Any]) ->
     return by_judgments(qrels, old, new, request, say=output.say_note, **chosen)
 
 
+def _by_values(interleaved: str | None, old: str, new: str, options: Mapping[str, Any]) -> list[Decision]:
+    """Decide each metric by tables of values per query, or by clicks on interleaved lists."""
+    from activeeval.scoring.value_tables import by_interleaving, by_values
+
+    request = _request(options)
+    if interleaved is None:
+        return by_values(old, new, request, say=output.say_note)
+    return by_interleaving(interleaved, replace(request, names=request.names or (new, old)), say=output.say_note)
+
+
 def _request(options: Mapping[str, Any]) -> GateRequest:
     """Select the fields of a GateRequest from the options."""
-    from activeeval.scoring.gate import GateRequest
+    from activeeval.scoring.decisions import GateRequest
 
     return GateRequest(**{field.name: options[field.name] for field in fields(GateRequest)})
 

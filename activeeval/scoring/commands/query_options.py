@@ -10,7 +10,7 @@ import click
 from activeeval.cli import output
 
 if TYPE_CHECKING:
-    from activeeval.scoring.gate import Decision
+    from activeeval.scoring.decisions import Decision
 
 NO_RELEVANT = ("zero", "skip")
 """Copy of `activeeval.formats.pooling.NO_RELEVANT`, so that ``--help`` need not import it."""

@@ -10,6 +10,7 @@ import click
 
 from activeeval.cli.help import command
 from activeeval.cli.input_options import (
+    chunk_options,
     columns_option,
     confidence_option,
     machine_is_truth_option,
@@ -18,7 +19,7 @@ from activeeval.cli.input_options import (
     ties_option,
 )
 from activeeval.cli.option_types import SEED
-from activeeval.cli.output import emit, is_asked, output_option, say, say_notes, show_first
+from activeeval.cli.output import emit, is_asked, output_option, say, say_notes, show_first, show_text
 from activeeval.cli.small import leave_small_to_python
 from activeeval.core.errors import did_you_mean
 from activeeval.sampling.commands.sampling_options import log_queries_option
@@ -32,6 +33,7 @@ from activeeval.scoring.commands.run_table import show_run_table
 from activeeval.scoring.commands.unjudged_bounds import check_unjudged_options, score_bounds, unjudged_options
 
 if TYPE_CHECKING:
+    from activeeval.core.answers import Answer
     from activeeval.core.measures import Measure
     from activeeval.formats.loading import TablePool
     from activeeval.scoring.run_table import RunTable
@@ -41,8 +43,11 @@ _HALF = 0.5
 
 @command()
 @click.argument("qrels", metavar="QRELS")
-@click.argument("run", metavar="RUN...")
-@click.argument("measures", metavar="MEASURE...", nargs=-1, required=True)
+@click.argument("run", metavar="RUN...", required=False)
+@click.argument("measures", metavar="MEASURE...", nargs=-1)
+@click.option(
+    "--values", "is_of_values", is_flag=True, help="The arguments are tables of values per query, then metrics."
+)
 @click.option("--run", "more_runs", multiple=True, metavar="FILE", help="A further run for the table; repeatable.")
 @click.option("--baseline", metavar="RUN", help="The run that the others are compared with. Default: the first.")
 @click.option("--versus", metavar="RUN2", help="Compare RUN with this run alone, in one row a measure.")
@@ -65,6 +70,7 @@ _HALF = 0.5
 @ties_option
 @machine_is_truth_option
 @columns_option
+@chunk_options
 @log_queries_option
 @no_relevant_option
 @confidence_option
@@ -74,8 +80,9 @@ _HALF = 0.5
 @output_option
 def score(
     qrels: str,
-    run: str,
+    run: str | None,
     measures: tuple[str, ...],
+    is_of_values: bool,
     more_runs: tuple[str, ...],
     baseline: str | None,
     versus: str | None,
@@ -116,6 +123,11 @@ def score(
     activeeval score qrels.txt runs/*.run nDCG@10 AP --baseline runs/old.run
     activeeval score qrels.txt new.run P@10 DCG@10 --unjudged-bounds --more 100
     """  # fmt: skip
+    if is_of_values:
+        _show_values([word for word in (qrels, run, *measures) if word is not None], confidence, form)
+        return
+    if run is None or not measures:
+        raise click.UsageError(f"Missing argument '{'MEASURE...' if run else 'RUN...'}'.")
     run, more_runs, measures = _files_apart(run, more_runs, measures)
     paths, reference = _asked_runs(run, more_runs, baseline, versus)
     check_unjudged_options(unjudged_bounds, {"--more": more, "--max-grade": max_grade})
@@ -177,6 +189,31 @@ def _show(scored: RunTable, rows: list[dict[str, Any]], form: str, *, versus: bo
         show_run_table(scored, form, versus=versus)
 
 
+def _show_values(words: Sequence[str], confidence: float, form: str) -> None:
+    """Print the means of metrics with values per query of elsewhere, and the differences from the first file."""
+    from activeeval.cli.output import say_note
+    from activeeval.report.answer_sentences import headline, table_of
+    from activeeval.scoring.value_tables import score_values
+
+    files = [word for word in words if os.path.exists(word)] or list(words[:1])
+    answers = score_values(files, [word for word in words if word not in files], confidence, say=say_note)
+    if form in ("jsonl", "tsv"):
+        emit([_value_row(answer, confidence) for answer in answers], form)
+        return
+    for line in headline([answer for answer in answers if answer.versus] or answers):
+        show_text(line)
+    click.echo()
+    emit(table_of(answers), form)
+
+
+def _value_row(answer: Answer, confidence: float) -> dict[str, Any]:
+    """Build the row of a mean or a difference for programs."""
+    fields = ("measure", "system", "versus", "value", "low", "high", "n_queries")
+    row = {name.removeprefix("n_"): getattr(answer, name) for name in fields}
+    more = {"p_value": answer.p_value, "verdict": answer.verdict} if answer.versus else {}
+    return {**row, "confidence": confidence, **more}
+
+
 def _files_apart(
     run: str, more_runs: tuple[str, ...], measures: tuple[str, ...]
 ) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
@@ -187,7 +224,7 @@ def _files_apart(
     str, tuple of str, tuple of str
         First run, further runs, measures.
     """
-    from activeeval.inputs.systems import runs_in
+    from activeeval.formats.suffixes import runs_in
 
     words = [*measures]
     named = [run]

@@ -1,0 +1,106 @@
+"""Rules for reading tables, runs and judgments that hold until they are lifted: names of columns, items left out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from activeeval.core.errors import InputError, did_you_mean, shown
+
+ROLES = {
+    "query": "query_id",
+    "document": "doc_id",
+    "judge": "judge",
+    "text": "text",
+    "seconds": "seconds",
+    "grade": "grade",
+    "score": "score",
+    "rank": "rank",
+    "value": "value",
+    "segment": "segment",
+}
+"""What users call a column in ``--columns`` -> its name in this library."""
+_REGEX = re.compile(r"[\\^$.|?*+()\[\]{}]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadingRules:
+    """Rules for reading files and data frames.
+
+    Attributes
+    ----------
+    columns : mapping of str to str
+        Column of the user's tables, in lower case -> its name in this library.
+    leave_out_self : bool
+        Leave out of runs and judgments the document whose id is that of its query.
+    collapse : str
+        How chunks become documents: a column with the document of each row, or a regular expression on document ids,
+        whose group is the document, or which is removed if it has no group; "" keeps chunks.
+    """
+
+    columns: Mapping[str, str]
+    leave_out_self: bool = False
+    collapse: str = ""
+
+    def document_of(self) -> Callable[[str], str]:
+        """Build the function from the id of a chunk to that of its document."""
+        if not _REGEX.search(self.collapse):
+            return lambda chunk: chunk  # a column was renamed when the table was read
+        pattern = re.compile(self.collapse)
+        if not pattern.groups:
+            return lambda chunk: pattern.sub("", chunk) or chunk
+        return lambda chunk: (match[1] or chunk) if (match := pattern.search(chunk)) else chunk
+
+
+_RULES: ContextVar[ReadingRules | None] = ContextVar("rules", default=None)
+
+
+def rules() -> ReadingRules:
+    """Get the rules that hold now."""
+    return _RULES.get() or ReadingRules(columns={})
+
+
+@contextmanager
+def reading(
+    columns: Mapping[str, str] | None = None, *, leave_out_self: bool = False, collapse: str = ""
+) -> Iterator[None]:
+    """Read all files and data frames by rules; see `ReadingRules`.
+
+    Parameters
+    ----------
+    columns : mapping of str to str, or None
+        Role -> column of the user's tables; roles are those of `ROLES`.
+
+    Raises
+    ------
+    InputError
+        If a role is unknown, two have the same column, or `collapse` is no regular expression.
+    """
+    names: dict[str, str] = {}
+    for role, column in (columns or {}).items():
+        if role not in ROLES:
+            hint = did_you_mean(role, tuple(ROLES))
+            raise InputError(f"{shown(role)} is no role of a column; {hint}known: {', '.join(ROLES)}", field="columns")
+        if column.strip().lower() in names:
+            raise InputError(f"column {shown(column)} is named twice, expected it once", field="columns")
+        names[column.strip().lower()] = ROLES[role]
+    if collapse and not _REGEX.search(collapse):
+        names |= {collapse.strip().lower(): "doc_id"}
+    try:
+        re.compile(collapse)
+    except re.error as problem:
+        raise InputError(f"{shown(collapse)} is no regular expression: {problem}", field="collapse") from None
+    before = rules()
+    held = ReadingRules(
+        columns={**before.columns, **names},
+        leave_out_self=leave_out_self or before.leave_out_self,
+        collapse=collapse or before.collapse,
+    )
+    token = _RULES.set(held)
+    try:
+        yield
+    finally:
+        _RULES.reset(token)
