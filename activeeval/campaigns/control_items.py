@@ -34,17 +34,22 @@ MOST_RATE = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Controls:
-    """Settings of a campaign's control items.
+    """Settings of a campaign's controls: items with an expected answer, mixed into a judge's work to check the judge.
 
     Attributes
     ----------
     rate : float
         Share of controls among the items that a judge is shown, in (0, 0.5].
     known : sequence of KnownItem
-        Items with known grades, each shown once to every judge. After them, or without any, items that
-        the judge has graded are shown again.
+        Items with known grades, each shown once to every judge. After them, or without any, items that the judge has
+        graded are shown again.
     secret : str
         Seed of the pseudorandom positions and choices.
+
+    Raises
+    ------
+    InputError
+        If the rate is outside its range, or a known item has no query_id or doc_id.
     """
 
     rate: float
@@ -61,7 +66,10 @@ class Controls:
             raise InputError(problem, field="controls")
 
     def n_until(self, judge: str, n_said: int) -> int:
-        """Count the controls among the first ``n_said`` items of a judge."""
+        """Count the controls among the first ``n_said`` items of a judge.
+
+        Items are divided into spans of round(1 / rate); each span has one control, at a pseudorandom position.
+        """
         span = max(2, round(1 / self.rate))
         whole, rest = divmod(n_said, span)
         return whole + (rest > self._place(judge, whole, span))
@@ -71,7 +79,15 @@ class Controls:
         return self.n_until(judge, n_said + 1) > self.n_until(judge, n_said)
 
     def left(self, judge: str, state: State) -> WaitingCounts:
-        """Count the items that remain for a judge, including controls to come and controls that the judge deferred."""
+        """Count the items that remain for a judge, including controls to come and controls that the judge deferred.
+
+        Judges see this count: it falls by one with each answer, so that it does not reveal which items are controls.
+
+        Parameters
+        ----------
+        state : State
+            State of the campaign's log.
+        """
         n_said, waiting = state.checks.n_said.get(judge, 0), Counter(state.n_waiting)
         waiting += Counter(map(_block_of, state.checks.put_off.get(judge, {}).values()))
         known, repeated = self._known_to(judge, state.checks), self._graded_by(judge, state.checks)
@@ -81,21 +97,30 @@ class Controls:
         return replace(left, in_block=in_block, in_all=in_all)
 
     def choose(self, judge: str, state: State) -> Control | None:
-        """Choose the judge's next control: a known item first, else an item to repeat; None if there is neither."""
+        """Choose the judge's next control: a known item first, else a graded item to repeat; None if there is neither.
+
+        The control belongs to the lowest block (part of the sample) with waiting items. ``state`` is the state of the
+        log.
+        """
         chosen = self._known_for(judge, state.checks) or self._repeated_for(judge, state.checks)
         return chosen and replace(chosen, block=min((block for block, n in state.n_waiting.items() if n), default=0))
 
     def seen(self, judge: str, n_said: int, n: int, n_known: int, n_spare: int) -> int:
         """Count the answers that a judge must give until ``n`` of them are not controls.
 
+        If a control is due and none is available, an ordinary item is shown.
+
         Parameters
         ----------
         n_said : int
             Answers that the judge has given.
-        n_known, n_spare : int
-            Known items that the judge has not seen, and earlier answers that may be repeated. A negative ``n_spare``
-            is the number of answers still missing before one may be repeated. If a control is due and none is
-            available, an ordinary item is shown.
+        n : int
+            Ordinary items to count up to.
+        n_known : int
+            Known items that the judge has not seen.
+        n_spare : int
+            Earlier answers that may be repeated as controls. A negative number is that of the answers still missing
+            before one may be repeated.
         """
         n_all = 0
         while n and n_spare < _ALWAYS:
@@ -111,7 +136,10 @@ class Controls:
         return [item for item in self.known if (judge, item.key) not in checks.answers]
 
     def _known_for(self, judge: str, checks: Checks) -> Control | None:
-        """Choose a known item that the judge has not seen, pseudorandomly; None if there are no more."""
+        """Build the control of a pseudorandomly chosen known item that is new to the judge.
+
+        Return None if there are no more.
+        """
         fresh = self._known_to(judge, checks)
         if not fresh:
             return None
@@ -135,11 +163,17 @@ class Controls:
 
     @staticmethod
     def _fresh(judge: str, graded: Sequence[Event], checks: Checks) -> list[Event]:
-        """Select the grades that may be repeated: not among the last `APART` and not repeated before."""
+        """Select the grades that may be repeated: not among the last `APART`, and not repeated before.
+
+        Parameters
+        ----------
+        graded : sequence of Event
+            The judge's valid grades, in order.
+        """
         return [event for event in graded[:-APART] if (judge, _key(event)) not in checks.answers]
 
     def _repeated_for(self, judge: str, checks: Checks) -> Control | None:
-        """Choose a graded item to repeat, pseudorandomly; None if no item may be repeated."""
+        """Build the control that repeats a graded item, chosen pseudorandomly; None if no item may be repeated."""
         fresh = self._fresh(judge, self._graded_by(judge, checks), checks)
         if not fresh:
             return None
@@ -155,12 +189,14 @@ class Controls:
         )
 
     def swapped(self, judge: str, events: Sequence[Event], checks: Checks) -> Control | None:
-        """Choose a comparison of a judge to show again with sides swapped; None if no comparison may be repeated.
+        """Build the control that shows a comparison of a judge again, with sides swapped; None if none may be repeated.
 
         Parameters
         ----------
         events : sequence of Event
             The judge's comparisons for one query.
+        checks : Checks
+            State of the controls in the log.
         """
         fresh = swappable(judge, events, checks)
         if not fresh:
@@ -178,7 +214,17 @@ class Controls:
         )
 
     def pairs_left(self, judge: str, unit: int, state: State, n: int) -> int:
-        """Count the comparisons of a query that remain for its judge: ``n`` new ones and those that are repeated."""
+        """Count the comparisons of a query that remain for its judge: ``n`` new ones, and repeated ones as controls.
+
+        Parameters
+        ----------
+        unit : int
+            Number of the query's unit.
+        state : State
+            State of the campaign's log.
+        n : int
+            Comparisons that the query still needs.
+        """
         events, n_said = state.preferences.get((unit, judge), []), state.checks.n_said.get(judge, 0)
         if any(event.body.get("what") == "undone" for event in events):
             return n
@@ -187,28 +233,42 @@ class Controls:
         return self.seen(judge, n_said, n, 0, n_spare)
 
     def _with_all(self, judge: str, n_said: int, n: int) -> int:
-        """Count the answers until ``n`` of them are not controls, if a control is always available when one is due."""
+        """Count the answers until ``n`` of them are not controls, if a control is always available when one is due.
+
+        ``n_said`` is the number of answers that the judge has given before.
+        """
         total, before = n, self.n_until(judge, n_said)
         while (enough := n + self.n_until(judge, n_said + total) - before) > total:
             total = enough
         return total
 
     def _place(self, judge: str, number: int, span: int) -> int:
-        """Choose the position of the control within the judge's span with this number, from 0."""
+        """Choose the control's position (0 to ``span`` − 1) within a span of a judge's items, by the span's number."""
         return self._thrown(judge, str(number)) % span
 
     def _thrown(self, judge: str, text: str) -> int:
-        """Compute a pseudorandom integer from the secret, the judge and a text."""
+        """Compute a pseudorandom integer (48 bits) from the secret, the judge and a text; the same each time."""
         return int(hashlib.sha256("\0".join((self.secret, judge, text)).encode()).hexdigest()[:12], 16)
 
 
 def checked(state: State, events: Sequence[Event]) -> JudgeChecks:
-    """Score each judge's answers to training and control items as of the given state."""
+    """Score each judge's answers to training and control items.
+
+    Parameters
+    ----------
+    state : State
+        State of the log, with the controls so far.
+    events : sequence of Event
+        The same log, for the training.
+    """
     return JudgeChecks(training=trained(events), controls=controlled(state.checks))
 
 
 def controlled(checks: Checks) -> list[ControlScore]:
-    """Score each judge's agreement with the expected answers, by judge and kind of control."""
+    """Score each judge's agreement with the expected answers to controls: one score for each judge and kind, sorted.
+
+    The kinds are "known", "repeated" and "swapped"; see `ControlScore`.
+    """
     by_kind: dict[tuple[str, str], list[Event]] = {}
     for (judge, _), event in checks.answers.items():
         by_kind.setdefault((judge, str(event.body["what"])), []).append(event)
@@ -216,7 +276,17 @@ def controlled(checks: Checks) -> list[ControlScore]:
 
 
 def as_claimed(token: str, posed: Event, texts: ItemTexts) -> ItemClaim:
-    """Convert a control to the claim of an ordinary item, so that the judge cannot tell them apart."""
+    """Convert a control to the claim of an ordinary item, so that the judge cannot tell them apart.
+
+    Parameters
+    ----------
+    token : str
+        Token for the answer.
+    posed : Event
+        Event in which the control was shown.
+    texts : ItemTexts
+        Texts to display.
+    """
     return ItemClaim(
         token=token,
         unit=0,
@@ -258,8 +328,15 @@ def again(posed: Event, texts: ItemTexts) -> Control:
 def returned(judge: str, state: State, now: int) -> Event | None:
     """Find the control that a judge deferred and that must be shown again now; None if another item comes first.
 
-    Deferred controls follow the rule of deferred items: they come after all other items of their block, in the order in
-    which they were deferred, and before the items of the next block.
+    Deferred controls follow the rule of deferred items: they come after all other items of their block (part of the
+    sample), in the order in which they were deferred, and before the items of the next block.
+
+    Parameters
+    ----------
+    state : State
+        State of the campaign's log.
+    now : int
+        Time in UTC microseconds.
     """
     put_off = sorted(state.checks.put_off.get(judge, {}).values(), key=lambda event: (_block_of(event), event.seq))
     if not put_off:
@@ -275,10 +352,17 @@ def returned(judge: str, state: State, now: int) -> Event | None:
 
 
 def swappable(judge: str, events: Sequence[Event], checks: Checks) -> list[Event]:
-    """Select the comparisons of one query that may be shown again with sides swapped.
+    """Select the comparisons of one query that may be shown again, with sides swapped, as controls of their judge.
 
     Empty if the judge has undone a comparison of this query. Excludes the latest `SWAP_APART` comparisons, pairs with a
     document that the judge discarded, and pairs already repeated.
+
+    Parameters
+    ----------
+    events : sequence of Event
+        The judge's answers to pairs of this query.
+    checks : Checks
+        State of the controls in the log.
     """
     if any(event.body.get("what") == "undone" for event in events):
         return []
@@ -294,7 +378,10 @@ def discarded_of(events: Sequence[Event]) -> set[str]:
 
 
 def _controlled(judge: str, what: str, events: Sequence[Event]) -> ControlScore:
-    """Score a judge's answers to one kind of control; controls without a grade or preference count as skipped."""
+    """Score a judge's answers to one kind of control (``what``).
+
+    Answers without a grade or preference count as skipped.
+    """
     graded = [event for event in events if event.grade is not None or "preferred" in event.body]
     right = sum(_said_in(event) == event.body["expected"] for event in graded)
     return ControlScore(judge=judge, what=what, share=share_of(right, len(graded)), n_skipped=len(events) - len(graded))
@@ -306,19 +393,31 @@ def _said_in(event: Event) -> object:
 
 
 def _pair_key(event: Event) -> str:
-    """Build the key of a pair's control from the unit and a digest of both ids; each pair is compared once."""
+    """Build the key of a pair's control from the unit and a digest of both ids, in either order."""
     names = "\0".join(sorted((str(event.body["first"]), str(event.body["second"]))))
     return f"{event.unit} {hashlib.sha256(names.encode()).hexdigest()[:32]}"
 
 
 def _can_have(judge: str, place: Place, slot: Assignment, state: State, now: int) -> bool:
-    """Check whether an assignment is free (or its lease has expired) and the judge has not judged its document."""
+    """Check whether an assignment can be given to a judge.
+
+    It must be free or its lease have expired, and the judge must not have judged its document.
+
+    Parameters
+    ----------
+    place : (int, str)
+        Unit and document of the assignment.
+    slot : Assignment
+        One of the judgments that the document needs.
+    now : int
+        Time in UTC microseconds.
+    """
     is_free = slot.state == "free" or (slot.state != "done" and (slot.lease_until or 0) < now)
     return is_free and judge not in state.judgments.get(place, ())
 
 
 def _block_of(event: Event) -> int:
-    """Return the block among whose items a control is shown; 0 if unknown."""
+    """Read the block (part of the sample) among whose items a control is shown; 0 if unknown."""
     return int(event.body.get("block", 0))
 
 

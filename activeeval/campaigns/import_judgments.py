@@ -36,16 +36,17 @@ class ImportedFile:
     Attributes
     ----------
     file : str
+        Path or name of the source.
     stored, cannot : int
         Number of grades stored, and of items stored as impossible to judge.
     replaced, repeated : int
-        How many of these replaced an earlier answer, and how many judgments were stored already.
+        How many of these replaced an earlier answer of the judge, and how many judgments were stored already.
     late : dict of str to int
         Number of judgments that were kept but do not count, by reason.
     foreign : int
         Number of judgments of items that were never drawn, which were not kept.
     of_machines : int
-        Number of graders' judgments left out, because they are not labels.
+        Number of judgments by graders (LLMs or other models) left out, because they are not labels.
     truth_of_machines : int
         Number of graders' judgments now stored as labels; estimates of the campaign carry a warning.
     """
@@ -78,7 +79,17 @@ class ImportedFile:
 
     @classmethod
     def of(cls, file: str, n_read: int, done: Sequence[Acknowledged], of_machines: int = 0) -> Self:
-        """Count the store's acknowledgments for a file with ``n_read`` judgments."""
+        """Count what became of a file's judgments.
+
+        Parameters
+        ----------
+        n_read : int
+            Number of judgments in the file; those without an acknowledgment are of items that were never drawn.
+        done : sequence of Acknowledged
+            The store's acknowledgments.
+        of_machines : int
+            Number of graders' judgments left out.
+        """
         fresh = [acknowledged.event for acknowledged in done if not acknowledged.is_repeated]
         late = Counter(event.reason for event in fresh if event.kind == "late")
         cannot = sum(event.kind == "cannot" for event in fresh)
@@ -129,19 +140,24 @@ def take_files(
 
     Parameters
     ----------
+    store : Store
+    name : str
+        Name of the campaign.
     paths : sequence of str, or mapping of str to file or Judgments
-        The keys of a mapping name the sources in messages.
+        Files. The keys of a mapping name its sources in messages.
     keep_foreign : bool
         Also keep judgments of items that were never drawn, as events that do not count. In a file with the judgments of
         a whole collection nearly all are of such items.
     machine_is_truth : bool
-        Accept graders' judgments as labels; each of these events is marked.
+        Accept judgments by graders (LLMs or other models) as labels; each of these events is marked.
+    judge : str, optional
+        The judge of judgments that name none.
 
     Raises
     ------
     InputError
-        If a file cannot be read, is the sheet of another sample, names no judge and none is given, or grades an item
-        twice.
+        If a file cannot be read, is the sheet of another sample, names no judge and none is given, grades an item
+        twice, or has only graders' judgments that are not accepted.
     """
     parsed = read_files(store, name, paths, judge, keep_foreign=keep_foreign, machine_is_truth=machine_is_truth)
     return parsed.stored()
@@ -155,8 +171,9 @@ class ParsedFiles:
     ----------
     store : Store
     campaign : str
+        Name of the campaign.
     parts : sequence of (str, str, list)
-        File, judge and answers.
+        File, judge and the judge's answers.
     unjudged : sequence of Unjudged
         Items of sheets that came back without an answer.
     n_read, of_machines : mapping of str to int
@@ -211,14 +228,37 @@ def read_files(
 
 
 def _of_units(by_judge: Mapping[str, list[Answer]], units: Sequence[UnitRow]) -> dict[str, list[Answer]]:
-    """Keep the answers to items that were drawn, and the judges with such answers."""
+    """Keep the answers to items that were drawn, and the judges with such answers.
+
+    ``by_judge`` maps a judge to answers; each begins with query and document.
+    """
     drawn = {(unit.query_id, place.doc_id) for unit in units for place in unit.places}
     in_sample = {who: [answer for answer in answers if answer[:2] in drawn] for who, answers in by_judge.items()}
     return {who: answers for who, answers in in_sample.items() if answers}
 
 
 class _CampaignUnits:
-    """Lookup tables for checking imports: samples, unit of each item, and queries by text."""
+    """Data of a campaign for checking imports, and settings of the import.
+
+    Attributes
+    ----------
+    samples : sequence of str
+        Ids of all versions of the sample.
+    max_grade : int or None
+        Largest grade; None allows any.
+    of_machines : dict of str to int
+        Number of graders' answers left out, by file; filled while reading.
+    machine_is_truth : bool
+        True to accept graders' answers as labels.
+    sources : mapping of str to file or Judgments
+        Source for each name; a name that is missing is itself the path.
+    docs : dict of str to list of str
+        Documents of each query that is judged as a whole.
+    units : dict of (query, document, block) to int
+        Number of the unit (items judged together) that contains an item.
+    ids : set of str
+        Query ids.
+    """
 
     def __init__(self, samples: Sequence[str], units: Sequence[UnitRow], max_grade: int | None) -> None:
         self.samples, self.max_grade = samples, max_grade
@@ -239,7 +279,10 @@ class _CampaignUnits:
         )
 
     def query(self, place: str, named: str) -> str:
-        """Find the id of a query that is named by its text or its id."""
+        """Find the id of a query that is named by its text or its id; an unknown name is returned unchanged.
+
+        Raises InputError, which begins with ``place``, if several queries have this text.
+        """
         meant = (self._by_text.get(named, set()) | (self.ids & {named})) if named else set()
         if len(meant) > 1:
             ids = ", ".join(sorted(meant))
@@ -249,14 +292,15 @@ class _CampaignUnits:
         return meant.pop() if meant else named
 
     def placed(self, judgments: Judgments) -> Iterator[tuple[int, Judgment, int | None]]:
-        """Yield row, judgment and unit of each judgment with a grade or a reason for none.
+        """Yield (row, judgment, unit) for each judgment with a grade or a reason for none.
 
-        The unit is None if the file has no blocks. For a sheet, items that still wait are included.
+        The unit (number of the items judged together) is None if the file has no blocks. For a sheet, items that still
+        wait are included.
 
         Raises
         ------
         InputError
-            If it is the sheet of another sample, or an item is not in its block.
+            If it is the sheet of another sample, an item is not in its block, or a query's text is ambiguous.
         """
         if judgments.sample and judgments.sample not in self.samples:
             known = ", ".join(self.samples if len(self.samples) <= _FEW else (*self.samples[:_FEW], "…"))
@@ -274,7 +318,10 @@ class _CampaignUnits:
                 yield row, judgment, unit
 
     def _unit(self, place: str, judgment: Judgment, block: int) -> int:
-        """Find the unit of an item in a sheet's block."""
+        """Find the number of the unit with an item in a sheet's block (part of the sample).
+
+        Raises InputError, which begins with ``place``, if the block has no such item.
+        """
         unit = self.units.get((judgment.query, judgment.item, block))
         if unit is None:
             where = (
@@ -288,9 +335,26 @@ class _CampaignUnits:
 def _answers(
     judging: Judging, path: str, drawn: _CampaignUnits, judge: str | None, unjudged: list[Unjudged]
 ) -> dict[str, list[Answer]]:
-    """Parse a file of grades into answers by judge, and add a sheet's items without an answer to ``unjudged``.
+    """Parse a file of grades into answers by judge; for comparisons, a file of ranks.
 
-    For queries that are judged as a whole, the file holds ranks.
+    Parameters
+    ----------
+    judging : Judging
+        How the campaign is judged: by grades or by comparisons.
+    path : str
+        Name of the source.
+    drawn : _CampaignUnits
+        Data of the campaign, and the sources.
+    judge : str or None
+        The judge of judgments that name none.
+    unjudged : list of Unjudged
+        Output: a sheet's items without an answer are added.
+
+    Raises
+    ------
+    InputError
+        If the file has no grades (or ranks) or only graders', names no judge, grades an item twice, or has a grade
+        above the largest.
     """
     judgments = drawn.read(path)
     if not judgments.is_of_grades:
@@ -334,7 +398,11 @@ def _answers(
 def _(
     judging: ByComparisons, path: str, drawn: _CampaignUnits, judge: str | None, unjudged: list[Unjudged]
 ) -> dict[str, list[Answer]]:
-    """Parse a file of ranks into answers by judge, one for each query."""
+    """Parse a file of ranks into answers by judge, one for each query.
+
+    An answer is the order of the query's documents. Raises InputError if the file has no ranks, names no judge, or
+    ranks documents that the query does not have.
+    """
     from activeeval.sampling.ranked_sheets import check_held
 
     judgments = drawn.read(path)
