@@ -37,8 +37,9 @@ FALSE_ALARMS = 0.05
 def calibrations(state: CampaignState) -> list[Calibration]:
     """Check the calibration of the grade model of each round (sample) that is used in estimates.
 
-    The method is described at the top of this module: weighted means of grades against expected grades, in bins. Empty
-    for designs without a model, and for top-k judging: ranks are not grades that the model predicts.
+    Judged items are put into bins of similar expected grade. Weighted by 1 / inclusion probability, the mean given
+    grade of a bin is compared with the mean expected grade. Empty for designs without a model, and for top-k judging:
+    ranks are not grades that the model predicts.
     """
     if state.block == 0 or not state.campaign.judging.has_grades:
         return []
@@ -47,9 +48,10 @@ def calibrations(state: CampaignState) -> list[Calibration]:
 
 
 def _of_round(number: int, sample: DrawnSample) -> Calibration | None:
-    """Check the grade model of one round, as described at the top of this module.
+    """Check the grade model of one round in bins of expected grades, and over all items.
 
-    Return None without a model, or without judged items in complete blocks.
+    Return None without a model, or without judged items in complete blocks (parts of the sample). The p-value is the
+    smallest of all tests times their number (Bonferroni).
 
     Parameters
     ----------
@@ -104,8 +106,9 @@ def code_of(expected: Floats) -> Ints:
 def _compared(columns: Floats, queries: Ints) -> CalibrationBin:
     """Compare expected and given grades of n items, as one bin.
 
-    The standard errors are the clustered ones given at the top of this module; that of the gap is at least the one by
-    the model's own variance.
+    With weights w and d = given − expected grade, the gap is D = Σ w d / Σ w. With e_q = Σ w (d − D) over the items of
+    query q and m queries, its standard error is √(m / (m − 1) Σ e_q²) / Σ w (clustered by query), or that by the
+    model's own variance, √(Σ w² Var) / Σ w, if larger.
 
     Parameters
     ----------

@@ -31,10 +31,15 @@ Pair = tuple[str, str]
 class CampaignState:
     """A campaign as of an event, updated event by event without recomputing what has not changed.
 
+    A campaign has rounds (samples drawn one after another), units (items of a query that are judged together) and
+    blocks (parts of a sample; at the end of each an estimate is valid).
+
     Parameters
     ----------
     campaign : CampaignRow
+        Its set-up.
     versions : list of SampleRow
+        All stored versions of its sample.
 
     Attributes
     ----------
@@ -69,7 +74,7 @@ class CampaignState:
         return start
 
     def refresh(self, store: Store, as_of: int | None = None) -> Self:
-        """Read and apply the events since the last update; return self.
+        """Read and apply the events since the last update, up to event ``as_of`` if given; return self.
 
         Raises
         ------
@@ -85,7 +90,10 @@ class CampaignState:
         return self.follow(events)
 
     def follow(self, events: Sequence[Event]) -> Self:
-        """Apply the events that follow those so far; return self. Raises StateError if nothing has been drawn yet."""
+        """Apply the events that follow those so far; return self.
+
+        Raises StateError if nothing has been drawn yet.
+        """
         self.log.extend(events)
         places = self.state.apply_all(events)
         drawn = [row for row in self.versions if row.seq < self.as_of]
@@ -98,7 +106,7 @@ class CampaignState:
         return self
 
     def _draw(self, drawn: Sequence[SampleRow]) -> None:
-        """Rebuild all rounds for a new version of the sample."""
+        """Rebuild all rounds from the versions of the sample that exist as of the last event."""
         self._versions, self.rounds, self._n_before = [row.version for row in drawn], [], []
         last = [versions[-1] for versions in rounds_of([row for row in drawn if row.digest])]
         for row in last:
@@ -107,7 +115,7 @@ class CampaignState:
         self._samples = {row.version: self._samples[row.version] for row in last}
 
     def _add_round(self, row: SampleRow) -> None:
-        """Append the round of a sample version, with known grades corrected by earlier rounds."""
+        """Append the round (sample) of a stored version; known grades are corrected by judgments of earlier rounds."""
         if row.version not in self._samples:
             self._samples[row.version] = _unpacked(self.versions, row, self.campaign.name)
         sample = self._samples[row.version]
@@ -117,7 +125,7 @@ class CampaignState:
         self.rounds.append(self._judged(sample, drawn if known is drawn.known else drawn.corrected(known)))
 
     def _judged(self, sample: DrawnSample, design: Design) -> DrawnSample:
-        """Build the last round's sample with a design and with the judgments so far."""
+        """Copy the last round's sample with the given design and with the judgments so far."""
         n, third = self.campaign.judges_per_item, self.campaign.adjudicate
         rules = Rules(judges_per_item=n, policy=self.policy, adjudicate=third)
         ways = sample.campaign.ways
@@ -126,7 +134,10 @@ class CampaignState:
         return replace(sample, campaign=campaign)
 
     def _settle(self, places: set[Place]) -> None:
-        """Apply changed judgments of places; rebuild all rounds if one before the last changes."""
+        """Apply changed judgments of some places; rebuild all rounds if one before the last changes.
+
+        A place is a document of a unit. Judgments of earlier rounds are known grades in later ones.
+        """
         of_round: dict[int, list[Place]] = {}
         for place in places:
             of_round.setdefault(int(np.searchsorted(self._n_before, place[0], side="left")) - 1, []).append(place)
@@ -142,12 +153,12 @@ class CampaignState:
 
     @property
     def version(self) -> int:
-        """Version of the sample."""
+        """Version of the sample as of the last event, from 1."""
         return self._versions[-1]
 
     @property
     def progress(self) -> Progress:
-        """Items judged, waiting and impossible to judge; an item included again counts in its last round."""
+        """Number of items judged, waiting and impossible to judge; an item included again counts in its last round."""
         judged, waiting, cannot = map(sum, zip(*(sample.campaign.progress for sample in self.rounds), strict=True))
         return Progress(judged=judged, waiting=waiting, cannot=cannot - asked_again(self.rounds))
 
@@ -158,7 +169,7 @@ class CampaignState:
 
     @property
     def n_corrected(self) -> int:
-        """Number of grades that a later round treated as known and that have changed since."""
+        """Number of grades that a later round (sample) treated as known and that have changed since."""
         as_drawn = (self._samples[versions[-1].version] for versions in rounds_of(self._drawn_versions))
         pairs = zip(as_drawn, self.rounds, strict=True)
         known = ((then.campaign.drawn_design.known, now.campaign.drawn_design.known) for then, now in pairs)
@@ -166,6 +177,7 @@ class CampaignState:
 
     @property
     def _drawn_versions(self) -> list[SampleRow]:
+        """Stored versions of the sample as of the last event."""
         return [row for row in self.versions if row.version in self._versions]
 
     @property
@@ -183,7 +195,7 @@ class CampaignState:
 
     @property
     def sample_id(self) -> str:
-        """Id of this sample."""
+        """Id (digest) of the last version of the sample."""
         return self._drawn_versions[-1].digest
 
     @property
@@ -196,12 +208,12 @@ class CampaignState:
 
     @property
     def n_budgets(self) -> int:
-        """Number of budgets given: for the first sample, further rounds and top-ups."""
+        """Number of budgets given: one for the first sample, each further round and each top-up."""
         return n_budgets(self._drawn_versions)
 
     @property
     def batch(self) -> int:
-        """Number of the last batch of the last round; 0 without adaptive depth."""
+        """Number of the last batch of the last round; 0 without adaptive depth (labels of a batch decide the next)."""
         paths = self.sample.campaign.paths
         return 0 if paths is None else paths.n_batches
 
@@ -218,19 +230,28 @@ class CampaignState:
 
     @property
     def read(self) -> list[DrawnSample]:
-        """Samples used in estimates: the completely judged rounds, or else the first round as far as it is judged."""
+        """Samples used in estimates: the completely judged rounds, or else the first round as far as it is judged.
+
+        Grades of graders (models) that count as a judge's are marked in them.
+        """
         used, by_file = self.closed or self.rounds[:1], self.state.machine_judgments
         return [sample.judged_by_machines(by_file) for sample in used] if by_file else used
 
     @property
     def machine_cautions(self) -> list[Caution]:
-        """Warnings about graders' judgments used as labels, imported or known when the sample was drawn."""
+        """Warnings about judgments of graders (LLMs or other models) that are used as labels.
+
+        They were imported, or known when the sample was drawn.
+        """
         drawn = {source: n for sample in self.rounds for source, n in sample.truth_of_machines}
         return [truth_of_machines(*pair) for pair in {**drawn, **self.state.machine_judgments}.items()]
 
     @property
     def block(self) -> int:
-        """Highest block, over all rounds, up to which all are complete; 0 if the first is not."""
+        """Highest block (part of a sample), numbered over all rounds, up to which all are complete.
+
+        0 if the first is not.
+        """
         done = sum(sample.campaign.n_complete_blocks for sample in self.closed)
         later = self.rounds[len(self.closed) :]
         return done + (later[0].campaign.complete_block[0] if later else 0)
@@ -242,11 +263,16 @@ class CampaignState:
 
     @property
     def level(self) -> float:
-        """Threshold of the levels used in estimates, in the last round that is used."""
+        """Threshold of the last round that is used in estimates.
+
+        Units up to this level (position in the judging order) are used.
+        """
         return self.read[-1].campaign.complete_block[1]
 
     def in_strict_order(self) -> CampaignState:
         """Return a copy that uses the sample up to the lowest waiting unit instead of complete blocks.
+
+        This is valid only if items are given out strictly in order.
 
         Raises
         ------
@@ -268,17 +294,17 @@ class CampaignState:
 
     @property
     def policy(self) -> str:
-        """Policy that combines several judges' grades."""
+        """Policy that combines several judges' grades of an item."""
         return str(self.campaign.config["policy"])
 
     @property
     def units(self) -> list[Unit]:
-        """Units of all rounds."""
+        """Units (items of a query that are judged together) of all rounds."""
         return [unit for sample in self.rounds for unit in sample.campaign.units]
 
     @property
     def waiting(self) -> set[tuple[int, str]]:
-        """Unit number in the store and document of each waiting item."""
+        """Number of the unit in the store, and document id, of each waiting item."""
         waiting, n_before = set(), 0
         for sample in self.rounds:
             settled = sample.campaign.settled
@@ -290,7 +316,10 @@ class CampaignState:
 
 
 def _unpacked(versions: Sequence[SampleRow], row: SampleRow, name: str) -> DrawnSample:
-    """Unpack a version of the sample; raise StateError if its digest differs from the stored one."""
+    """Unpack a version of the sample, whose stored form is ``row``.
+
+    Raises StateError if the sample's digest differs from the stored one. ``name`` is that of the campaign.
+    """
     sample, digest = unpacked_version(versions, row, f"campaign {name}")
     if digest != row.digest:
         raise StateError(
@@ -326,7 +355,20 @@ def answered(
     kind: str = "t",
     confidence: float = 0.95,
 ) -> tuple[list[SampleAnswer], list[Note]]:
-    """Estimate the answer to each question of a campaign; return the answers and notes on them.
+    """Estimate the answer to each question of a campaign from its complete blocks (parts of the sample).
+
+    Return the answers, and notes on them. Several rounds (samples) are combined once they are completely judged.
+
+    Parameters
+    ----------
+    measures, questions, contrasts
+        What to estimate; by default what the campaign was drawn for.
+    scope : {"pool", "population"}
+        Population of the estimates: the pool's queries, or all queries that these are a sample of.
+    kind : {"t", "group-sequential"}
+        Intervals valid for one analysis, or for an analysis at the end of each block.
+    confidence : float
+        Of the intervals.
 
     Raises
     ------
@@ -354,6 +396,13 @@ def answered(
 
 def check_next_round(state: CampaignState, sample: DrawnSample) -> None:
     """Check that a sample can be a further round of a campaign, before any of it is stored.
+
+    Parameters
+    ----------
+    state : CampaignState
+        The campaign with its rounds so far.
+    sample : DrawnSample
+        Drawn with all judged items of the campaign as known.
 
     Raises
     ------

@@ -69,16 +69,16 @@ class AnswerOptions(TypedDict, total=False):
 
 
 class RuleOptions(TypedDict, total=False):
-    """Further rules of a campaign.
+    """Further rules of how a campaign is judged.
 
     Attributes
     ----------
     judges_per_item : int
-        By default 1.
+        Number of judges for each item; by default 1, or 2 with ``adjudicate``.
     adjudicate : bool
         True for two judges for each item, and a third where they differ.
     strict_order : bool
-        True to give items out in order, without deferring.
+        True to give items out in order, without deferring; estimates are then possible at any time.
     """
 
     judges_per_item: int
@@ -93,7 +93,9 @@ class StoredCampaign(CampaignWork):
     Attributes
     ----------
     store : Store
+        The open store.
     name : str
+        Name of the campaign.
 
     Examples
     --------
@@ -126,6 +128,13 @@ class StoredCampaign(CampaignWork):
             The grade; otherwise give ``cannot`` or ``later``, or for a pair ``preferred``, ``tie`` or ``discard``.
         answer
             `AnswerOptions`: cannot, later, preferred, tie, discard, key and active_ms.
+
+        Raises
+        ------
+        InputError
+            If not exactly one kind of answer is given, it is not valid for the campaign, or the token is unknown.
+        StateError
+            If another answer is stored under the same key.
         """
         key, judgment = answer.get("key"), _judgment(grade, answer)
         if not isinstance(claimed, (str, ItemClaim)):
@@ -135,7 +144,18 @@ class StoredCampaign(CampaignWork):
 
     @checked
     def status(self, as_of: int | None = None) -> CampaignStatus:
-        """Compute the campaign's progress: budget spent and left, items judged and waiting."""
+        """Compute the campaign's progress: budget spent and left, items judged and waiting.
+
+        Parameters
+        ----------
+        as_of : int, optional
+            Number of the last event to use; by default the log's last.
+
+        Raises
+        ------
+        InputError
+            If there is no such event.
+        """
         state = self._at(as_of)
         goal = reached(state)
         return CampaignStatus(status=status(state, self.store), goal="" if goal is None else text_of(goal))
@@ -152,7 +172,7 @@ class StoredCampaign(CampaignWork):
         confidence: float = 0.95,
         as_of: int | None = None,
     ) -> Result | Results:
-        """Estimate the answers to the campaign's questions: one result for one question, else a list.
+        """Estimate the campaign's questions from its complete blocks: one result for one question, else a list.
 
         Parameters
         ----------
@@ -162,7 +182,9 @@ class StoredCampaign(CampaignWork):
         Raises
         ------
         StateError
-            If no block is complete.
+            If no block (part of the sample) is complete.
+        InputError
+            If the sample does not support a question, or there is no such event.
         """
         measures = [] if measure is None else measures_of(measure)[0]
         state, question_names = self._at(as_of), tuple(questions or ())
@@ -183,12 +205,12 @@ class StoredCampaign(CampaignWork):
         confidence: float = 0.95,
         as_of: int | None = None,
     ) -> AuditResult:
-        """Audit graders' grades against the campaign's judgments; parameters as for `Sample.audit`.
+        """Audit graders (LLMs or other models) against the campaign's judgments; parameters as for `Sample.audit`.
 
         Raises
         ------
         StateError
-            If no block is complete.
+            If no block (part of the sample) is complete.
         """
         measures = [] if measure is None else measures_of(measure)[0]
         options: dict[str, Any] = {"scope": check_scope(scope), "confidence": confidence}
@@ -210,7 +232,20 @@ class StoredCampaign(CampaignWork):
         Parameters
         ----------
         graders : path, data frame, Judgments or Grades, a list of them, or a dict of names to them, optional
-            Graders to audit in a section of the report.
+            Graders (LLMs or other models) to audit in a section of the report.
+        scope : {"pool", "population"}
+            Population of the estimates: the pool's queries, or all queries that these are a sample of.
+        confidence : float
+            Of the intervals.
+        as_of : int, optional
+            Number of the last event to use; by default the log's last.
+        force : bool
+            True to overwrite an existing file.
+
+        Raises
+        ------
+        InputError
+            If the name has another suffix, the file exists, or there is no such event.
         """
         name = str(os.fspath(path))
         suffix = Path(name.lower().removesuffix(".gz")).suffix
@@ -227,12 +262,19 @@ class StoredCampaign(CampaignWork):
 
     @checked
     def log(self, kind: str = "") -> Any:
-        """Return all events as a data frame; ``kind`` as for `Sample.sheet`."""
+        """Return all events as a data frame, one row each.
+
+        Parameters
+        ----------
+        kind : {"", "pandas", "polars", "pyarrow"}
+            Library of the frame; by default one that is installed.
+        """
         names = ("seq", "kind", "judge", "query_id", "doc_id", "unit", "grade", "reason", "at")
         events = self.store.events(self.name)
         return frame_of([{name: getattr(event, name) for name in names} for event in events], kind, names)
 
     def _at(self, as_of: int | None) -> CampaignState:
+        """Load the campaign's state as of event ``as_of``, by default the last."""
         return state_of(self.store, self.name, as_of)
 
 
@@ -269,7 +311,10 @@ def open_campaign(url: Any, name: str) -> StoredCampaign:
 
 
 def _judgment(grade: int | None, answer: AnswerOptions) -> JudgeAnswer:
-    """Build an answer from its options; raise InputError unless exactly one kind of answer is given."""
+    """Build an answer from a grade or the other options.
+
+    Raises InputError unless exactly one kind of answer is given.
+    """
     check_names(answer, AnswerOptions)
     values: dict[str, Any] = {"grade": grade} | {name: value for name, value in answer.items() if name != "key"}
     n_values = sum(values.get(name) is not None for name in ("grade", "preferred", "discard", "cannot"))
@@ -281,7 +326,10 @@ def _judgment(grade: int | None, answer: AnswerOptions) -> JudgeAnswer:
 
 
 def _moments(state: CampaignState, scope: str, confidence: float, answer: SampleAnswer) -> list[EarlyReading]:
-    """List the campaign's estimates over time for one of its original questions."""
+    """List the campaign's estimates over time for one of its original questions, that of ``answer``.
+
+    Estimates without a finite interval are left out.
+    """
     questions = [(question.title, str(question.target.measure)) for question in state.sample.made_for]
     place = questions.index((direction(answer.system, answer.versus), str(answer.target.measure)))
     moments = []
@@ -309,6 +357,7 @@ def create_campaign(
     Parameters
     ----------
     sample : Sample
+        Drawn by `activeeval.sample`, without judgments.
     url : path or str
         A file, or sqlite:///FILE or postgresql://USER@HOST/DATABASE.
     policy : {"majority", "median", "mean-gain"}, optional
@@ -317,9 +366,16 @@ def create_campaign(
     lease_s : int
         Seconds for which a claimed item is reserved for its judge.
     documents, queries : str, optional
-        As for `Sample.save`.
+        Tables of the texts that judges read, as for `Sample.save`.
     rules
         `RuleOptions`: judges_per_item, adjudicate and strict_order.
+    name : str
+        Name of the campaign.
+
+    Raises
+    ------
+    InputError
+        If the name is taken or not valid, or the sample cannot be judged by these rules.
 
     Examples
     --------

@@ -15,7 +15,7 @@ BATCH = "batch"
 
 
 def rounds_of(versions: Sequence[SampleRow]) -> list[list[SampleRow]]:
-    """Group versions into rounds: each starts with a draw and continues with top-ups and batches."""
+    """Group versions of a sample into rounds: each starts with a draw and continues with top-ups and batches."""
     rounds: list[list[SampleRow]] = []
     for row in versions:
         if row.reason == REDRAWN or not rounds:
@@ -25,7 +25,17 @@ def rounds_of(versions: Sequence[SampleRow]) -> list[list[SampleRow]]:
 
 
 def unpacked_version(versions: Sequence[SampleRow], row: SampleRow, name: str) -> tuple[DrawnSample, str]:
-    """Unpack one version of a sample, without judgments; return it with its id. ``name`` names it in messages."""
+    """Unpack one version of a sample, without judgments; return it with its id (digest).
+
+    Parameters
+    ----------
+    versions : sequence of SampleRow
+        All stored versions: a batch stores only differences from its round's first.
+    row : SampleRow
+        The version to unpack.
+    name : str
+        Names the sample in messages.
+    """
     first = next(of_round[0] for of_round in rounds_of(versions) if row.version <= of_round[-1].version)
     return unpacked_sample(row.payload, name, first.payload if row.reason == BATCH else None)
 

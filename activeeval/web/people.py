@@ -40,7 +40,7 @@ def come_in(request: Request, served: CurrentCampaign, invite: str) -> Response:
 
 
 def _come_in_again(request: Request, served: ServedCampaign) -> Response:
-    """Redirect a browser that has a session to its first page; raise RefusedError if it has none."""
+    """Redirect a browser that has a session to its first page; raise RefusedError (410) if it has none."""
     before = request.cookies.get(served.cookie)
     person = served.store.access(served.name).person_of("session", before) if before else None
     if person is None:
@@ -62,7 +62,10 @@ def go_out(request: Request, served: CurrentCampaign) -> Response:
 
 
 def invited(served: ServedCampaign, role: str, person: str) -> str:
-    """Issue an invitation link; a judge invited by e-mail address may also sign in at the other site."""
+    """Issue an invitation link for a person; return its URL.
+
+    A judge invited by e-mail address may also sign in at the other site.
+    """
     access = served.store.access(served.name)
     secret = access.issue("invite", role, person)
     if served.provider and served.provider.oidc.host_of_addresses and role == "judge" and "@" in person:
@@ -71,12 +74,15 @@ def invited(served: ServedCampaign, role: str, person: str) -> str:
 
 
 def set_session(response: Response, served: ServedCampaign, secret: str) -> None:
-    """Set the session cookie of a browser."""
+    """Set the session cookie of a browser to a session's secret."""
     set_cookie(response, served, served.cookie, secret, _COOKIE_S)
 
 
 def set_cookie(response: Response, served: ServedCampaign, name: str, value: str, age_s: int) -> None:
-    """Set a cookie that is invisible to scripts and not sent with other sites' forms."""
+    """Set a cookie that is invisible to scripts and not sent with other sites' forms; ``age_s`` is its life in seconds.
+
+    An age of 0 deletes it.
+    """
     response.set_cookie(
         name, value, max_age=age_s, path="/", secure=served.door.is_secure, httponly=True, samesite="lax"
     )

@@ -45,7 +45,18 @@ FREED = {"state": "free", "judge": None, "token_hash": None, "lease_until": None
 
 
 class Claim(NamedTuple):
-    """A judge's request for an item of a campaign; ``by_query`` as for `activeeval.campaigns.store.Store.claim`."""
+    """A judge's request for an item of a campaign.
+
+    Attributes
+    ----------
+    campaign_id : int
+    campaign : CampaignRow
+    judge : str
+    now : int
+        Time in UTC microseconds.
+    by_query : bool
+        True to stay with a query while it has items in the block, in random order.
+    """
 
     campaign_id: int
     campaign: CampaignRow
@@ -55,7 +66,7 @@ class Claim(NamedTuple):
 
 
 def claim(connection: Connection, request: Claim) -> ItemClaim | None:
-    """Give a judge the item already held, or else the next one; None if nothing is left for this judge.
+    """Give a judge the item that the judge holds, or else the next one; None if nothing is left for this judge.
 
     The judge and the held item must be locked (`lock_judge`, `lock_held`).
     """
@@ -76,7 +87,10 @@ def claim(connection: Connection, request: Claim) -> ItemClaim | None:
 
 
 def hand_over(connection: Connection, request: Claim, chosen: int) -> ItemClaim:
-    """Give a judge a free assignment and free the judge's current one; both must be locked."""
+    """Give a judge a free assignment and free the judge's current one; both must be locked.
+
+    ``chosen`` is the id of the assignment (one of the judgments that an item needs).
+    """
     token = secrets.token_urlsafe(16)
     is_held = (
         assignment.c.campaign_id == request.campaign_id,
@@ -116,13 +130,25 @@ def lock_held(connection: Connection, campaign_id: int, judge: str) -> None:
 def is_takeable(assignments: Any, now: Any) -> ColumnElement[bool]:
     """Build the condition that an assignment is free or its lease has expired.
 
-    It must name the states as the index of open assignments does.
+    It must name the states as the index of open assignments does. ``assignments`` is the table or an alias of it,
+    ``now`` the time in UTC microseconds.
     """
     return and_(_is_open(assignments), or_(assignments.c.state == "free", assignments.c.lease_until < now))
 
 
 def _next(connection: Connection, values: Mapping[str, Any], *, by_query: bool = False) -> int | None:
-    """Take the best assignment of the lowest block that has one; of a higher block if other judges were quicker."""
+    """Take the best assignment of the lowest block (part of the sample) that has one for this judge.
+
+    It is of a higher block if other judges were quicker. Return its id, or None. Within a block come, in this order:
+    the judge's last unit, units that no other judge holds, any unit, and the items that the judge deferred.
+
+    Parameters
+    ----------
+    values : mapping
+        Parameters of the statements: campaign, judge, time, token hash and new lease.
+    by_query : bool
+        True to prefer the judge's last query, then queries that no judge has open.
+    """
     has_put_off = connection.execute(_laters().limit(1), values).first() is not None
     unit = connection.execute(_last_unit(), values).scalar()
     places = ["unit", "alone", "any"] if unit is not None else ["alone", "any"]
@@ -145,7 +171,14 @@ def _of_query(connection: Connection, bound: dict[str, Any], prefix: str) -> int
     """Take a random item of the judge's current query, else of a query that no other judge has open.
 
     The item is chosen at random by the token, because the order within a unit or query depends on ranks, which the
-    judge must not see.
+    judge must not see. Return the assignment's id, or None.
+
+    Parameters
+    ----------
+    bound : dict
+        Parameters of the statements, with the block and the judge's current query.
+    prefix : str
+        "fresh " to skip items that the judge has deferred, else "".
     """
     taken: int | None = connection.execute(_taking(f"{prefix}query"), bound).scalar()
     if taken is None and (query := connection.execute(_free_query(prefix), bound).scalar()) is not None:
@@ -155,7 +188,10 @@ def _of_query(connection: Connection, bound: dict[str, Any], prefix: str) -> int
 
 @cache
 def _taking(where: str) -> Update:
-    """Build the statement that takes the first assignment of a selection, if it is still free."""
+    """Build the statement that takes the first assignment of a selection, if it is still free.
+
+    ``where`` is the selection's name in `_places`.
+    """
     first = _places()[where].limit(1).with_for_update(skip_locked=True, of=_CANDIDATE).scalar_subquery()
     still = assignment.c.state == "leased" if where == "held" else is_takeable(assignment, _NOW)
     values = {
@@ -169,7 +205,12 @@ def _taking(where: str) -> Update:
 
 @cache
 def _places() -> dict[str, Select[Any]]:
-    """Build the selections in which `_taking` looks for an assignment, by name: the judge's own, parts of a block."""
+    """Build the selections in which `_taking` looks for an assignment, by name.
+
+    "held" is the judge's own item, "put off" the items that the judge deferred. "unit" is the judge's last unit,
+    "alone" are units that no other judge holds, "query" is one query, and "any" is all of the block. With the prefix
+    "fresh " deferred items are left out.
+    """
     s = _CANDIDATE
     is_leased = literal_column("candidate.state") == literal_column("'leased'")
     held = select(s.c.id).where(s.c.campaign_id == _CAMPAIGN, s.c.judge == _JUDGE, is_leased)
@@ -190,7 +231,7 @@ def _places() -> dict[str, Select[Any]]:
 
 
 def _query_of(assignments: Any) -> Any:
-    """Select the query of an assignment."""
+    """Select the query of an assignment; ``assignments`` is the table or an alias of it."""
     unit = tables.unit
     of_unit = (unit.c.campaign_id == _CAMPAIGN, unit.c.number == assignments.c.unit)
     return select(unit.c.query_id).where(*of_unit).correlate(assignments).scalar_subquery()
@@ -198,7 +239,7 @@ def _query_of(assignments: Any) -> Any:
 
 @cache
 def _free_query(prefix: str) -> Select[Any]:
-    """Build the statement for the first query of a block that no judge has open."""
+    """Build the statement for the first query of a block that no judge has open; ``prefix`` as in `_of_query`."""
     s, o = _CANDIDATE, _OTHER
     in_hand = (o.c.campaign_id == _CAMPAIGN, literal_column("other.state") == literal_column("'leased'"))
     taken = select(_query_of(o)).where(*in_hand, o.c.lease_until >= _NOW)
@@ -231,7 +272,7 @@ def _last_query() -> Select[Any]:
 
 @cache
 def _laters() -> Select[Any]:
-    """Select the judge's ``deferred`` events."""
+    """Select the numbers of the judge's ``deferred`` events."""
     is_deferred = literal_column("event.kind") == literal_column("'deferred'")
     return select(event.c.seq).where(event.c.campaign_id == _CAMPAIGN, event.c.judge == _JUDGE, is_deferred)
 
@@ -244,6 +285,7 @@ def _judge() -> Select[Any]:
 
 
 def _is_open(assignments: Any) -> ColumnElement[bool]:
+    """Build the condition that an assignment has no answer yet."""
     return literal_column(f"{assignments.name}.state") != literal_column("'done'")
 
 
@@ -301,12 +343,16 @@ def _item() -> Select[Any]:
 
 @cache
 def _laters_of_item() -> Select[Any]:
+    """Build the statement that finds a ``deferred`` event of the judge for an item."""
     of_item = (event.c.unit == bindparam("of_unit"), event.c.doc_id == bindparam("of_document"))
     return _laters().where(*of_item).limit(1)
 
 
 def _shown(connection: Connection, request: Claim, taken: int, token: str) -> ItemClaim:
-    """Append the ``shown`` event of a taken assignment and return its item as a claim."""
+    """Append the ``shown`` event of a taken assignment and return its item as a claim.
+
+    ``taken`` is the assignment's id, ``token`` the token for the answer.
+    """
     row = connection.execute(_item(), {"of_assignment": taken}).one()
     lock_log(connection, request.campaign_id)
     of_item = {"of_campaign": request.campaign_id, "of_judge": request.judge}

@@ -62,7 +62,7 @@ class Store(PastAnswers):
         return self._database.read(stored_rows.campaign_names)
 
     def create(self, campaign: CampaignRow, sample: SampleRow, units: Sequence[UnitRow], ended: str = "") -> int:
-        """Store a new campaign with its sample, units and assignments.
+        """Store a new campaign with its sample, units (items judged together) and assignments (needed judgments).
 
         Parameters
         ----------
@@ -73,9 +73,15 @@ class Store(PastAnswers):
         -------
         int
             The number of the last event.
+
+        Raises
+        ------
+        InputError
+            If the name is taken, or a value cannot be stored.
         """
 
         def work(connection: Connection) -> int:
+            """Store it at the time of the transaction."""
             timed = replace(campaign, created_at=campaign.created_at or self._now(connection))
             return samples.create(connection, timed, sample, units, ended)
 
@@ -94,6 +100,11 @@ class Store(PastAnswers):
     def grow(self, name: str, sample: SampleRow, units: Sequence[UnitRow], ended: str = "") -> int:
         """Store the next version of a sample with its new units; return the number of the last event.
 
+        Parameters
+        ----------
+        ended : str
+            Why no further units will follow; empty while they may.
+
         Raises
         ------
         StateError
@@ -107,7 +118,7 @@ class Store(PastAnswers):
         return self._write(name, work)
 
     def units(self, name: str) -> list[UnitRow]:
-        """Read all units of a campaign, by number."""
+        """Read all units (items of a query that are judged together) of a campaign, by number."""
         return self._read(name, lambda connection, number, _: stored_rows.units_of(connection, number))
 
     def events(
@@ -156,17 +167,17 @@ class Store(PastAnswers):
         return self._read(name, lambda connection, number, _: digest_at(connection, number, seq))
 
     def last_seq(self, name: str) -> int:
-        """Read the number of the last event."""
+        """Read the number of the log's last event; 0 for an empty log."""
         return self._read(name, lambda connection, number, _: tail(connection, number)[0])
 
     def claim(self, name: str, judge: str, *, by_query: bool = False) -> ItemClaim | None:
-        """Give a judge the item already held, or else the next one; None if nothing is left for this judge.
+        """Give a judge the item that the judge holds, or else the next one; None if nothing is left for this judge.
 
         Parameters
         ----------
         by_query : bool
-            True to stay with a query while it has items in the block, and to give these out in random order, so that
-            judges see nothing of ranks and levels. No effect with strict order.
+            True to stay with a query while it has items in the block (part of the sample), and to give these out in
+            random order, so that their order does not reveal ranks. No effect with strict order.
         """
         judge = checked_judge(judge)
 
@@ -209,7 +220,10 @@ class Store(PastAnswers):
     def submit_and_claim(
         self, name: str, token: str, judgment: JudgeAnswer, key: str | None = None, *, by_query: bool = False
     ) -> tuple[Acknowledged, ItemClaim | None]:
-        """Store a judge's answer and claim the same judge's next item in one transaction."""
+        """Store a judge's answer (`submit`) and claim the same judge's next item (`claim`) in one transaction.
+
+        Return the acknowledgment, and the next item (None if nothing is left for this judge).
+        """
         return self._answer(name, token, judgment, key, goes_on=True, by_query=by_query)
 
     @property
@@ -218,7 +232,7 @@ class Store(PastAnswers):
         return Watches(self._database, self._now)
 
     def access(self, name: str) -> Access:
-        """Open the credentials of a campaign, to check and change them."""
+        """Open the credentials (invites, sessions, tokens, passwords) of a campaign, to check and change them."""
         return Access(partial(self._read, name), partial(self._write, name), self._about_now)
 
     def record(self, name: str, judge: str, judgments: Sequence[tuple[Any, ...]]) -> list[Acknowledged]:
@@ -250,6 +264,11 @@ class Store(PastAnswers):
         parts : sequence of (judge, judgments)
         unjudged : sequence of Unjudged
             Checked-out items that came back without an answer; they become free.
+
+        Returns
+        -------
+        list of list of Acknowledged
+            For each part, one acknowledgment for each judgment.
         """
         by_judge = [(checked_judge(judge), [importing.JudgmentLine(*line) for line in lines]) for judge, lines in parts]
 
@@ -273,16 +292,19 @@ class Store(PastAnswers):
         lease_s: int,
         replaced: Collection[sheet_checkouts.OnSheet] = (),
     ) -> tuple[sheet_checkouts.Chosen, int]:
-        """Check items out to judges' sheets; return them with their judges, and the end of it (UTC microseconds).
+        """Check items out to judges' sheets; return them with their judges, and the end of the reservation.
+
+        The end is in UTC microseconds.
 
         Parameters
         ----------
         judges : sequence of str
             Judges who may receive items; "" for a sheet without a named judge.
         choose : callable
-            See `activeeval.campaigns.store.sheet_checkouts.Choose`; it may be called more than once.
+            Selects from the open assignments (needed judgments), in order, those to check out, as (assignment, judge)
+            pairs; it may be called more than once.
         lease_s : int
-            Duration in seconds; a later answer counts if no other judge has the item.
+            Duration of the reservation in seconds; a later answer counts if no other judge has the item.
         replaced : collection of (judge, query, document)
             Rows of sheets that are overwritten; they are returned first.
         """
@@ -298,7 +320,10 @@ class Store(PastAnswers):
         return self._write(name, work)
 
     def take_back(self, name: str, lent: sheet_checkouts.Chosen, reason: str = "") -> None:
-        """Free those of the given assignments that are still checked out."""
+        """Free those of the given (assignment, judge) pairs that are still checked out to that judge.
+
+        ``reason`` is stored in the log.
+        """
 
         def work(connection: Connection, number: int, _: CampaignRow) -> None:
             sheet_checkouts.take_back(connection, number, lent, self._now(connection), reason)
@@ -306,7 +331,10 @@ class Store(PastAnswers):
         self._write(name, work)
 
     def waiting(self, name: str) -> dict[str, int]:
-        """Count the assignments that are ``free``, ``leased`` (or checked out) and ``done``; expired ones are free."""
+        """Count the assignments (judgments needed) that are ``free``, ``leased`` or checked out, and ``done``.
+
+        Expired ones count as free.
+        """
 
         def work(connection: Connection, number: int, _: CampaignRow) -> dict[str, int]:
             return stored_rows.waiting_of(connection, number, self._now(connection))
@@ -314,7 +342,10 @@ class Store(PastAnswers):
         return self._read(name, work)
 
     def rebuild(self, name: str) -> None:
-        """Delete the assignments and recreate them from the log; raise StateError if the log is damaged."""
+        """Delete the assignments (needed judgments, with holders) and recreate them from the log.
+
+        Raises StateError if the log is damaged.
+        """
         self._write(name, checking.rebuild, is_repeatable=True)
 
     def verify(self, name: str) -> list[str]:
@@ -324,6 +355,10 @@ class Store(PastAnswers):
     def _answer(
         self, name: str, token: str, judgment: JudgeAnswer, key: str | None, *, goes_on: bool, by_query: bool = False
     ) -> tuple[Acknowledged, ItemClaim | None]:
+        """Store an answer and, with ``goes_on``, claim the judge's next item in the same transaction.
+
+        The other arguments are those of `submit_and_claim`. Without ``goes_on`` the second result is None.
+        """
         answering.check_key(key)
         answer = answering.KeyedAnswer(judgment, f"token:{hashed(token)}" if key is None else key)
 
