@@ -118,7 +118,10 @@ class AdaptiveGrading(Grading):
     """
 
     def claim(self, judge: str) -> ItemClaim | None:
-        """Give a judge the next drawn item; if none exists, draw further units until one is open for this judge."""
+        """Give a judge the next drawn item; if there is none, draw more items until one is open for this judge.
+
+        Return None if nothing is left for this judge.
+        """
         # claiming an item that is already drawn must not wait for the imports and arrays that drawing needs
         item = self.store.claim(self.name, judge, by_query=self.by_query)
         while item is None and draw_further(self.store, self.name):
@@ -201,8 +204,8 @@ class Comparisons(Desk):
 def desk_of(store: Store, name: str, *, by_query: bool = False) -> Desk:
     """Create the desk (interface for claims and answers) that fits how a campaign is judged.
 
-    It grades items, grades items with adaptive depth, or compares documents. Raises InputError if the store has no
-    campaign of that name.
+    It grades items, grades items with adaptive depth (labels decide which items come next), or compares documents.
+    Raises InputError if the store has no campaign of that name.
 
     Parameters
     ----------

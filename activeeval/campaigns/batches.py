@@ -142,7 +142,7 @@ def _write_lent(
 ) -> tuple[int, int | None]:
     """Write one judge's checked-out items to a sheet.
 
-    Return the number of items and their lowest block (None if there are no items).
+    Return the number of items and their lowest block (part of the sample; None if there are no items).
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def _write_lent(
     judge : str
         Name of the judge; "" if the sheet has none yet.
     lent : sequence of OpenPlace
-        The judge's assignments, in the order of the sheet's rows.
+        The judge's assignments (needed judgments), in the order of the sheet's rows.
     """
     rows_by_place = {(unit.number, place.doc_id): (unit, place) for unit in store.units(name) for place in unit.places}
     rows = [rows_by_place[place.unit, place.doc_id] for place in lent]
@@ -162,8 +162,8 @@ def _write_lent(
 def _chosen(opened: Sequence[OpenPlace], judges: Sequence[str], lease: Lease) -> Chosen:
     """Share out open assignments (judgments that items still need) among judges; return (assignment, judge) pairs.
 
-    They come from the lowest block with work for any of these judges, or from all blocks with ``lease.ahead``. A judge
-    gets at most ``lease.most``.
+    They come from the lowest block (part of the sample) with work for any of these judges, or from all blocks with
+    ``lease.ahead``. A judge gets at most ``lease.most``.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def _sheet(sample: str, rows: Sequence[tuple[UnitRow, PlaceRow]]) -> Draws:
     sample : str
         Id of the sample, written to the sheet.
     rows : sequence of (UnitRow, PlaceRow)
-        Each item, after the unit that contains it.
+        Each item, after the unit (items judged together) that contains it.
     """
     return Draws(
         sample=sample,

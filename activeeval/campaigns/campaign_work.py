@@ -91,7 +91,7 @@ class CampaignWork(StoreHandle):
         keep_foreign : bool
             Store judgments of items that were never drawn, one event each; they do not count.
         machine_is_truth : bool
-            True to accept a grader's grades as judgments.
+            True to accept grades of a grader (an LLM or other model) as judgments.
 
         Raises
         ------
@@ -162,7 +162,7 @@ class CampaignWork(StoreHandle):
 
     @checked
     def top_up(self, budget: Any, *, documents: str | None = None, queries: str | None = None) -> NewCampaign:
-        """Add to the budget: extend the same sample by one block; return a summary of what was drawn.
+        """Add to the budget: extend the same sample by one block (part); return a summary of what was drawn.
 
         Parameters
         ----------
@@ -233,7 +233,8 @@ class CampaignWork(StoreHandle):
         InputError
             If the kind is unknown, there is no such event, or the file exists or cannot be written.
         StateError
-            If the sample does not support the kind yet, for example before the first complete block.
+            If the sample does not support the kind yet, for example before the first complete block (part of the
+            sample).
         """
         one_of(kind, FORMATS, "`kind`")
         check_free([] if path is None else [path], force=force)

@@ -47,7 +47,7 @@ def reopen(store: Store, name: str) -> int:
     now = store.now(name)
 
     def look(open_places: Sequence[OpenPlace]) -> Chosen:
-        """Remember the assignments that closing has checked out (no judge, 100 years); choose no others."""
+        """Remember the assignments (needed judgments) that closing has checked out for 100 years; choose no others."""
         closed[:] = [place for place in open_places if not place.judge and (place.lease_until or 0) > now + _FAR_US]
         return []
 
@@ -73,5 +73,5 @@ def is_closed(state: State, now: int) -> bool:
 
 
 def _all_free(open_places: Sequence[OpenPlace]) -> Chosen:
-    """Choose all free assignments for checking out, with judge "" (no named judge)."""
+    """Choose all free assignments (needed judgments) for checking out, with judge "" (no named judge)."""
     return [(place, "") for place in open_places if place.is_free]

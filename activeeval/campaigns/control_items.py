@@ -66,7 +66,7 @@ class Controls:
             raise InputError(problem, field="controls")
 
     def n_until(self, judge: str, n_said: int) -> int:
-        """Count the controls among the first ``n_said`` items of a judge.
+        """Count the controls (items with an expected answer) among the first ``n_said`` items of a judge.
 
         Items are divided into spans of round(1 / rate); each span has one control, at a pseudorandom position.
         """
@@ -75,13 +75,17 @@ class Controls:
         return whole + (rest > self._place(judge, whole, span))
 
     def is_due(self, judge: str, n_said: int) -> bool:
-        """Check whether the item that follows the first ``n_said`` items of a judge is a control."""
+        """Check whether the item after the first ``n_said`` items of a judge is a control.
+
+        A control is an item with an expected answer that checks the judge.
+        """
         return self.n_until(judge, n_said + 1) > self.n_until(judge, n_said)
 
     def left(self, judge: str, state: State) -> WaitingCounts:
-        """Count the items that remain for a judge, including controls to come and controls that the judge deferred.
+        """Count the items that remain for a judge, with controls to come or deferred.
 
-        Judges see this count: it falls by one with each answer, so that it does not reveal which items are controls.
+        Controls are items with an expected answer. Judges see this count: it falls by one with each answer, so that it
+        does not reveal which items are controls.
 
         Parameters
         ----------
@@ -97,18 +101,20 @@ class Controls:
         return replace(left, in_block=in_block, in_all=in_all)
 
     def choose(self, judge: str, state: State) -> Control | None:
-        """Choose the judge's next control: a known item first, else a graded item to repeat; None if there is neither.
+        """Choose the judge's next control: an item with a known grade, else a graded item to repeat.
 
-        The control belongs to the lowest block (part of the sample) with waiting items. ``state`` is the state of the
-        log.
+        Return None if there is neither. The control belongs to the lowest block (part of the sample) with waiting
+        items. ``state`` is the state of the log.
         """
         chosen = self._known_for(judge, state.checks) or self._repeated_for(judge, state.checks)
         return chosen and replace(chosen, block=min((block for block, n in state.n_waiting.items() if n), default=0))
 
     def seen(self, judge: str, n_said: int, n: int, n_known: int, n_spare: int) -> int:
-        """Count the answers that a judge must give until ``n`` of them are not controls.
+        """Count the answers that a judge must give until ``n`` of them are to ordinary items.
 
         If a control is due and none is available, an ordinary item is shown.
+
+        The others are to controls (items with an expected answer).
 
         Parameters
         ----------
@@ -132,13 +138,13 @@ class Controls:
         return n_all + self._with_all(judge, n_said + n_all, n)
 
     def _known_to(self, judge: str, checks: Checks) -> list[KnownItem]:
-        """List the known items that a judge has not yet seen."""
+        """List the items with a known grade that a judge has not yet been shown as a control (to check the judge)."""
         return [item for item in self.known if (judge, item.key) not in checks.answers]
 
     def _known_for(self, judge: str, checks: Checks) -> Control | None:
-        """Build the control of a pseudorandomly chosen known item that is new to the judge.
+        """Build a control from a known item that is new to the judge, chosen pseudorandomly; None if there are no more.
 
-        Return None if there are no more.
+        A control is an item with an expected answer that checks the judge.
         """
         fresh = self._known_to(judge, checks)
         if not fresh:
@@ -173,7 +179,10 @@ class Controls:
         return [event for event in graded[:-APART] if (judge, _key(event)) not in checks.answers]
 
     def _repeated_for(self, judge: str, checks: Checks) -> Control | None:
-        """Build the control that repeats a graded item, chosen pseudorandomly; None if no item may be repeated."""
+        """Build a control that repeats an item graded before, chosen pseudorandomly; None if no item may be repeated.
+
+        A control is an item with an expected answer that checks the judge.
+        """
         fresh = self._fresh(judge, self._graded_by(judge, checks), checks)
         if not fresh:
             return None
@@ -189,7 +198,9 @@ class Controls:
         )
 
     def swapped(self, judge: str, events: Sequence[Event], checks: Checks) -> Control | None:
-        """Build the control that shows a comparison of a judge again, with sides swapped; None if none may be repeated.
+        """Build a control: an earlier comparison of the judge, shown again with sides swapped to check the answer.
+
+        Return None if no comparison may be repeated.
 
         Parameters
         ----------
@@ -214,12 +225,12 @@ class Controls:
         )
 
     def pairs_left(self, judge: str, unit: int, state: State, n: int) -> int:
-        """Count the comparisons of a query that remain for its judge: ``n`` new ones, and repeated ones as controls.
+        """Count the comparisons of a query that remain for its judge: new ones, and repeated ones that check the judge.
 
         Parameters
         ----------
         unit : int
-            Number of the query's unit.
+            Number of the query's unit (items judged together).
         state : State
             State of the campaign's log.
         n : int
@@ -233,9 +244,10 @@ class Controls:
         return self.seen(judge, n_said, n, 0, n_spare)
 
     def _with_all(self, judge: str, n_said: int, n: int) -> int:
-        """Count the answers until ``n`` of them are not controls, if a control is always available when one is due.
+        """Count the answers until ``n`` of them are not to controls (items with an expected answer).
 
-        ``n_said`` is the number of answers that the judge has given before.
+        A control must be available whenever one is due. ``n_said`` is the number of answers that the judge has given
+        before.
         """
         total, before = n, self.n_until(judge, n_said)
         while (enough := n + self.n_until(judge, n_said + total) - before) > total:
@@ -243,7 +255,10 @@ class Controls:
         return total
 
     def _place(self, judge: str, number: int, span: int) -> int:
-        """Choose the control's position (0 to ``span`` − 1) within a span of a judge's items, by the span's number."""
+        """Choose the position (0 to ``span`` − 1) of the control within a span of ``span`` items of a judge.
+
+        Each span has one control (an item with an expected answer); ``number`` counts the judge's spans from 0.
+        """
         return self._thrown(judge, str(number)) % span
 
     def _thrown(self, judge: str, text: str) -> int:
@@ -252,7 +267,7 @@ class Controls:
 
 
 def checked(state: State, events: Sequence[Event]) -> JudgeChecks:
-    """Score each judge's answers to training and control items.
+    """Score each judge's answers to training items and controls (items with an expected answer).
 
     Parameters
     ----------
@@ -278,6 +293,8 @@ def controlled(checks: Checks) -> list[ControlScore]:
 def as_claimed(token: str, posed: Event, texts: ItemTexts) -> ItemClaim:
     """Convert a control to the claim of an ordinary item, so that the judge cannot tell them apart.
 
+    A control is an item with an expected answer that checks the judge.
+
     Parameters
     ----------
     token : str
@@ -301,7 +318,10 @@ def as_claimed(token: str, posed: Event, texts: ItemTexts) -> ItemClaim:
 
 
 def as_seen(done: Acknowledged) -> Acknowledged:
-    """Disguise the acknowledgment of an answer to a control as that of an ordinary item."""
+    """Disguise the acknowledgment of an answer to a control as that of an ordinary item.
+
+    A control is an item with an expected answer that checks the judge.
+    """
     kind = done.event.kind
     if kind == "checked":
         is_pair = done.event.body["what"] == "swapped" and "preferred" in done.event.body
@@ -310,7 +330,10 @@ def as_seen(done: Acknowledged) -> Acknowledged:
 
 
 def again(posed: Event, texts: ItemTexts) -> Control:
-    """Rebuild the control of a ``control_shown`` or ``passed`` event, to show it once more."""
+    """Rebuild the control that a ``control_shown`` or ``passed`` event showed, to show it once more.
+
+    A control is an item with an expected answer that checks the judge; ``passed`` means that the judge has deferred it.
+    """
     return Control(
         judge=posed.judge,
         item=str(posed.body["item"]),
@@ -326,10 +349,11 @@ def again(posed: Event, texts: ItemTexts) -> Control:
 
 
 def returned(judge: str, state: State, now: int) -> Event | None:
-    """Find the control that a judge deferred and that must be shown again now; None if another item comes first.
+    """Find the control (item that checks the judge) that a judge deferred and that must be shown again now.
 
-    Deferred controls follow the rule of deferred items: they come after all other items of their block (part of the
-    sample), in the order in which they were deferred, and before the items of the next block.
+    Return None if another item comes first. Deferred controls follow the rule of deferred items: they come after all
+    other items of their block (part of the sample), in the order in which they were deferred, and before the items of
+    the next block.
 
     Parameters
     ----------
@@ -352,7 +376,7 @@ def returned(judge: str, state: State, now: int) -> Event | None:
 
 
 def swappable(judge: str, events: Sequence[Event], checks: Checks) -> list[Event]:
-    """Select the comparisons of one query that may be shown again, with sides swapped, as controls of their judge.
+    """Select the comparisons of one query that may be shown again, with sides swapped, to check their judge.
 
     Empty if the judge has undone a comparison of this query. Excludes the latest `SWAP_APART` comparisons, pairs with a
     document that the judge discarded, and pairs already repeated.
@@ -393,13 +417,16 @@ def _said_in(event: Event) -> object:
 
 
 def _pair_key(event: Event) -> str:
-    """Build the key of a pair's control from the unit and a digest of both ids, in either order."""
+    """Build the key under which a pair is repeated as a control: its unit, and a digest of both ids in either order.
+
+    The event is the comparison. A control checks the judge; each key is shown to a judge once.
+    """
     names = "\0".join(sorted((str(event.body["first"]), str(event.body["second"]))))
     return f"{event.unit} {hashlib.sha256(names.encode()).hexdigest()[:32]}"
 
 
 def _can_have(judge: str, place: Place, slot: Assignment, state: State, now: int) -> bool:
-    """Check whether an assignment can be given to a judge.
+    """Check whether an assignment (needed judgment of an item) can be given to a judge.
 
     It must be free or its lease have expired, and the judge must not have judged its document.
 
@@ -422,5 +449,8 @@ def _block_of(event: Event) -> int:
 
 
 def _key(event: Event) -> str:
-    """Build the key of an item's control from its unit and document."""
+    """Build the key under which an item is repeated as a control: its unit (items judged together) and document.
+
+    The event is the first judgment. A control checks the judge; each key is shown to a judge once.
+    """
     return f"{event.unit} {event.doc_id}"[:200]

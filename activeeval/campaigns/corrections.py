@@ -75,12 +75,12 @@ def asked_again(rounds: Sequence[DrawnSample]) -> int:
 
 
 def _last_grades(rounds: Sequence[DrawnSample]) -> tuple[Ints, NDArray[np.bool_]]:
-    """Collect each item's grade in the latest round that graded it, and whether any round has settled it.
+    """Collect each item's grade in the latest round (sample) that graded it, and whether any round has settled it.
 
     Parameters
     ----------
     rounds : sequence of DrawnSample
-        At least one.
+        All rounds in order, at least one, with their judgments.
 
     Returns
     -------

@@ -56,7 +56,7 @@ class NewCampaign:
 
     @classmethod
     def of(cls, store: Store, name: str, place: str, sample: DrawnSample, seq: int) -> Self:
-        """Summarize the units that were drawn last.
+        """Summarize the units (items judged together) that were drawn last.
 
         Parameters
         ----------
@@ -132,8 +132,8 @@ def create(
 def check_rules(sample: DrawnSample, rules: Rules) -> None:
     """Raise InputError if a sample cannot be judged by these rules.
 
-    That is so for a policy that cannot combine the grades, for strict order (items given out by level) where draws have
-    no order, and for adaptive depth (labels decide what comes next) with strict order or comparisons.
+    That is so for a policy that cannot combine the grades, for strict order (items given out in the order of drawing)
+    where draws have no order, and for adaptive depth (labels decide what comes next) with strict order or comparisons.
     """
     design = sample.campaign.design
     if rules.policy == "refuse":
@@ -168,7 +168,7 @@ def top_up(
     Raises
     ------
     StateError
-        If the campaign has several rounds, or another process extended it meanwhile.
+        If the campaign has several rounds (samples drawn one after another), or another process extended it meanwhile.
     """
     state = state_of(store, name)
     if len(state.rounds) > 1:
@@ -193,7 +193,7 @@ def redraw(store: Store, name: str, sample: DrawnSample, texts: Texts | None = N
     StateError
         If the previous round is not completely judged.
     InputError
-        If the round has adaptive depth and the campaign has not.
+        If the round has adaptive depth (labels decide what comes next) and the campaign has not.
     """
     check_judged(store, name)
     check_same_depths(store.campaign(name), sample)
@@ -215,9 +215,9 @@ def check_judged(store: Store, name: str) -> None:
 
 
 def check_same_depths(campaign: CampaignRow, sample: DrawnSample) -> None:
-    """Raise InputError if a round has adaptive depth (labels decide what comes next) and its campaign has not.
+    """Raise InputError if a further sample has adaptive depth (labels decide what comes next) and its campaign has not.
 
-    Claims of such a campaign would not draw further units.
+    Such a campaign would draw nothing when judges claim items.
     """
     if sample.campaign.paths is not None and not campaign.follows_labels:
         problem = "was made without `adaptive_depth`: its further rounds have none either; create one with it"
@@ -230,7 +230,7 @@ def grow(store: Store, name: str, sample: DrawnSample, reason: str, texts: Texts
     Parameters
     ----------
     reason : str
-        "topped up", or `REDRAWN` for a further round, or `BATCH` for items that follow from labels.
+        "topped up", or `REDRAWN` for a further round (sample), or `BATCH` for items that follow from labels.
     texts : mapping of str to sequence of str
         Texts of the newly drawn items, as for `create`.
     version : int
@@ -252,12 +252,15 @@ def grow(store: Store, name: str, sample: DrawnSample, reason: str, texts: Texts
 
 
 def _ended(sample: DrawnSample, new: Sequence[UnitRow]) -> str:
-    """State why no units follow the ``new`` ones; empty if labels may lead to more (adaptive depth)."""
+    """State why no units follow the ``new`` ones; empty if labels may lead to more (adaptive depth).
+
+    A unit is a group of items that are judged together.
+    """
     return "" if sample.campaign.paths is not None and new else sample.campaign.planned_end
 
 
 def _with_texts(new: Sequence[UnitRow], before: Sequence[UnitRow]) -> list[UnitRow]:
-    """Add texts that the store already has to new units.
+    """Add texts that the store already has to new units (items judged together).
 
     A stored query text replaces the new one; a stored document text is used only if the new document has none.
     """
@@ -283,7 +286,7 @@ def _units(sample: DrawnSample, version: int, texts: Texts, n_units: int = 0, n_
     texts : mapping of str to sequence of str
         Texts of the new items in order, by column name.
     n_units, n_blocks : int
-        Units and blocks of earlier rounds, after which the numbers continue.
+        Units and blocks (parts of a sample) of earlier samples, after which the numbers continue.
     """
     campaign, units, at = sample.campaign, [], 0
     # with adaptive depth: only probabilities that are fixed before any label, so that the version alone verifies them

@@ -146,7 +146,10 @@ def _would_follow(request: SampleRequest, drawn: DrawnCase) -> bool:
 
 
 def _looks_before(request: SampleRequest, config: Mapping[str, Any]) -> str:
-    """Read a campaign's setting of adaptive depth; "off" if the requested method does not support it."""
+    """Read a campaign's setting of adaptive depth (when labels decide which items come next).
+
+    "off" if it has none or the requested method does not support it.
+    """
     return str(config.get(LOOKS, "off")) if _method_of(request).has_depths else "off"
 
 
@@ -324,13 +327,13 @@ def drawn_again(store: Store, name: str, budget: Budget, seed: int | None = None
 
 
 def _design_again(design: Design, labels: dict[Pair, int], budget: float) -> Design:
-    """Design a round with the method, targets and grade model of an earlier design, with all labels known.
+    """Design a further sample with the method, targets and grade model of an earlier design, with all labels known.
 
     Parameters
     ----------
     labels : dict of (query, document) to int
     budget : float
-        In mean items.
+        In mean items (1 is the cost of an average item).
     """
     method, beliefs = find_method(design.name), design.beliefs
     model = {} if beliefs is None else beliefs.made_of
@@ -350,11 +353,11 @@ def _grades_of_items(design: Design, labels: dict[Pair, int]) -> NDArray[np.int6
 
 
 def draw_next(store: Store, name: str) -> bool:
-    """Draw and store a campaign's next batch if labels lead to one (adaptive depth); return True if items were added.
+    """Draw and store the next items that a campaign's labels lead to (a batch); return True if items were added.
 
-    If no batch follows and no item waits, the sample ends, and the sampling rates that follow from the last labels are
-    stored. If two processes do this at once, the store accepts only one version with a number, and the other process
-    returns True. If a process ends before it has drawn, the next claim draws instead.
+    This is adaptive depth. If no batch follows and no item waits, the sample ends, and the sampling rates that follow
+    from the last labels are stored. If two processes do this at once, the store accepts only one version with a number,
+    and the other process returns True. If a process ends before it has drawn, the next claim draws instead.
 
     Raises
     ------
@@ -375,9 +378,10 @@ def draw_next(store: Store, name: str) -> bool:
 
 
 def next_of(state: CampaignState) -> DrawnSample | None:
-    """Extend a campaign's sample by the next batch that its labels lead to, or mark its end.
+    """Extend a campaign's sample by the next items that its labels lead to (a batch), or mark its end.
 
-    Return None without adaptive depth, if the next batch depends on waiting items, or if the end is stored already.
+    Return None without adaptive depth (the labels do not matter then), if the next batch depends on waiting items, or
+    if the end is stored already.
     """
     sample = state.as_drawn
     if sample.campaign.paths is None:
@@ -388,9 +392,9 @@ def next_of(state: CampaignState) -> DrawnSample | None:
 
 
 def _texts_of_new(state: CampaignState, sample: DrawnSample) -> SheetTexts:
-    """Read the texts of a batch's items, by column, from the tables with which the campaign was created.
+    """Read the texts of a sample's newly drawn items from the tables with which the campaign was created.
 
-    Raise InputError if a table is no longer there.
+    Return them by column. Raises InputError if a table is no longer there.
     """
     files = kept_texts(state.campaign.config)
     for name, file in files.items():

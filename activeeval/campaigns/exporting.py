@@ -148,9 +148,10 @@ def _(judging: ByComparisons, state: CampaignState, path: PathLike) -> list[Note
 def _weights(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
     """Write unit, block, level, inclusion probability, importance weight and grade of each item of the sample.
 
-    The weight is the query's probability divided by the inclusion probability. With adaptive depth (labels decide what
-    comes next) only items of complete blocks are written, as the other probabilities are not yet known. Return notes on
-    the content.
+    The weight is the query's probability divided by the inclusion probability. A unit holds items that are judged
+    together, a block is a part of the sample, and the level is the position in the judging order. With adaptive depth
+    (labels decide what comes next) only items of complete blocks are written, as the other probabilities are not yet
+    known. Return notes on the content.
 
     Raises
     ------
@@ -271,16 +272,17 @@ _UNWEIGHTED = ("qrels", "csv", "quepid")
 
 
 def _beside(state: CampaignState, form: str, path: PathLike) -> list[Note]:
-    """Write a note next to a file of unweighted judgments: they are those of a sample. Return it as a list.
+    """Write a file next to an export of judgments, which warns that they are those of a sample without weights.
 
-    The list is empty, and an old note is removed, for other formats or if the whole pool was judged.
+    Return the same as a note. For other formats, or if the whole pool was judged, remove such a file and return no
+    note.
 
     Parameters
     ----------
     form : str
-        Format of the file, one of `FORMATS`.
+        Format of the export, one of `FORMATS`.
     path : path
-        The file.
+        The exported file.
     """
     if form not in _UNWEIGHTED or not state.rounds or _is_complete(state):
         remove_sampled_note(path)

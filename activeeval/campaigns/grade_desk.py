@@ -56,7 +56,7 @@ class PageDesk:
 
     @property
     def desk(self) -> Desk:
-        """Desk for claims and answers, which gives items out query by query."""
+        """Desk (interface for claims and answers) that gives a judge the items of one query after another."""
         return desk_of(self.store, self.name, by_query=True)
 
     @property
@@ -66,9 +66,10 @@ class PageDesk:
         return self.log.look(lambda state: is_closed(state, now))
 
     def status(self) -> Status:
-        """Compute the campaign's status for programs; with controls only as of the last complete block.
+        """Compute the campaign's status for programs.
 
-        A later status would reveal which items were controls; see `LiveReading.quiet_status`.
+        With controls (items that check a judge) it is as of the last complete block (part of the sample): a later
+        status would reveal which items were controls.
         """
         from activeeval.campaigns.status import status
 
@@ -229,9 +230,9 @@ class JudgesDesk(PageDesk):
         return as_claimed(token, posed, self.store.texts_of(self.name, posed))
 
     def _next_control(self, controls: Controls, judge: str, state: State) -> Control | None:
-        """Choose the control to show: the open one, a new one if due, or a deferred one; else None.
+        """Choose the control (item that checks the judge) to show: the open one, a new one if due, or a deferred one.
 
-        ``state`` is the state of the campaign's log.
+        Return None if an ordinary item comes next. ``state`` is the state of the campaign's log.
         """
         if (posed := state.checks.posed.get(judge)) is not None:
             return again(posed, self.store.texts_of(self.name, posed))
@@ -247,7 +248,7 @@ class JudgesDesk(PageDesk):
         return None if event is None else again(event, self.store.texts_of(self.name, event))
 
     def _is_control_near(self, judge: str) -> bool:
-        """Check whether a control may follow the answer that a judge gives now.
+        """Check whether a control (item that checks the judge) may follow the answer that a judge gives now.
 
         If not, the next item can be claimed in the same transaction.
         """
@@ -358,7 +359,10 @@ def _item_of(claimed: ItemClaim) -> ItemView:
 
 
 def _place_of(event: Event) -> _PlaceOfItem:
-    """Return the key under which an item's query and title are cached: unit, query and document of an event."""
+    """Return the key under which an item's query and title are cached: unit, query and document of an event.
+
+    A unit is a group of items that are judged together.
+    """
     return event.unit, event.query_id, event.doc_id
 
 

@@ -19,15 +19,17 @@ def audit_of(
     scope: str = "pool",
     confidence: float = 0.95,
 ) -> Audit:
-    """Audit graders' grades against a campaign's judgments, up to the last complete block (part of the sample).
+    """Audit graders (LLMs or other models) against a campaign's judgments, up to the last complete block.
+
+    A block is a part of the sample; at its end estimates are valid.
 
     Parameters
     ----------
     state : CampaignState
         The campaign as of an event.
     graders, measures, questions
-        Graders (LLMs or other models) with their grades, and what to estimate; as for
-        `activeeval.graders.audit.audit_judged`. By default the campaign's own measures and questions.
+        Graders with their grades, and what to estimate; as for `activeeval.graders.audit.audit_judged`. By default the
+        campaign's own measures and questions.
     scope : {"pool", "population"}
         Population of the estimates: the pool's queries, or all queries that these are a sample of.
     confidence : float

@@ -63,7 +63,7 @@ class ImportedFile:
 
     @property
     def notes(self) -> list[Caution]:
-        """Warning about graders' judgments stored as labels, if there are any."""
+        """Warning about judgments of graders (LLMs or other models) that are stored as labels, if there are any."""
         return [truth_of_machines(self.file, self.truth_of_machines)] if self.truth_of_machines else []
 
     def sentence(self, keep: str = "`keep_foreign`") -> str:
@@ -88,7 +88,7 @@ class ImportedFile:
         done : sequence of Acknowledged
             The store's acknowledgments.
         of_machines : int
-            Number of graders' judgments left out.
+            Number of judgments by graders (LLMs or other models) left out.
         """
         fresh = [acknowledged.event for acknowledged in done if not acknowledged.is_repeated]
         late = Counter(event.reason for event in fresh if event.kind == "late")
@@ -273,7 +273,11 @@ class _CampaignUnits:
             self._by_text.setdefault(unit.query_text, set()).add(unit.query_id)
 
     def read(self, path: str) -> Judgments:
-        """Read the judgments of a source; if graders' judgments are accepted, judges of unstated kind are graders."""
+        """Read the judgments of a source.
+
+        If judgments of graders (LLMs or other models) are accepted, a judge of unstated kind counts as a grader, else
+        as a person.
+        """
         return held_or_read(
             self.sources.get(path, path), kind="machine" if self.machine_is_truth else "person", is_plain=True
         )
@@ -294,8 +298,8 @@ class _CampaignUnits:
     def placed(self, judgments: Judgments) -> Iterator[tuple[int, Judgment, int | None]]:
         """Yield (row, judgment, unit) for each judgment with a grade or a reason for none.
 
-        The unit (number of the items judged together) is None if the file has no blocks. For a sheet, items that still
-        wait are included.
+        The unit (number of the items judged together) is None if the file does not name blocks (parts of the sample).
+        For a sheet, items that still wait are included.
 
         Raises
         ------
@@ -353,8 +357,8 @@ def _answers(
     Raises
     ------
     InputError
-        If the file has no grades (or ranks) or only graders', names no judge, grades an item twice, or has a grade
-        above the largest.
+        If the file has no grades (or ranks) or only those of graders (models), names no judge, grades an item twice, or
+        has a grade above the largest.
     """
     judgments = drawn.read(path)
     if not judgments.is_of_grades:

@@ -124,9 +124,10 @@ class LiveReading:
         return self.look(ask)
 
     def precision(self, left: WaitingCounts) -> Precision | None:
-        """Return the latest known precision, and start computing the next if a block was completed since.
+        """Return the latest known precision (half-widths), and start computing the next if a block was completed.
 
-        ``left`` are the items that wait now. None before the first precision is ready, or if no estimate is possible.
+        A block is a part of the sample. ``left`` are the items that wait now. None before the first precision is ready,
+        or if no estimate is possible.
         """
         place = (left.blocks, left.in_all and 1)
         if place != self._made_for and (self._making is None or not self._making.is_alive()):

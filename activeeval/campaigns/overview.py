@@ -100,12 +100,13 @@ class Overview:
 
 
 def overview(state: CampaignState, store: Store, *, interval: str = "t", confidence: float = 0.95) -> Overview:
-    """Build the overview of a campaign for its lead.
+    """Build the overview of a campaign for its lead (the person who runs it).
 
     Parameters
     ----------
     interval : {"t", "group-sequential"}
-        "t" is valid for one analysis, "group-sequential" for interim analyses at the end of each block.
+        "t" is valid for one analysis, "group-sequential" for interim analyses at the end of each block (part of the
+        sample).
     confidence : float
         Of the intervals, as 0.95.
     """

@@ -125,7 +125,7 @@ class PairsDesk(PageDesk):
         return as_seen(self.store.submit(self.name, token, judgment))
 
     def _answer_query(self, event: Event, token: str, judgment: JudgeAnswer) -> Acknowledged:
-        """Store an answer to a control that concerns its whole query.
+        """Store an answer to a control (a repeated pair that checks the judge) that concerns the whole query.
 
         The query is deferred or cannot be judged, or a document is discarded. It counts as after an ordinary pair.
         Arguments as for `answer`.
@@ -157,7 +157,7 @@ class PairsDesk(PageDesk):
         return _item(event.query_id, "", documents[number])
 
     def _control(self, judge: str, question: DocumentPair) -> Control | None:
-        """Choose a pair of the query to compare again as a control.
+        """Choose a pair of the query to compare again, to check the judge.
 
         Return None if the ordinary pair ``question`` comes next.
         """
@@ -166,7 +166,9 @@ class PairsDesk(PageDesk):
         return self.log.look(partial(self._next_control, self.controls, judge, question.claimed.unit))
 
     def _next_control(self, controls: Controls, judge: str, unit: int, state: State) -> Control | None:
-        """Choose a control pair of this query: the open one, or a new one if due; else None.
+        """Choose a control (repeated pair that checks the judge) of this query: the open one, or a new one if due.
+
+        Return None if an ordinary pair comes next.
 
         Parameters
         ----------
@@ -200,9 +202,9 @@ class PairsDesk(PageDesk):
         return replace(view, token=token, sides=sides)
 
     def _n_again(self, judge: str, unit: int) -> int:
-        """Count the controls of a query that its judge has answered; the page counts them as ordinary comparisons.
+        """Count the answered controls (repeated pairs that check the judge) of a query.
 
-        ``unit`` is the number of the query's unit.
+        The page counts them as ordinary comparisons. ``unit`` is the number of the query's unit.
         """
         answers = self.log.look(lambda state: [e for (name, _), e in state.checks.answers.items() if name == judge])
         return sum(event.unit == unit for event in answers)
@@ -238,7 +240,7 @@ class PairsDesk(PageDesk):
 
 
 def _is_to_come(posed: Event, events: Sequence[Event]) -> bool:
-    """Check whether a shown control still needs an answer.
+    """Check whether a shown control (repeated pair that checks the judge) still needs an answer.
 
     It does not if the judge has undone a comparison since, or discarded one of its documents. ``events`` are the
     judge's answers to pairs of the query.
@@ -248,7 +250,7 @@ def _is_to_come(posed: Event, events: Sequence[Event]) -> bool:
 
 
 def _last_control(state: State, judge: str) -> Event | None:
-    """Find a judge's latest answer if that was to a control; else None."""
+    """Find a judge's latest answer if it was to a control (repeated pair that checks the judge); else None."""
     last = next(reversed(state.checks.standing.get(judge, {}).values()), None)
     if last is None or last.kind != "checked":
         return None

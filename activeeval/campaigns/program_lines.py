@@ -19,7 +19,7 @@ _STORED = ("seq", "kind", "judge", "query_id", "doc_id", "grade")
 def claimed_line(item: ItemClaim | None, store: Store, name: str) -> Row:
     """Convert a claim to an output row with the token for its answer; the token is None if nothing is left.
 
-    The unit's number is replaced by a word that reveals no order.
+    The number of the unit (items judged together) is replaced by a word that reveals no order.
     """
     if item is None:
         return {"token": None}
@@ -39,7 +39,7 @@ def _unit_word(item: ItemClaim, store: Store, name: str) -> str:
 def acknowledged_line(done: Acknowledged, token: str | None = None) -> Row:
     """Convert the acknowledgment of an answer to an output row, with the token if one is given.
 
-    An answer to a control looks like that to an ordinary item.
+    An answer to a control (an item that checks the judge) looks like that to an ordinary item.
     """
     done = as_seen(done)
     record = {name: getattr(done.event, name) for name in _STORED}

@@ -94,7 +94,7 @@ def judge_all(
     truth : mapping of (str, str) to int
         Grades by (query, document).
     machine : str
-        File of a grader whose grades count as a judge's; stored with each answer.
+        File of a grader (an LLM or other model) whose grades count as a judge's; stored with each answer.
     limit : int, optional
         Maximum number of items; by default all that are left.
     unjudged : {"error", "irrelevant"}

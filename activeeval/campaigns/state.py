@@ -106,7 +106,7 @@ class CampaignState:
         return self
 
     def _draw(self, drawn: Sequence[SampleRow]) -> None:
-        """Rebuild all rounds from the versions of the sample that exist as of the last event."""
+        """Rebuild all rounds (samples of the campaign) from the stored versions that exist as of the last event."""
         self._versions, self.rounds, self._n_before = [row.version for row in drawn], [], []
         last = [versions[-1] for versions in rounds_of([row for row in drawn if row.digest])]
         for row in last:
@@ -125,7 +125,10 @@ class CampaignState:
         self.rounds.append(self._judged(sample, drawn if known is drawn.known else drawn.corrected(known)))
 
     def _judged(self, sample: DrawnSample, design: Design) -> DrawnSample:
-        """Copy the last round's sample with the given design and with the judgments so far."""
+        """Copy the sample of the last round with a design and with the judgments so far.
+
+        A campaign has one sample for each round.
+        """
         n, third = self.campaign.judges_per_item, self.campaign.adjudicate
         rules = Rules(judges_per_item=n, policy=self.policy, adjudicate=third)
         ways = sample.campaign.ways
@@ -135,6 +138,8 @@ class CampaignState:
 
     def _settle(self, places: set[Place]) -> None:
         """Apply changed judgments of some places; rebuild all rounds if one before the last changes.
+
+        A round is one sample of the campaign.
 
         A place is a document of a unit. Judgments of earlier rounds are known grades in later ones.
         """
@@ -158,7 +163,10 @@ class CampaignState:
 
     @property
     def progress(self) -> Progress:
-        """Number of items judged, waiting and impossible to judge; an item included again counts in its last round."""
+        """Number of items judged, waiting and impossible to judge.
+
+        An item that a later round (sample) includes again counts there.
+        """
         judged, waiting, cannot = map(sum, zip(*(sample.campaign.progress for sample in self.rounds), strict=True))
         return Progress(judged=judged, waiting=waiting, cannot=cannot - asked_again(self.rounds))
 
@@ -177,12 +185,15 @@ class CampaignState:
 
     @property
     def _drawn_versions(self) -> list[SampleRow]:
-        """Stored versions of the sample as of the last event."""
+        """Stored versions of the sample that exist as of the last applied event."""
         return [row for row in self.versions if row.version in self._versions]
 
     @property
     def judgments_by_item(self) -> dict[Pair, dict[str, Event]]:
-        """Valid judgments by item (query, document) and judge; for an item in several rounds, those of the last."""
+        """Valid judgments by item (query, document) and judge.
+
+        For an item in several rounds (samples of the campaign), those of the last.
+        """
         by_item: dict[Pair, dict[str, Event]] = {}
         for event in self.state.standing:
             by_item.setdefault((event.query_id, event.doc_id), {})[event.judge] = event
@@ -190,7 +201,7 @@ class CampaignState:
 
     @property
     def sample(self) -> DrawnSample:
-        """Sample of the last round, with its judgments."""
+        """Sample of the last round (a campaign may have several samples), with its judgments."""
         return self.rounds[-1]
 
     @property
@@ -200,7 +211,10 @@ class CampaignState:
 
     @property
     def as_drawn(self) -> DrawnSample:
-        """The last round's sample with known grades as drawn, not as corrected since, and with current judgments."""
+        """Sample of the last round (one of the campaign's samples) with known grades as drawn, and current judgments.
+
+        `sample` has known grades as corrected since by judgments of earlier rounds.
+        """
         sample = self._samples[self.version]
         if self.sample.campaign.drawn_design.known is sample.campaign.drawn_design.known:
             return self.sample
@@ -208,12 +222,12 @@ class CampaignState:
 
     @property
     def n_budgets(self) -> int:
-        """Number of budgets given: one for the first sample, each further round and each top-up."""
+        """Number of budgets given: one for the first sample, each further sample and each top-up."""
         return n_budgets(self._drawn_versions)
 
     @property
     def batch(self) -> int:
-        """Number of the last batch of the last round; 0 without adaptive depth (labels of a batch decide the next)."""
+        """Number of the last batch (items that labels led to) of the last sample; 0 without adaptive depth."""
         paths = self.sample.campaign.paths
         return 0 if paths is None else paths.n_batches
 
@@ -224,13 +238,13 @@ class CampaignState:
 
     @property
     def closed(self) -> list[DrawnSample]:
-        """Rounds that are completely judged, up to the first that is not."""
+        """Rounds (samples) that are completely judged, up to the first that is not."""
         is_open = (sample.campaign.is_open or sample.campaign.goes_on for sample in self.rounds)
         return self.rounds[: next((k for k, is_waiting in enumerate(is_open) if is_waiting), len(self.rounds))]
 
     @property
     def read(self) -> list[DrawnSample]:
-        """Samples used in estimates: the completely judged rounds, or else the first round as far as it is judged.
+        """Samples used in estimates: all that are completely judged, or else the first as far as it is judged.
 
         Grades of graders (models) that count as a judge's are marked in them.
         """
@@ -258,26 +272,26 @@ class CampaignState:
 
     @property
     def n_blocks(self) -> int:
-        """Number of blocks of all rounds."""
+        """Number of blocks (parts of a sample) of all rounds (samples)."""
         return sum(len(sample.campaign.drawn_design.blocks) for sample in self.rounds)
 
     @property
     def level(self) -> float:
-        """Threshold of the last round that is used in estimates.
+        """Threshold of the last round (sample) that is used in estimates.
 
-        Units up to this level (position in the judging order) are used.
+        Units (items judged together) up to this level (position in the judging order) are used.
         """
         return self.read[-1].campaign.complete_block[1]
 
     def in_strict_order(self) -> CampaignState:
-        """Return a copy that uses the sample up to the lowest waiting unit instead of complete blocks.
+        """Return a copy that uses the sample up to the first waiting item instead of complete blocks (parts).
 
         This is valid only if items are given out strictly in order.
 
         Raises
         ------
         InputError
-            If the campaign has no strict order, or several rounds.
+            If the campaign has no strict order, or several rounds (samples).
         """
         name = f"campaign {self.campaign.name}"
         if not self.campaign.strict_order:
@@ -299,12 +313,12 @@ class CampaignState:
 
     @property
     def units(self) -> list[Unit]:
-        """Units (items of a query that are judged together) of all rounds."""
+        """Units (items of a query that are judged together) of all rounds (samples)."""
         return [unit for sample in self.rounds for unit in sample.campaign.units]
 
     @property
     def waiting(self) -> set[tuple[int, str]]:
-        """Number of the unit in the store, and document id, of each waiting item."""
+        """Waiting items, as (number of the unit in the store, document id); a unit holds items judged together."""
         waiting, n_before = set(), 0
         for sample in self.rounds:
             settled = sample.campaign.settled
@@ -395,12 +409,12 @@ def answered(
 
 
 def check_next_round(state: CampaignState, sample: DrawnSample) -> None:
-    """Check that a sample can be a further round of a campaign, before any of it is stored.
+    """Check that a sample can be added to a campaign as a further round, before any of it is stored.
 
     Parameters
     ----------
     state : CampaignState
-        The campaign with its rounds so far.
+        The campaign with its rounds (samples) so far.
     sample : DrawnSample
         Drawn with all judged items of the campaign as known.
 

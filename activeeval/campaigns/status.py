@@ -119,7 +119,7 @@ def status(state: CampaignState, store: Store) -> Status:
 
 
 def last_change(state: State, events: Sequence[Event]) -> int:
-    """Find the number of the last event that completed a block (part of the sample) or drew units; 0 if none.
+    """Find the number of the last event that completed a block (part of the sample) or drew items; 0 if none.
 
     Single answers do not change it.
 
@@ -135,7 +135,7 @@ def last_change(state: State, events: Sequence[Event]) -> int:
 
 
 def status_as_of(state: CampaignState, seq: int) -> Status:
-    """Compute a campaign's progress as of event ``seq``, with the assignments free and in hand then."""
+    """Compute a campaign's progress as of event ``seq``, with the needed judgments free and in hand then."""
     past = state.before().follow(state.log[:seq])
     states = Counter(assignment.state for assignment in past.state.assigned)
     return _status(past, states["free"], states["leased"] + states["checked_out"])
@@ -198,7 +198,7 @@ def progress_of(state: CampaignState) -> CampaignProgress:
 
 
 def spent_by_block(state: CampaignState) -> dict[int, float]:
-    """Compute the cost spent in each block (part of a sample), numbered through all rounds, in mean items.
+    """Compute the cost spent in each block (part of a sample), numbered through all samples, in mean items.
 
     A mean item is the average cost of the pool's items. A unit (items judged together) counts by the share of its items
     that are judged.
@@ -224,7 +224,10 @@ def units_by_block(state: CampaignState) -> Iterator[tuple[Campaign, int, Unit]]
 
 
 def waiting_by_block(state: CampaignState) -> dict[int, int]:
-    """Count the waiting items of each block, numbered through all rounds; blocks without any are omitted."""
+    """Count the waiting items of each block (part of a sample), numbered through all rounds (samples).
+
+    Blocks without waiting items are omitted.
+    """
     waiting = Counter[int]()
     for campaign, block, unit in units_by_block(state):
         waiting[block] += campaign.n_open(unit)

@@ -217,11 +217,12 @@ def settling(store: Store, name: str, token: str, judgment: JudgeAnswer, k: int)
 
     Parameters
     ----------
-        token : str Token under which the pair was shown.
+    token : str
+        Token under which the pair was shown.
     judgment : JudgeAnswer
         The judge's answer.
     k : int
-            Number of top documents to find for each query.
+        Number of top documents to find for each query.
 
     Raises
     ------

@@ -129,7 +129,7 @@ def trained(events: Sequence[Event]) -> list[TrainingScore]:
 
 
 def _item(sheet: Sheet, row: int, max_grade: int) -> KnownItem:
-    """Read a training or control item from a row of a table; raise FormatError if its grade is not on the scale."""
+    """Read an item with a known grade from a row of a table; raise FormatError if its grade is not on the scale."""
     texts = {name: _text(sheet, row, name) for name in ("query", "grade", "why", *_TEXTS)}
     grade = texts["grade"].removesuffix(".0")
     if not (grade.isascii() and grade.isdigit() and int(grade) <= max_grade):

@@ -112,18 +112,20 @@ def _since(store: Store, name: str, head: str) -> list[str]:
 
 
 def _differences(campaign: Campaign, stored: list[UnitRow], version: int, n_units: int, n_blocks: int) -> list[str]:
-    """List the units of a sample that differ from the stored ones; at most `_MOST`, then the number of the others.
+    """List the units (items judged together) of a sample that differ from the stored ones.
+
+    At most `_MOST`, then the number of the others.
 
     Parameters
     ----------
     campaign : Campaign
         The sample, drawn again.
     stored : list of UnitRow
-        The stored units of its round.
+        The stored units of its round (sample of the campaign).
     version : int
         Version of the sample, for messages.
     n_units, n_blocks : int
-        Units and blocks of earlier rounds, after which the stored numbers continue.
+        Units and blocks (parts of a sample) of earlier rounds, after which the stored numbers continue.
     """
     planned = campaign.planned
     if len(planned) != len(stored):

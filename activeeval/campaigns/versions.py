@@ -15,7 +15,10 @@ BATCH = "batch"
 
 
 def rounds_of(versions: Sequence[SampleRow]) -> list[list[SampleRow]]:
-    """Group versions of a sample into rounds: each starts with a draw and continues with top-ups and batches."""
+    """Group versions of a campaign's sample into rounds.
+
+    A round is one draw, followed by top-ups (more of the same sample) and batches (items that labels led to).
+    """
     rounds: list[list[SampleRow]] = []
     for row in versions:
         if row.reason == REDRAWN or not rounds:
@@ -30,7 +33,8 @@ def unpacked_version(versions: Sequence[SampleRow], row: SampleRow, name: str) -
     Parameters
     ----------
     versions : sequence of SampleRow
-        All stored versions: a batch stores only differences from its round's first.
+        All stored versions: a batch (items that labels led to) stores only differences from the first version of its
+        round.
     row : SampleRow
         The version to unpack.
     name : str
@@ -41,5 +45,5 @@ def unpacked_version(versions: Sequence[SampleRow], row: SampleRow, name: str) -
 
 
 def n_budgets(versions: Sequence[SampleRow]) -> int:
-    """Count the budgets given: for the first version, further rounds and top-ups."""
+    """Count the budgets given: one for the first version, each further sample and each top-up."""
     return sum(row.reason != BATCH for row in versions)

@@ -70,7 +70,7 @@ def summary(
     as_of : int, optional
         Number of the last event to use.
     graders : sequence
-        Graders to audit, as for `activeeval.inputs.grader_values.read_graders`.
+        Graders (LLMs or other models) to audit, as for `activeeval.inputs.grader_values.read_graders`.
     scope : {"pool", "population"}
         Population of the estimates: the pool's queries, or all queries that these are a sample of.
     confidence : float
@@ -181,7 +181,10 @@ def _cost(state: CampaignState, events: Sequence[Event], units: Sequence[UnitRow
 
 
 def _design(state: CampaignState, readings: Sequence[CampaignReading]) -> DesignSummary:
-    """Summarize what was drawn, and how; ``readings`` tell when blocks were complete (with adaptive depth)."""
+    """Summarize what was drawn, and how.
+
+    ``readings`` are the estimates over time, which show when blocks (parts of the sample) were complete.
+    """
     # once there are estimates, these carry the warnings about graders
     machines = [] if state.block else state.machine_cautions
     campaign, versions = state.sample.campaign, [row for row in state.versions if row.version <= state.version]
@@ -242,7 +245,7 @@ def _known(sample: DrawnSample) -> int:
 
 
 def _blocks(state: CampaignState, readings: Sequence[CampaignReading]) -> list[BlockProgress]:
-    """List the progress of each block (part of a sample), numbered through all rounds.
+    """List the progress of each block (part of a sample), numbered through all samples.
 
     ``readings`` are the estimates over time, as for `_design`.
     """
@@ -276,7 +279,7 @@ def _blocks(state: CampaignState, readings: Sequence[CampaignReading]) -> list[B
 
 
 def _complete_at(state: CampaignState, readings: Sequence[CampaignReading]) -> dict[int, int]:
-    """Map each complete block to the number of the event at which it and all blocks before it were complete.
+    """Map each complete block (part of a sample) to the event at which it and all blocks before it were complete.
 
     With adaptive depth (labels decide what comes next) that event is known only from the readings (estimates over
     time).

@@ -42,7 +42,7 @@ class ProgressHeader(CampaignProgress):
     Attributes
     ----------
     date, created : str
-            Date of the last event, and of the campaign's creation (UTC).
+        Date of the last event, and of the campaign's creation (UTC).
     rounds, rounds_read, block_read : int
         Rounds (samples) drawn, rounds used in estimates, and complete blocks (parts of a sample) of these.
     unit : str
@@ -143,7 +143,8 @@ class CampaignReading:
     def ends(self, question: int) -> dict[str, float | None]:
         """Tabulate a question's estimate and its intervals; None for infinite or unknown values.
 
-        ``question`` is its index. Intervals with ``every_look`` are group-sequential: valid at every block.
+        ``question`` is its index. Intervals with ``every_look`` are group-sequential: valid at the end of every block
+        (part of the sample).
         """
         answer, always = self.answers[question], self.every_look[question] if self.every_look else None
         return {
@@ -155,12 +156,12 @@ class CampaignReading:
         }
 
     def row(self) -> dict[str, Any]:
-        """Convert the reading to a dict for JSON."""
+        """Convert the estimates and their event to a dict for JSON."""
         fields = {name: getattr(self, name) for name in ("as_of", "date", "block", "blocks", "rounds", "spent")}
         return fields | {"answers": [self.ends(k) for k in range(len(self.answers))]}
 
     def says_the_same(self, other: CampaignReading) -> bool:
-        """Check whether another reading has the same estimates and intervals."""
+        """Check whether another reading (estimates as of another event) has the same values and intervals."""
         own_row, theirs = self.row()["answers"], other.row()["answers"]
         return [(row["value"], row["low"]) for row in own_row] == [(row["value"], row["low"]) for row in theirs]
 

@@ -25,7 +25,7 @@ class CampaignProgress:
     block, blocks : int
         Number of complete blocks (parts of the sample), and of planned blocks.
     judged, waiting, cannot : int
-            Items with a grade, waiting for a judge, and impossible to judge.
+        Items with a grade, waiting for a judge, and impossible to judge.
     late, put_off, judges : int
         Answers that came too late, items deferred, and judges with a valid answer.
     hours : float or None

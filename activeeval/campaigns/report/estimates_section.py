@@ -75,7 +75,7 @@ def _cautions(estimates: Sequence[CampaignEstimate]) -> list[Block]:
 
 
 def gist_over_time(summary: CampaignReport) -> str:
-    """State the number of readings (estimates at the end of a block) in a few words."""
+    """State in a few words how often the estimates were computed: at the end of each block (part of the sample)."""
     return f"{counted(len(summary.readings), 'reading')}, one for each completed block"
 
 
@@ -164,13 +164,13 @@ def queries(summary: CampaignReport) -> list[Block]:
 
 
 def gist_of_model(summary: CampaignReport) -> str:
-    """State for each round whether the grade model is well calibrated, in a few words."""
+    """State for each round (sample of the campaign) whether its grade model is well calibrated, in a few words."""
     words = {None: "too few queries to say", True: "it is off", False: "agrees within chance with the grades"}
     return "; ".join(words[table.is_off] for table in summary.calibration)
 
 
 def calibration(summary: CampaignReport) -> list[Block]:
-    """Build the section that compares expected and given grades, for each round's grade model."""
+    """Build the section that compares expected and given grades, for the grade model of each round (sample)."""
     blocks: list[Block] = []
     for table in summary.calibration:
         of_round = f" of round {table.round}" if summary.head.rounds > 1 else ""

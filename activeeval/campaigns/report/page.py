@@ -74,7 +74,7 @@ def campaign_text(summary: CampaignReport, suffix: str, command: str = "") -> st
 
 
 def blocks_of(summary: CampaignReport, command: str = "") -> list[Block]:
-    """Build the blocks of a report: the first screen, then the sections that have content.
+    """Build the content blocks of a report page: the first screen, then the sections that have content.
 
     ``command`` is the command of the next step; empty if unknown.
     """
@@ -116,7 +116,11 @@ def _expected(summary: CampaignReport) -> str:
 
 
 def _cautions(summary: CampaignReport) -> list[Block]:
-    """List the most severe warnings, at most `_MOST_CAUTIONS` lines, and the number of the others."""
+    """List the most severe warnings, at most `_MOST_CAUTIONS` lines, and the number of the others.
+
+    Warnings about models' grades used as labels come first, then severe ones. Warnings that concern only the first
+    block (part of the sample) are left out once it is complete.
+    """
     named = [(name_of(estimate), estimate.cautions) for estimate in summary.estimates]
     is_early = summary.head.block <= 1
     design = [caution for caution in summary.design.cautions if is_early or caution.code != _OF_FIRST_BLOCK]

@@ -46,7 +46,7 @@ assignment, event, place = tables.assignment, tables.event, tables.place
 
 
 def ask_third(connection: Connection, campaign_id: int, campaign: CampaignRow, new: Iterable[Event]) -> None:
-    """Add an assignment for a third judge to each item on which judges differ after the ``new`` answers.
+    """Ask for a third judgment (add an assignment) of each item on which judges differ after the ``new`` answers.
 
     No effect if the campaign has no third judges. The log must be locked.
     """
@@ -91,7 +91,7 @@ def decide(connection: Connection, campaign_id: int, ruling: Adjudication, at: i
 
 
 def _standing(connection: Connection, campaign_id: int, unit: int, doc_id: str) -> list[Event]:
-    """Read the valid answers (not replaced or retracted) to a document of a unit."""
+    """Read the valid answers (not replaced or retracted) to a document of a unit (items judged together)."""
     of_place = (event.c.unit == unit, event.c.doc_id == doc_id)
     stored = events(connection, campaign_id, *of_place, event.c.kind.in_((*ANSWERS, "retracted")))
     replaced = {e.supersedes for e in stored}
@@ -99,7 +99,7 @@ def _standing(connection: Connection, campaign_id: int, unit: int, doc_id: str) 
 
 
 def _add(connection: Connection, campaign_id: int, unit: int, doc_id: str, k: int) -> None:
-    """Insert the assignment of judge ``k`` for a document, unless it exists."""
+    """Insert the assignment (needed judgment) number ``k`` of a document, unless it exists."""
     at_place = (place.c.campaign_id == campaign_id, place.c.unit == unit, place.c.doc_id == doc_id)
     position = select(place.c.position).where(*at_place).scalar_subquery()
     columns = (assignment.c.block, assignment.c.position, assignment.c.k)

@@ -127,7 +127,10 @@ def _references(log: Sequence[Event]) -> Iterator[str]:
 
 
 def _units(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator[str]:
-    """Check that units and their texts equal those of the ``drawn`` events; yield a message for each difference."""
+    """Check that units (items judged together) and their texts equal those of the ``drawn`` events.
+
+    Yield a message for each difference.
+    """
     logged = {event.unit: event for event in events(connection, campaign_id, tables.event.c.kind == "drawn")}
     samples = {sample.version: sample for sample in samples_of(connection, campaign_id)}
     for unit in units_of(connection, campaign_id):
@@ -163,7 +166,7 @@ def _samples(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterat
 
 
 def _is_as_drawn(unit: UnitRow, event: Event, sample: SampleRow) -> bool:
-    """Check whether a stored unit equals its ``drawn`` event."""
+    """Check whether a stored unit (items judged together) equals the ``drawn`` event that logged it."""
     expected = drawn(unit, event.at, sample.digest)
     return (dict(expected.body), expected.query_id) == (dict(event.body), event.query_id)
 
@@ -176,7 +179,10 @@ def _documents(campaign_id: int) -> Any:
 
 
 def _assignments(connection: Connection, campaign_id: int, campaign: CampaignRow) -> Iterator[str]:
-    """Check that the stored assignments equal those that follow from the log; yield a message for each difference."""
+    """Check that the stored assignments (needed judgments, with holders) equal those that follow from the log.
+
+    Yield a message for each difference.
+    """
     state = _state_of(campaign, events(connection, campaign_id))
     yield from state.problems
     table = tables.assignment

@@ -119,7 +119,7 @@ def lock_judge(connection: Connection, campaign_id: int, judge: str, now: int) -
 
 
 def lock_held(connection: Connection, campaign_id: int, judge: str) -> None:
-    """Lock the assignment that a judge holds until the commit.
+    """Lock the assignment (needed judgment of an item) that a judge holds, until the commit.
 
     This lock must come before the lock of the log: the transaction that holds the log waits for no other lock. Imports
     of files lock their assignments in the order of ids and must not hold this lock before.
@@ -137,10 +137,11 @@ def is_takeable(assignments: Any, now: Any) -> ColumnElement[bool]:
 
 
 def _next(connection: Connection, values: Mapping[str, Any], *, by_query: bool = False) -> int | None:
-    """Take the best assignment of the lowest block (part of the sample) that has one for this judge.
+    """Take the best assignment (needed judgment) of the lowest block (part of the sample) that has one for this judge.
 
     It is of a higher block if other judges were quicker. Return its id, or None. Within a block come, in this order:
-    the judge's last unit, units that no other judge holds, any unit, and the items that the judge deferred.
+    the judge's last unit (items judged together), units that no other judge holds, any unit, and the items that the
+    judge deferred.
 
     Parameters
     ----------
@@ -171,12 +172,12 @@ def _of_query(connection: Connection, bound: dict[str, Any], prefix: str) -> int
     """Take a random item of the judge's current query, else of a query that no other judge has open.
 
     The item is chosen at random by the token, because the order within a unit or query depends on ranks, which the
-    judge must not see. Return the assignment's id, or None.
+    judge must not see. Return the id of the taken assignment (needed judgment), or None.
 
     Parameters
     ----------
     bound : dict
-        Parameters of the statements, with the block and the judge's current query.
+        Parameters of the statements, with the block (part of the sample) and the judge's current query.
     prefix : str
         "fresh " to skip items that the judge has deferred, else "".
     """
@@ -188,7 +189,7 @@ def _of_query(connection: Connection, bound: dict[str, Any], prefix: str) -> int
 
 @cache
 def _taking(where: str) -> Update:
-    """Build the statement that takes the first assignment of a selection, if it is still free.
+    """Build the statement that takes the first assignment (needed judgment) of a selection, if still free.
 
     ``where`` is the selection's name in `_places`.
     """
@@ -205,11 +206,11 @@ def _taking(where: str) -> Update:
 
 @cache
 def _places() -> dict[str, Select[Any]]:
-    """Build the selections in which `_taking` looks for an assignment, by name.
+    """Build the selections in which `_taking` looks for an assignment (needed judgment), by name.
 
-    "held" is the judge's own item, "put off" the items that the judge deferred. "unit" is the judge's last unit,
-    "alone" are units that no other judge holds, "query" is one query, and "any" is all of the block. With the prefix
-    "fresh " deferred items are left out.
+    "held" is the judge's own item, "put off" the items that the judge deferred. "unit" is the judge's last unit (items
+    judged together), "alone" are units that no other judge holds, "query" is one query, and "any" is all of the block
+    (part of the sample). With the prefix "fresh " deferred items are left out.
     """
     s = _CANDIDATE
     is_leased = literal_column("candidate.state") == literal_column("'leased'")
@@ -231,7 +232,7 @@ def _places() -> dict[str, Select[Any]]:
 
 
 def _query_of(assignments: Any) -> Any:
-    """Select the query of an assignment; ``assignments`` is the table or an alias of it."""
+    """Select the query of an assignment (needed judgment); ``assignments`` is the table or an alias of it."""
     unit = tables.unit
     of_unit = (unit.c.campaign_id == _CAMPAIGN, unit.c.number == assignments.c.unit)
     return select(unit.c.query_id).where(*of_unit).correlate(assignments).scalar_subquery()
@@ -239,7 +240,10 @@ def _query_of(assignments: Any) -> Any:
 
 @cache
 def _free_query(prefix: str) -> Select[Any]:
-    """Build the statement for the first query of a block that no judge has open; ``prefix`` as in `_of_query`."""
+    """Build the statement for the first query of a block (part of the sample) that no judge has open.
+
+    ``prefix`` as in `_of_query`.
+    """
     s, o = _CANDIDATE, _OTHER
     in_hand = (o.c.campaign_id == _CAMPAIGN, literal_column("other.state") == literal_column("'leased'"))
     taken = select(_query_of(o)).where(*in_hand, o.c.lease_until >= _NOW)
@@ -248,7 +252,10 @@ def _free_query(prefix: str) -> Select[Any]:
 
 @cache
 def _lowest_block() -> Select[Any]:
-    """Build the statement for the lowest block above a given one with an assignment that the judge can take."""
+    """Build the statement for the lowest block (part of the sample) with an assignment that the judge can take.
+
+    Only blocks above the parameter "above" count. An assignment is a judgment that an item needs.
+    """
     s = _CANDIDATE
     chosen = select(s.c.block).where(_can_take(), s.c.block > bindparam("above"))
     return chosen.order_by(s.c.block, s.c.unit, s.c.position, s.c.k).limit(1)
@@ -256,7 +263,7 @@ def _lowest_block() -> Select[Any]:
 
 @cache
 def _last_unit() -> Select[Any]:
-    """Build the statement for the unit of the judge's last answer."""
+    """Build the statement for the unit (items judged together) of the judge's last answer."""
     kinds = (*ANSWERS, "deferred")
     of_judge = (event.c.campaign_id == _CAMPAIGN, event.c.judge == _JUDGE, event.c.kind.in_(kinds))
     return select(event.c.unit).where(*of_judge).order_by(event.c.seq.desc()).limit(1)
@@ -285,12 +292,15 @@ def _judge() -> Select[Any]:
 
 
 def _is_open(assignments: Any) -> ColumnElement[bool]:
-    """Build the condition that an assignment has no answer yet."""
+    """Build the condition that an assignment (needed judgment) has no answer yet."""
     return literal_column(f"{assignments.name}.state") != literal_column("'done'")
 
 
 def _can_take() -> ColumnElement[bool]:
-    """Build the condition that a candidate is free and the judge has no other assignment of its document."""
+    """Build the condition that the candidate assignment (needed judgment) is free for the judge.
+
+    The judge must have no other assignment of its document.
+    """
     s, o = _CANDIDATE, _OTHER
     has_judged = select(o.c.id).where(
         *(o.c.campaign_id == _CAMPAIGN, o.c.unit == s.c.unit, o.c.position == s.c.position, o.c.judge == _JUDGE),
@@ -314,7 +324,7 @@ def _put_off() -> Select[Any]:
 
 
 def _is_in_no_hands() -> ColumnElement[bool]:
-    """Build the condition that no other judge holds an item of the candidate's unit."""
+    """Build the condition that no other judge holds an item of the candidate's unit (items judged together)."""
     s, o = _CANDIDATE, _OTHER
     same = (o.c.campaign_id == _CAMPAIGN, o.c.block == s.c.block, o.c.unit == s.c.unit, o.c.k == s.c.k)
     others = select(o.c.id).where(*same, _is_open(o), o.c.state == "leased", o.c.lease_until >= _NOW)
@@ -323,7 +333,7 @@ def _is_in_no_hands() -> ColumnElement[bool]:
 
 @cache
 def _item() -> Select[Any]:
-    """Build the statement that reads what a judge is shown of an assignment."""
+    """Build the statement that reads what a judge is shown of an assignment (needed judgment): ids and texts."""
     unit, query, document = tables.unit, tables.query, tables.document
     of_assignment = assignment.join(place, tables.matches(assignment, place, "campaign_id", "unit", "position"))
     of_assignment = of_assignment.join(unit, tables.matches(assignment, unit, "campaign_id", ("unit", "number")))
@@ -349,7 +359,7 @@ def _laters_of_item() -> Select[Any]:
 
 
 def _shown(connection: Connection, request: Claim, taken: int, token: str) -> ItemClaim:
-    """Append the ``shown`` event of a taken assignment and return its item as a claim.
+    """Append the ``shown`` event of a taken assignment (needed judgment) and return its item as a claim.
 
     ``taken`` is the assignment's id, ``token`` the token for the answer.
     """

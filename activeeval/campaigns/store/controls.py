@@ -68,7 +68,10 @@ class Control:
 
 
 def pose(connection: Connection, campaign_id: int, control: Control, at: int) -> tuple[str, Event]:
-    """Show a control to a judge at time ``at`` (UTC microseconds); return the token for the answer, and the event."""
+    """Show a control (item with an expected answer) to a judge; return the token for the answer, and the event.
+
+    ``at`` is the time in UTC microseconds.
+    """
     token = secrets.token_urlsafe(16)
     body: dict[str, Any] = {"item": control.item, "what": control.what, "expected": control.expected}
     body |= {"block": control.block} if control.block else {}
@@ -95,7 +98,9 @@ def pose(connection: Connection, campaign_id: int, control: Control, at: int) ->
 
 
 def check(connection: Connection, campaign_id: int, posed: Event, judgment: JudgeAnswer, at: int) -> Acknowledged:
-    """Store a judge's answer to a control, as ``late`` if another display of this control was answered before.
+    """Store a judge's answer to a control (an item with an expected answer).
+
+    It is stored as ``late`` if another display of this control was answered before.
 
     Parameters
     ----------
@@ -125,9 +130,9 @@ def check(connection: Connection, campaign_id: int, posed: Event, judgment: Judg
 
 
 def renew(connection: Connection, campaign_id: int, posed: Event, at: int) -> bool:
-    """Restart the lease (reservation) of a control that is displayed to its judge; the log must be locked.
+    """Restart the lease of a control (an item that checks the judge) while its judge works on it.
 
-    Return False if the control was answered or shown again since event ``posed``.
+    The log must be locked. Return False if the control was answered or shown again since event ``posed``.
     """
     if _last_of(connection, campaign_id, posed).seq != posed.seq:
         return False
@@ -138,7 +143,10 @@ def renew(connection: Connection, campaign_id: int, posed: Event, at: int) -> bo
 
 
 def _last_of(connection: Connection, campaign_id: int, posed: Event) -> Event:
-    """Find the latest event in which the control of event ``posed`` was shown or answered."""
+    """Find the latest event in which the same control (item that checks the judge) was shown or answered.
+
+    ``posed`` is one such event.
+    """
     event = tables.event
     since = (event.c.judge == posed.judge, event.c.kind.in_(CONTROLS), event.c.seq >= posed.seq)
     later_events = events(connection, campaign_id, *since)
@@ -146,7 +154,10 @@ def _last_of(connection: Connection, campaign_id: int, posed: Event) -> Event:
 
 
 def says_the_same(stored: Event, judgment: JudgeAnswer) -> bool:
-    """Check whether a stored event has the content of an answer to a control; times and remarks are ignored."""
+    """Check whether a stored event has the content of an answer to a control (an item that checks the judge).
+
+    Times and remarks are ignored.
+    """
     if stored.kind in ("late", "preferred"):
         return answering.says_the_same(stored, judgment)
     content = (stored.grade, stored.reason, stored.kind in ("passed", "deferred"), *map(stored.body.get, _PAIR))
@@ -154,7 +165,9 @@ def says_the_same(stored: Event, judgment: JudgeAnswer) -> bool:
 
 
 def answer_event(item: Event, judgment: JudgeAnswer, at: int, key: str | None, supersedes: int | None = None) -> Event:
-    """Build the event of an answer to a control: ``checked``, or ``passed`` if it is deferred.
+    """Build the event of an answer to a control (an item that checks the judge).
+
+    Its kind is ``checked``, or ``passed`` if the control is deferred.
 
     Parameters
     ----------
@@ -176,9 +189,9 @@ def answer_event(item: Event, judgment: JudgeAnswer, at: int, key: str | None, s
 
 
 def texts_in(connection: Connection, body: Mapping[str, Any]) -> ItemTexts | None:
-    """Read the texts of a control that were stored with it; None for items that were drawn, whose texts are elsewhere.
+    """Read the texts of a control (an item that checks the judge) that were stored with it.
 
-    ``body`` is that of the control's event.
+    Return None for an item that was drawn, whose texts are elsewhere. ``body`` is that of the control's event.
     """
     if _TEXTS not in body:
         return None

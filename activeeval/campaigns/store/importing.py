@@ -121,7 +121,7 @@ def record(
 def _free(
     connection: Connection, campaign_id: int, unjudged: Sequence[Unjudged], assignments: _Assignments, at: int
 ) -> None:
-    """Free the checked-out assignments of items that came back unjudged.
+    """Free the checked-out assignments (needed judgments) of items that came back unjudged.
 
     ``assignments`` are those of all items of the import.
     """
@@ -144,7 +144,9 @@ def _record(
     assignments: _Assignments,
     at: int,
 ) -> list[Acknowledged]:
-    """Store the lines of one judge, and complete their assignments; return one acknowledgment for each line.
+    """Store the lines of one judge, and complete their assignments (needed judgments).
+
+    Return one acknowledgment for each line.
 
     Parameters
     ----------
@@ -278,6 +280,8 @@ class _Desk:
     def take(self, line: JudgmentLine) -> Acknowledged:
         """Process a line: repeat or supersede the judge's earlier answer, complete an assignment, or add it as late.
 
+        An assignment is a judgment that an item needs; a late answer is kept but does not count.
+
         Raises StateError if the line's key is that of a different answer.
         """
         query_id, doc_id, judgment, key, unit_number = line
@@ -305,7 +309,7 @@ class _Desk:
         return self._add(judgment_event(replace(item, unit=chosen.unit, k=chosen.k), judgment, self.at, key))
 
     def _is_answered(self, at: _Place) -> bool:
-        """Check whether this judge has completed an assignment."""
+        """Check whether this judge has completed an assignment (needed judgment)."""
         return at.judge == self.judge and at.state == "done"
 
     def _repeated(self, stored: Event, line: JudgmentLine) -> Acknowledged:

@@ -151,7 +151,8 @@ def append(connection: Connection, campaign_id: int, events: Iterable[Event]) ->
 def lock_log(connection: Connection, campaign_id: int) -> None:
     """Lock the log against other writers until the commit, so that event numbers have no gaps.
 
-    The holder of this lock waits for no other lock: assignments and judges are locked before it or skipped if locked.
+    The holder of this lock waits for no other lock: assignments (needed judgments) and judges' rows are locked before
+    it or skipped if locked.
     """
     # SQLite has a single writer anyway; SQLAlchemy omits FOR UPDATE there
     connection.execute(_LOCKED, {"of_campaign": campaign_id})

@@ -72,7 +72,7 @@ class SampleRow:
     seq : int
         Number of the last event before this version was stored: it is the sample as of later events.
     reason : str
-            Why the version was stored: created, topped up, …
+        Why the version was stored: created, topped up, …
     """
 
     version: int
@@ -116,7 +116,7 @@ class UnitRow:
     number : int
         From 1, in the order of levels.
     block : int
-            Number of the block (part of the sample), from 1.
+        Number of the block (part of the sample), from 1.
     query_id : str
     level : float or None
         Position in the judging order: units are judged in ascending level; None for draws with replacement.

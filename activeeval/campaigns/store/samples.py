@@ -19,7 +19,7 @@ from activeeval.core.judgments.state import Assignment, State
 def create(
     connection: Connection, campaign: CampaignRow, sample: SampleRow, units: Sequence[UnitRow], ended: str
 ) -> int:
-    """Insert a new campaign with its sample and units; return the number of its last event.
+    """Insert a new campaign with its sample and units (items judged together); return the number of its last event.
 
     ``ended`` states why no further units will follow; empty while they may. Raises InputError if the name is taken or a
     value cannot be stored.
@@ -51,7 +51,9 @@ def grow(
     units: Sequence[UnitRow],
     ended: str,
 ) -> int:
-    """Insert the next version of a sample and its new units; return the number of the last event.
+    """Insert the next version of a sample and its new units (items judged together).
+
+    Return the number of the last event.
 
     ``ended`` states why no further units will follow; empty while they may. Raises StateError if it is not the next
     version or a unit exists already.
@@ -97,7 +99,7 @@ def insert_assignments(connection: Connection, campaign_id: int, assignments: It
 
 
 def drawn(unit: UnitRow, at: int, sample: str) -> Event:
-    """Build the ``drawn`` event of a unit, with all of the unit's data and a digest of its texts.
+    """Build the ``drawn`` event of a unit (items judged together), with all its data and a digest of its texts.
 
     ``at`` is the time in UTC microseconds, ``sample`` the digest of the sample.
     """
@@ -124,9 +126,10 @@ def _add(
     units: Sequence[UnitRow],
     ended: str,
 ) -> int:
-    """Insert a sample version with its units, ``drawn`` events and assignments; return the last event's number.
+    """Insert a sample version with its units (items judged together) and assignments (needed judgments).
 
-    ``ended`` states why no further units will follow; if not empty, an ``ended`` event is added.
+    Return the last event's number. ``ended`` states why no further units will follow; if not empty, an ``ended`` event
+    is added.
     """
     check_text("ended", ended)
     _check_units(sample, units)
@@ -219,7 +222,7 @@ def _check_campaign(campaign: CampaignRow) -> None:
 
 
 def _check_units(sample: SampleRow, units: Sequence[UnitRow]) -> None:
-    """Raise InputError if a sample version or its units cannot be stored."""
+    """Raise InputError if a sample version or its units (items judged together) cannot be stored."""
     check_whole("the version of a sample", sample.version, least=1)
     for name in ("digest", "reason"):
         check_text(f"the sample's {name}", getattr(sample, name))

@@ -104,9 +104,9 @@ def _is_on(place: OpenPlace, sheets: Collection[OnSheet]) -> bool:
 
 
 def give_back(connection: Connection, campaign_id: int, lent: Chosen, at: int, reason: str) -> None:
-    """Free checked-out assignments, which are given with their judges; these and the log must be locked.
+    """Free checked-out assignments (needed judgments), which are given with their judges.
 
-    ``at`` is the time in UTC microseconds, ``reason`` is stored with the events.
+    These and the log must be locked. ``at`` is the time in UTC microseconds, ``reason`` is stored with the events.
     """
     append(connection, campaign_id, [_event("returned", place, judge, at, reason) for place, judge in lent])
     for place, _ in lent:
@@ -114,7 +114,10 @@ def give_back(connection: Connection, campaign_id: int, lent: Chosen, at: int, r
 
 
 def take_back(connection: Connection, campaign_id: int, lent: Chosen, at: int, reason: str) -> None:
-    """Free those of the given assignments that are still checked out to the same judge; see `give_back`."""
+    """Free those of the given assignments (needed judgments) that are still checked out to the same judge.
+
+    See `give_back`.
+    """
     ids = sorted(place.id for place, _ in lent)
     chosen = select(assignment.c.id, assignment.c.state, assignment.c.judge).where(assignment.c.id.in_(ids))
     rows = connection.execute(chosen.order_by(assignment.c.id).with_for_update())
@@ -125,7 +128,7 @@ def take_back(connection: Connection, campaign_id: int, lent: Chosen, at: int, r
 
 
 def _open(connection: Connection, campaign_id: int, now: int) -> list[tuple[OpenPlace, str]]:
-    """Lock and read the open assignments with their states, in the order in which they are given out.
+    """Lock and read the open assignments (needed judgments) with their states, in the order of giving out.
 
     ``now`` is the time in UTC microseconds: expired ones are free.
     """
@@ -157,7 +160,7 @@ def _open(connection: Connection, campaign_id: int, now: int) -> list[tuple[Open
 
 
 def _assignments(campaign_id: int) -> Any:
-    """Select all assignments of a campaign with query and document, in the order in which they are given out."""
+    """Select all assignments (needed judgments) of a campaign with query and document, in the order of giving out."""
     a, p, u = assignment, place, unit
     of_place = (a.c.campaign_id == p.c.campaign_id) & (a.c.unit == p.c.unit) & (a.c.position == p.c.position)
     of_unit = (u.c.campaign_id == p.c.campaign_id) & (u.c.number == p.c.unit)
@@ -167,6 +170,9 @@ def _assignments(campaign_id: int) -> Any:
 
 
 def _event(kind: str, place: OpenPlace, judge: str, at: int, reason: str = "", **fields: Any) -> Event:
-    """Build an event on an assignment at time ``at`` (UTC microseconds); ``fields`` are further fields of the event."""
+    """Build an event on an assignment (needed judgment) at time ``at`` (UTC microseconds).
+
+    ``fields`` are further fields of the event.
+    """
     of_item: dict[str, Any] = {"query_id": place.query_id, "doc_id": place.doc_id, "unit": place.unit, "k": place.k}
     return Event(seq=0, kind=kind, at=at, judge=judge, reason=reason, **of_item, **fields)

@@ -98,7 +98,9 @@ class Store(PastAnswers):
         return self._read(name, lambda connection, number, _: stored_rows.samples_of(connection, number))
 
     def grow(self, name: str, sample: SampleRow, units: Sequence[UnitRow], ended: str = "") -> int:
-        """Store the next version of a sample with its new units; return the number of the last event.
+        """Store the next version of a sample with its new units (items judged together).
+
+        Return the number of the last event.
 
         Parameters
         ----------
@@ -131,7 +133,7 @@ class Store(PastAnswers):
         since : Event, optional
             Read only the events after this one, which was read before; earlier events are not checked again.
         unit : int, optional
-            Read only the events of this unit, without checking the chain.
+            Read only the events of this unit (items judged together), without checking the chain.
 
         Raises
         ------
@@ -240,14 +242,22 @@ class Store(PastAnswers):
 
         Parameters
         ----------
-        judgments : sequence of (query_id, doc_id, JudgeAnswer) or of these with a key, and with the number of the unit
-            See `activeeval.campaigns.store.importing.JudgmentLine`.
+        judgments : sequence of tuple
+            (query_id, doc_id, JudgeAnswer), optionally followed by an idempotency key, and by the number of the item's
+            unit; see `activeeval.campaigns.store.importing.JudgmentLine`.
 
         Returns
         -------
         list of Acknowledged
             One for each judgment. An earlier answer of this judge is repeated if equal and superseded if different; the
             event is ``late`` if the item was never drawn or all required judges have judged it.
+
+        Raises
+        ------
+        InputError
+            If a judgment is not valid, or the campaign has strict order (items are given out one by one).
+        StateError
+            If a key is that of a different answer.
         """
         return self.record_all(name, [(judge, judgments)])[0]
 
@@ -320,9 +330,9 @@ class Store(PastAnswers):
         return self._write(name, work)
 
     def take_back(self, name: str, lent: sheet_checkouts.Chosen, reason: str = "") -> None:
-        """Free those of the given (assignment, judge) pairs that are still checked out to that judge.
+        """Free those of the given needed judgments (assignments) that are still checked out to the same judge.
 
-        ``reason`` is stored in the log.
+        ``lent`` has (assignment, judge) pairs; ``reason`` is stored in the log.
         """
 
         def work(connection: Connection, number: int, _: CampaignRow) -> None:
@@ -349,7 +359,7 @@ class Store(PastAnswers):
         self._write(name, checking.rebuild, is_repeatable=True)
 
     def verify(self, name: str) -> list[str]:
-        """List what is wrong with a campaign (log, units, samples, assignments), one line each; empty if nothing is."""
+        """List what is wrong with a campaign's log and its other tables, one line each; empty if nothing is."""
         return self._read(name, checking.problems_of)
 
     def _answer(

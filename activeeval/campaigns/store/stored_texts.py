@@ -127,7 +127,7 @@ class GuidelinesRow:
 
 
 def page_of(connection: Connection, campaign_id: int, wanted: ItemFilter, most: int) -> list[TextRow]:
-    """Read at most ``most`` items that match a filter, ordered by query, unit and position."""
+    """Read at most ``most`` items that match a filter, ordered by query, unit (items judged together) and position."""
     order = (unit.c.query_id, place.c.unit, place.c.position)
     conditions = [place.c.campaign_id == campaign_id]
     if wanted.without_text:
@@ -216,7 +216,7 @@ def _rows(connection: Connection, conditions: ColumnElement[bool]) -> list[TextR
 
 
 def _in_queries() -> Join:
-    """Join places with their units and queries."""
+    """Join places (documents of a unit) with their units and queries."""
     joined = place.join(unit, tables.matches(place, unit, "campaign_id", ("unit", "number")))
     return joined.join(query, tables.matches(unit, query, "campaign_id", "query_id"))
 
@@ -235,7 +235,10 @@ def _is_ahead() -> Exists:
 
 
 def _lacks_text() -> ColumnElement[bool]:
-    """Build the condition that a place's document has no text; texts are stored as JSON with the key "text"."""
+    """Build the condition that the document of a place (document of a unit) has no text.
+
+    Texts are stored as JSON with the key "text".
+    """
     return _is_among(~document.c.content.contains('"text":'))
 
 
@@ -257,7 +260,7 @@ def _says(connection: Connection, column: ColumnElement[Any], words: str) -> Col
 
 
 def _is_among(condition: ColumnElement[bool]) -> ColumnElement[bool]:
-    """Build the condition that a place's document is among the documents that meet a condition.
+    """Build the condition that the text of a place (document of a unit) is among those that meet a condition.
 
     The subquery scans the documents once: looking them up place by place takes ten times as long.
     """

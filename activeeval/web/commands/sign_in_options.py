@@ -89,7 +89,7 @@ def password_of(is_asked: bool, file: str | None) -> str | None:
     Raises
     ------
     InputError
-        If the password is too short or too long.
+        If the password is too short or too long, a file has none, or there is no terminal for a prompt.
     """
     if file is None and not is_asked:
         return None
