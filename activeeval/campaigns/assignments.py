@@ -100,7 +100,7 @@ class Grading(Desk):
         return [claimed.doc_id]
 
     def answer(self, documents: Sequence[str], grades: Sequence[int]) -> JudgeAnswer:
-        """Build a ``judged`` answer with the first grade."""
+        """Build a ``judged`` answer with the grade of the item; ``grades`` has one entry."""
         return JudgeAnswer(kind="judged", grade=grades[0])
 
     def _checked(self, judgment: JudgeAnswer) -> JudgeAnswer:
@@ -134,6 +134,8 @@ class AdaptiveGrading(Grading):
         """Store an answer and claim the judge's next item; draw more items if none is open.
 
         Return the acknowledgment, and the next claim (None if nothing is left for this judge).
+
+        Arguments as for `Desk.submit`.
         """
         judgment = self._checked(judgment)
         done, item = self.store.submit_and_claim(self.name, token, judgment, key, by_query=self.by_query)
@@ -195,7 +197,10 @@ class Comparisons(Desk):
         return [document["doc_id"] for document in claimed.text["documents"]]
 
     def answer(self, documents: Sequence[str], grades: Sequence[int]) -> JudgeAnswer:
-        """Build a ``preferred`` answer for the document with the higher grade, or a tie if the grades are equal."""
+        """Build a ``preferred`` answer for the document with the higher grade, or a tie if the grades are equal.
+
+        ``documents`` and ``grades`` have two entries each, in the same order.
+        """
         first, second = grades
         preferred = None if first == second else documents[first < second]
         return JudgeAnswer(kind="preferred", body={"what": "compared", "preferred": preferred})

@@ -152,6 +152,8 @@ def _write_lent(
         Name of the judge; "" if the sheet has none yet.
     lent : sequence of OpenPlace
         The judge's assignments (needed judgments), in the order of the sheet's rows.
+    plan : SheetPlan
+        Guidelines and grade names of the sheets.
     """
     rows_by_place = {(unit.number, place.doc_id): (unit, place) for unit in store.units(name) for place in unit.places}
     rows = [rows_by_place[place.unit, place.doc_id] for place in lent]
@@ -192,7 +194,10 @@ def _chosen(opened: Sequence[OpenPlace], judges: Sequence[str], lease: Lease) ->
 
 
 def _nothing_free(store: Store, name: str, judges: Sequence[str], lease: Lease) -> str:
-    """Explain in a sentence why no item is free for a sheet of these judges."""
+    """Explain in a sentence why no item is free for a sheet of these judges.
+
+    ``lease`` says which blocks (parts of the sample) were considered.
+    """
     state = state_of(store, name)
     waiting = state.waiting - {place for place, by in state.state.judgments.items() if judges and {*judges} <= {*by}}
     if not waiting:

@@ -138,7 +138,10 @@ class Controls:
         return n_all + self._with_all(judge, n_said + n_all, n)
 
     def _known_to(self, judge: str, checks: Checks) -> list[KnownItem]:
-        """List the items with a known grade that a judge has not yet been shown as a control (to check the judge)."""
+        """List the items with a known grade that a judge has not yet been shown as a control (to check the judge).
+
+        ``checks`` is the state of the controls in the log.
+        """
         return [item for item in self.known if (judge, item.key) not in checks.answers]
 
     def _known_for(self, judge: str, checks: Checks) -> Control | None:
@@ -164,7 +167,10 @@ class Controls:
 
     @staticmethod
     def _graded_by(judge: str, checks: Checks) -> list[Event]:
-        """List a judge's valid ``judged`` events, in the order in which they were given."""
+        """List a judge's valid grades (``judged`` events) in the order in which they were given.
+
+        ``checks`` is the part of the log's state that has the answers of each judge.
+        """
         return [event for event in checks.standing.get(judge, {}).values() if event.kind == "judged"]
 
     @staticmethod
@@ -175,6 +181,8 @@ class Controls:
         ----------
         graded : sequence of Event
             The judge's valid grades, in order.
+        checks : Checks
+            State of the controls in the log.
         """
         return [event for event in graded[:-APART] if (judge, _key(event)) not in checks.answers]
 
@@ -283,6 +291,8 @@ def controlled(checks: Checks) -> list[ControlScore]:
     """Score each judge's agreement with the expected answers to controls: one score for each judge and kind, sorted.
 
     The kinds are "known", "repeated" and "swapped"; see `ControlScore`.
+
+    ``checks`` is the state of the controls in the log.
     """
     by_kind: dict[tuple[str, str], list[Event]] = {}
     for (judge, _), event in checks.answers.items():

@@ -263,6 +263,8 @@ def _with_texts(new: Sequence[UnitRow], before: Sequence[UnitRow]) -> list[UnitR
     """Add texts that the store already has to new units (items judged together).
 
     A stored query text replaces the new one; a stored document text is used only if the new document has none.
+
+    ``before`` are the stored units.
     """
     queries = {unit.query_id: unit.query_text for unit in before if unit.query_text}
     docs = {place.doc_id: place.text for unit in before for place in unit.places if place.text}

@@ -78,7 +78,10 @@ class PageDesk:
         return self.reading.look(lambda state: status(state, self.store))
 
     def event_of(self, judge: str, token: str) -> Event:
-        """Look up the event in which a judge was shown an item under a token; raise InputError if none exists."""
+        """Look up the event in which a judge was shown an item under a token (secret of the claim).
+
+        Raises InputError if there is none.
+        """
         event = self.store.shown(self.name, token)
         if event.judge != judge:
             raise InputError(f"no item was given out under the token {shown(token)}")
@@ -287,7 +290,10 @@ class JudgesDesk(PageDesk):
         return answers[0]
 
     def _view(self, judge: str, claimed: ItemClaim | None) -> JudgingView:
-        """Build a judge's page for a claimed item, or for no item."""
+        """Build a judge's page for a claimed item, or for no item.
+
+        ``claimed`` is the item, or None.
+        """
         campaign, controls, name = self.store.campaign(self.name), self.controls, judge_name(judge)
         left, seen, answers = self.log.look(
             lambda state: (
@@ -325,7 +331,10 @@ class JudgesDesk(PageDesk):
         return [self._answered(event, *self._heads[_place_of(event)]) for event in events]
 
     def _keep_head(self, place: _PlaceOfItem, view: ItemView) -> None:
-        """Cache query and title of an item: texts never change, and the latest answers are displayed several times."""
+        """Cache query and title of an item, which are displayed with the judge's latest answers.
+
+        Texts never change. ``place`` is the key of the item (`_place_of`), ``view`` the item as displayed.
+        """
         if len(self._heads) > _MOST_HEADS:
             self._heads = {}
         self._heads[place] = (view.query or view.query_id, view.title or view.doc_id)

@@ -208,7 +208,10 @@ def read_files(
     keep_foreign: bool = False,
     machine_is_truth: bool = False,
 ) -> ParsedFiles:
-    """Parse and check the judgments of files for a campaign without storing them; arguments as for `take_files`."""
+    """Parse and check the judgments of files for a campaign without storing them.
+
+    Arguments and errors as for `take_files`.
+    """
     campaign, units = store.campaign(name), store.units(name)
     drawn = _CampaignUnits([row.digest for row in store.samples(name)], units, campaign.max_grade)
     drawn.machine_is_truth = machine_is_truth
@@ -406,6 +409,8 @@ def _(
 
     An answer is the order of the query's documents. Raises InputError if the file has no ranks, names no judge, or
     ranks documents that the query does not have.
+
+    Arguments as for `_answers`.
     """
     from activeeval.sampling.ranked_sheets import check_held
 

@@ -188,6 +188,10 @@ def _pairs(
 
     Parameters
     ----------
+    judgments : iterable of Judgment
+        At most one grade of each judge for an item.
+    judges : sequence of str
+        All judges, sorted.
     grades : sequence of int
         All grades, the order of rows and columns.
     agreements : mapping of (str, str) to PairAgreement

@@ -44,6 +44,8 @@ def pairs_sentence(n_compared: int, low: int, high: int) -> str:
 def left_sentence(in_block: int, in_all: int, noun: str = "item") -> str:
     """State how many items are left in the current block (part of the sample) and in all.
 
+    ``noun`` names an item.
+
     Examples
     --------
     >>> left_sentence(12, 40), left_sentence(12, 12), left_sentence(0, 0)
@@ -58,6 +60,8 @@ def pace_sentence(seconds: float | None, in_all: int) -> str:
     """State a judge's pace (seconds for an item), and how long the remaining items take at this pace.
 
     Empty if ``seconds`` is None.
+
+    ``in_all`` is the number of remaining items.
 
     Examples
     --------
@@ -129,7 +133,10 @@ def precision_sentence(half_width: float | None, at_end: float | None, in_all: i
 
 
 def named_grade(names: Sequence[str], grade: int | None) -> str:
-    """Name an answer by its grade's name, the number if the grade has no name, or "Can’t judge" for None."""
+    """Name an answer by its grade's name, the number if the grade has no name, or "Can’t judge" for None.
+
+    ``names`` are the names of the grades, from 0 on.
+    """
     if grade is None:
         return "Can’t judge"
     return names[grade] if grade < len(names) else str(grade)

@@ -91,6 +91,8 @@ def write_labels(compared: ComparisonOutcome, out: str, preferences: str | None)
     """Write the resulting order of each completed query to ``out``.
 
     Write the comparisons to ``preferences`` if given.
+
+    ``preferences`` is a path or None; ``compared`` are the judge's results so far.
     """
     write_truth(compared.truths, out)
     if preferences:
@@ -101,6 +103,8 @@ def says_no_more(path: str, compared: ComparisonOutcome) -> bool:
     """Check that overwriting a file loses nothing: it has only orders or comparisons that a labelling also has.
 
     False if the file cannot be read.
+
+    ``compared`` are the results of the labelling.
     """
     try:
         judgments = read(path)

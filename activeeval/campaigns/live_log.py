@@ -168,6 +168,6 @@ def left_in(state: State) -> WaitingCounts:
 
 
 def left_of(n_waiting: Mapping[int, int]) -> WaitingCounts:
-    """Count the items that wait, from their number in each block (part of the sample)."""
+    """Count the items that wait, from their number (value) in each block (key), a part of the sample."""
     waiting = [n for _, n in sorted(n_waiting.items()) if n]
     return WaitingCounts(in_block=waiting[0] if waiting else 0, in_all=sum(waiting), blocks=len(waiting))

@@ -57,6 +57,8 @@ def _losses(
         Query texts by id.
     titles : mapping of (query, document) to str
         Titles of documents.
+    campaign : Campaign
+        The judged sample.
     """
     values = values_of_sample(campaign, target)
     labels = judged_queries(campaign.design, campaign.selection, campaign.labels, target).labels
@@ -97,6 +99,8 @@ def _item(target: Target, item: int, grade: int, titles: Mapping[Pair, str], is_
     """Build the entry of an item in a list, with its title and its grade (−1 if it is not judged).
 
     ``is_only_here`` is True if the measure does not count the item in the other list.
+
+    ``item`` is its index in the pool of the target's queries and items.
     """
     (pair,) = target.pool.pairs_of([item])
     judged = grade if grade >= 0 else None

@@ -311,7 +311,13 @@ def estimates_of(
 
 
 def interim_rows(answers: Sequence[SampleAnswer]) -> list[dict[str, Cell]]:
-    """Build an output row for each question's estimate, with the half-width expected when all is judged."""
+    """Build an output row for each question's estimate, with the half-width expected when all is judged.
+
+    Parameters
+    ----------
+    answers : sequence of SampleAnswer
+        Estimate, interval and verdict of each question.
+    """
     return [
         {
             "measure": answer.target.name,

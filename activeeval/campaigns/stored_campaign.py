@@ -177,7 +177,8 @@ class StoredCampaign(CampaignWork):
         Parameters
         ----------
         as_of : int, optional
-            Number of an event in the log; by default the last. The other parameters are those of `Sample.estimate`.
+            Number of an event in the log; by default the last. The other parameters are those of `Sample.estimate`:
+            measure, questions and contrasts (by default what the sample was drawn for), scope, interval and confidence.
 
         Raises
         ------

@@ -172,7 +172,8 @@ class Comparing:
     def _answer(self, body: Body, active_ms: int | None) -> Acknowledged:
         """Submit an answer to the current pair; raise InputError if nothing is left to compare.
 
-        ``body`` is the content of the event: a preference or a discarded document.
+        ``body`` is the content of the event: a preference or a discarded document. ``active_ms`` is the time taken in
+        milliseconds.
         """
         question = self.ask()
         if question is None:
@@ -180,7 +181,7 @@ class Comparing:
         return self._submit(question.claimed.token, body, active_ms)
 
     def _submit(self, token: str, body: Body, active_ms: int | None = None) -> Acknowledged:
-        """Submit an answer under a token, and forget the current pair. Arguments as for `_answer`."""
+        """Submit an answer under the token of a claim, and forget the current pair. Arguments as for `_answer`."""
         judgment = JudgeAnswer(kind="preferred", body=body, active_ms=active_ms)
         done = self._store.submit(self._name, token, settling(self._store, self._name, token, judgment, self._k))
         self._question = None
@@ -272,7 +273,10 @@ def compared(store: Store, name: str, judge: str, k: int) -> ComparisonOutcome:
 
 
 def truth_of(settled: TopKLabelling, docs: Sequence[str]) -> Truth:
-    """Convert a completed labelling to the resulting order of its documents (``docs``, by index)."""
+    """Convert a completed labelling to the resulting order of its documents (``docs``, by index).
+
+    ``settled`` is the labelling: the judge's comparisons of one query.
+    """
     groups = settled.groups()
     above = {item for group in groups for item in group}
     below = [doc for item, doc in enumerate(docs) if item not in {*above, *settled.discarded}]
@@ -332,7 +336,7 @@ def _take(labelling: TopKLabelling, docs: Sequence[str], body: Body) -> None:
 
 
 def _place(docs: Sequence[str], doc: object) -> int:
-    """Find the index of a document; raise InputError if the query has no such document."""
+    """Find the index of a document in ``docs``; raise InputError if the query has no such document."""
     if not isinstance(doc, str) or doc not in docs:
         raise InputError(f"document {doc!r} is not in the query")
     return docs.index(doc)

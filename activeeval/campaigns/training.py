@@ -141,7 +141,7 @@ def _item(sheet: Sheet, row: int, max_grade: int) -> KnownItem:
 
 
 def _text(sheet: Sheet, row: int, name: str) -> str:
-    """Read a cell as text; "" if the column or the value is missing."""
+    """Read a cell of a table as text; "" if the column (``name``) or the value is missing."""
     from activeeval.formats.tables.cells import is_empty
 
     value = sheet.columns[name][row] if name in sheet.columns else None

@@ -59,7 +59,7 @@ def static(name: str) -> Response:
 
 
 def _add_all(app: FastAPI, part: APIRouter, *, is_described: bool) -> None:
-    """Add the routes of a router one by one, so that `app.routes` lists them all.
+    """Add the routes of a router (``part``) to the application one by one, so that `app.routes` lists them all.
 
     ``is_described`` is True to list them in the OpenAPI document.
     """

@@ -87,7 +87,10 @@ def _status_and_sentence(error: Exception, *, is_api: bool) -> tuple[int, str]:
 
 
 def _is_no_address(error: RequestValidationError) -> bool:
-    """Check whether a validation error is about a path or number for which nothing exists, hence 404."""
+    """Check whether a validation error means that nothing exists at the requested address.
+
+    The status is then 404, else 422 for a wrong input.
+    """
     problem = error.errors()[0]
     return problem["loc"][0] == "path" or (problem["loc"][0] == "query" and problem["type"] in _NO_SUCH_NUMBER)
 

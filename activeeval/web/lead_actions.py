@@ -44,7 +44,7 @@ def invite(served: CurrentCampaign, user: CurrentUser, fields: Fields) -> Respon
 @router.post("/tokens")
 @for_role("lead")
 def make_token(served: CurrentCampaign, user: CurrentUser, fields: Fields) -> Response:
-    """Create a token for a person's program, and show it once."""
+    """Create a token (secret for HTTP requests) for a person's program, and show it once."""
     person, scope = text_of(fields, "person", 100), fields.get("scope", "")
     if not person or scope not in SCOPES:
         raise RefusedError(422, "Please give the name of the program's user, and choose what it may do.")

@@ -71,6 +71,8 @@ def _come_in(request: Request, served: ServedCampaign, provider: Provider, claim
     """Start the session of the person with these claims (statements of the other site about the account).
 
     Raises RefusedError if the campaign does not know the account.
+
+    The browser's earlier session ends.
     """
     person, is_member = provider.oidc.person_of(claims)
     before = request.cookies.get(served.cookie)

@@ -81,7 +81,7 @@ class SecurityMiddleware:
             await send(message)
 
         async def refuse(status: int, sentence: str, send_by: Send = with_headers) -> None:
-            """Send a refusal."""
+            """Send a refusal with a status and a sentence; ``send_by`` sends its messages."""
             response = refused(scope["path"], "hx-request" in headers, status, sentence)
             await response(scope, receive, send_by)
 
@@ -135,7 +135,10 @@ def _is_from_here(headers: Headers, host: str) -> bool:
 
 
 async def _body(receive: Receive, headers: Headers) -> bytes | int:
-    """Read the body of a request; return the status of a refusal (408, 413) if it is too slow or too long."""
+    """Read the body of a request; return a status if it is refused: 408 if it is too slow, 413 if it is too long.
+
+    ``receive`` is the ASGI function that yields the parts of the body.
+    """
     length = headers.get("content-length", "0")
     if not (length.isascii() and length.isdigit() and len(length) < 20) or int(length) > MOST_BYTES:
         return 413
@@ -158,6 +161,8 @@ def _lingering(receive: Receive, send: Send) -> Send:
 
     Closed at once, the connection would show a client that is still sending an error without the reason. A limited
     amount of further input is discarded, the rest is not read.
+
+    ``receive`` and ``send`` are ASGI functions for messages of one request.
     """
 
     async def send_and_linger(message: Message) -> None:

@@ -48,7 +48,7 @@ def hashed_password(password: str, again: str) -> str:
 
 
 def is_right(password: str, password_hash: str | None) -> bool:
-    """Check a password against a hash; without a hash (None) it takes as long and fails."""
+    """Check a password against an argon2 hash; without a hash (None) it takes as long and fails."""
     from argon2.exceptions import VerificationError
 
     with _one_at_a_time:

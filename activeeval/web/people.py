@@ -19,7 +19,10 @@ HOME = {"judge": "/judge", "lead": "/lead"}
 @router.get("/come-in/{invite}")
 @for_role("anyone")
 def invitation(request: Request, served: CurrentCampaign, invite: str) -> Response:
-    """Show the person of an invitation, and a button that accepts it, so that link previews do not use it up."""
+    """Show whom an invitation is for, and a button that accepts it, so that link previews do not use it up.
+
+    ``invite`` is the secret of the link.
+    """
     person = served.store.access(served.name).person_of("invite", invite)
     if person is None:
         return _come_in_again(request, served)
@@ -29,7 +32,10 @@ def invitation(request: Request, served: CurrentCampaign, invite: str) -> Respon
 @router.post("/come-in/{invite}")
 @for_role("anyone")
 def come_in(request: Request, served: CurrentCampaign, invite: str) -> Response:
-    """Start a session from an invitation; a browser that already used it continues its session."""
+    """Start a session from an invitation; a browser that already used it continues its session.
+
+    ``invite`` is the secret of the link.
+    """
     entry = served.store.access(served.name).come_in(invite, request.cookies.get(served.cookie))
     if entry is None:
         return _come_in_again(request, served)
@@ -65,6 +71,8 @@ def invited(served: ServedCampaign, role: str, person: str) -> str:
     """Issue an invitation link for a person; return its URL.
 
     A judge invited by e-mail address may also sign in at the other site.
+
+    ``role`` is "judge" or "lead" (who runs the campaign).
     """
     access = served.store.access(served.name)
     secret = access.issue("invite", role, person)

@@ -125,6 +125,8 @@ class Provider:
         """Verify an ID token (signature, issuer, client, time, nonce), and return its claims.
 
         Raises RefusedError if it is not valid. ``nonce`` is the random text that it must repeat.
+
+        ``access_token`` is checked against the ID token's hash of it, if it has one.
         """
         from authlib.oidc.core import CodeIDToken
         from joserfc import jwt

@@ -128,7 +128,10 @@ def serve(
 
 
 def _set_password(served: ServedCampaign, password: str) -> None:
-    """Set the lead's sign-in password and end the sessions of the old one; an unchanged password has no effect."""
+    """Set the sign-in password of the lead (who runs the campaign), and end the sessions of the old one.
+
+    An unchanged password has no effect.
+    """
     access = served.store.access(served.name)
     current = access.password_of(served.lead)
     if current is None or not is_right(password, current):
@@ -136,7 +139,7 @@ def _set_password(served: ServedCampaign, password: str) -> None:
 
 
 def _warm_up_later(served: ServedCampaign) -> None:
-    """Prepare estimates in a background thread shortly after the start, so that a lead's first page is fast."""
+    """Prepare estimates in a background thread shortly after the start, so that the lead's first page is fast."""
 
     def warm() -> None:
         """Start the first estimate."""
@@ -149,7 +152,7 @@ def _warm_up_later(served: ServedCampaign) -> None:
 
 
 def _listener(door: ServerSettings) -> socket.socket:
-    """Open the listening socket; raise InputError if that fails."""
+    """Open the listening socket at the host and port of the settings (``door``); raise InputError if that fails."""
     family = socket.AF_INET6 if ":" in door.host else socket.AF_INET
     try:
         return socket.create_server((door.host, door.port), family=family, backlog=connections.BACKLOG)
@@ -195,7 +198,7 @@ def _end_on_signal(server: uvicorn.Server) -> None:
 
 
 def _run(server: uvicorn.Server, served: ServedCampaign, listener: socket.socket) -> None:
-    """Run the server; raise InputError if the certificate cannot be loaded."""
+    """Run the server on the listening socket until it ends; raise InputError if the certificate cannot be loaded."""
     try:
         server.run(sockets=[listener])
     except OSError as error:

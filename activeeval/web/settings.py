@@ -52,7 +52,10 @@ class ServerSettings:
     auth_header: str = ""
 
     def check(self, oidc: Oidc | None = None) -> None:
-        """Raise InputError if traffic would not be encrypted, or options contradict each other."""
+        """Raise InputError if traffic would not be encrypted, or options contradict each other.
+
+        ``oidc`` are the settings of sign-in at another site, which are checked too; None without it.
+        """
         if oidc is not None:
             oidc.check()
             self._check_signing_in()

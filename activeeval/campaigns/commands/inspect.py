@@ -82,6 +82,8 @@ def _show_status(state: CampaignState, current: Status, estimates: Estimates | N
 
     Parameters
     ----------
+    current : Status
+        Progress of the campaign.
     estimates : Estimates or None
         None if no estimate is possible yet.
     db : str or None

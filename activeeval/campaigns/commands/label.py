@@ -139,6 +139,10 @@ def _is_taken(work: Comparing, question: DocumentPair, answer: str | None, activ
 
     Parameters
     ----------
+    work : Comparing
+        The judge's session.
+    question : DocumentPair
+        The pair.
     answer : str or None
         "1" or "2" (this document is better), "=" (tie), "x1" or "x2" (discard), "u" (undo the last answer).
     active_ms : int
@@ -157,7 +161,10 @@ def _is_taken(work: Comparing, question: DocumentPair, answer: str | None, activ
 
 
 def _show_query(question: DocumentPair, n_queries: int) -> None:
-    """Print a query with its text and the expected number of comparisons on stderr."""
+    """Print a query with its text and the expected number of comparisons on stderr.
+
+    ``question`` is the first pair of the query, ``n_queries`` the number of queries of the campaign.
+    """
     claimed, left = question.claimed, question.remaining
     place = f"query {claimed.unit} of {n_queries}, {counted(question.n_documents, 'document')}"
     click.echo(f"\n{place}, {left.low} to {left.high} comparisons: {visible(question.query)}", err=True)

@@ -73,7 +73,10 @@ def _percent(share: float) -> str:
 
 
 def sentences_beside(figures: SharedAgreement) -> list[str]:
-    """List the sentences that complement the coefficients: equal grades, undefined coefficients, stricter judges."""
+    """List the sentences that complement the coefficients: equal grades, undefined coefficients, stricter judges.
+
+    ``figures`` is the agreement of judges on items that several of them graded.
+    """
     alike = alike_sentence(figures.n_alike, figures.n_items, figures.common_grade, figures.alpha.base_rate or 0.0)
     sentences = [undefined_sentence(figures.alpha, figures.n_items, figures.common_grade), alike]
     for pair in figures.pairs:

@@ -396,7 +396,7 @@ def _password(connection: Connection, number: int, person: str) -> str | None:
 
 
 def _end(connection: Connection, now: int, *conditions: Any) -> None:
-    """Mark the credentials that meet the conditions as ended."""
+    """Mark the credentials that meet the SQL conditions as ended at ``now`` (UTC microseconds)."""
     connection.execute(update(credential).where(*conditions).values(ended_at=now))
 
 

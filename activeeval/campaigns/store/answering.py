@@ -50,7 +50,8 @@ def check_judgment(
 ) -> None:
     """Raise InputError if an answer is malformed or of a kind that the campaign does not allow.
 
-    ``kinds`` are the kinds allowed here; see `JudgeAnswer`.
+    ``kinds`` are the kinds allowed here; see `JudgeAnswer`. In a campaign with strict order (items given out one by
+    one) an item cannot be deferred.
     """
     if judgment.kind not in tuple(kinds):
         raise InputError(f"an answer is one of {', '.join(kinds)}, got {shown(str(judgment.kind))}")
@@ -78,7 +79,10 @@ def check_key(key: str | None) -> None:
 
 
 def claim_of(connection: Connection, campaign_id: int, token: str) -> Event:
-    """Look up the event in which an item was shown under a token; raise InputError if none exists."""
+    """Look up the event in which an item was shown under a token (secret of a claim).
+
+    Raises InputError if there is none.
+    """
     claimed = with_key(connection, campaign_id, "shown:" + hashed(token))
     if claimed is None:
         raise InputError(f"no item was given out under the token {shown(token)}")

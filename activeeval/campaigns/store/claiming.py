@@ -110,7 +110,10 @@ def hashed(token: str) -> str:
 
 
 def lock_judge(connection: Connection, campaign_id: int, judge: str, now: int) -> None:
-    """Lock a judge's row until the commit, so that requests of one judge run one after another; insert a new judge."""
+    """Lock a judge's row until the commit, so that requests of one judge run one after another.
+
+    A new judge's row is inserted; ``now`` is the time in UTC microseconds.
+    """
     values = {"of_campaign": campaign_id, "of_judge": judge}
     if connection.execute(_judge(), values).first() is None:
         row = {"campaign_id": campaign_id, "name": judge, "created_at": now}
@@ -292,7 +295,10 @@ def _judge() -> Select[Any]:
 
 
 def _is_open(assignments: Any) -> ColumnElement[bool]:
-    """Build the condition that an assignment (needed judgment) has no answer yet."""
+    """Build the condition that an assignment (needed judgment) has no answer yet.
+
+    ``assignments`` is the table or an alias of it.
+    """
     return literal_column(f"{assignments.name}.state") != literal_column("'done'")
 
 

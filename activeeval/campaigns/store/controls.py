@@ -133,6 +133,8 @@ def renew(connection: Connection, campaign_id: int, posed: Event, at: int) -> bo
     """Restart the lease of a control (an item that checks the judge) while its judge works on it.
 
     The log must be locked. Return False if the control was answered or shown again since event ``posed``.
+
+    ``at`` is the time in UTC microseconds.
     """
     if _last_of(connection, campaign_id, posed).seq != posed.seq:
         return False

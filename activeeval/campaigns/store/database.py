@@ -215,6 +215,8 @@ class Database:
         """Open a read-only SQLite file.
 
         Raises InputError if its last writes, which are in a second file, cannot be read.
+
+        ``arguments`` are passed to `sqlite3.connect`.
         """
         path = str(self.path)
         has_log = _has_bytes(path + "-wal")

@@ -73,7 +73,10 @@ class ConnectionFaults:
         self._in_commit: BaseException | None = None
 
     def note(self, error: BaseException, *, in_commit: bool) -> None:
-        """Record a connection failure, and whether it happened during a commit."""
+        """Record a connection failure.
+
+        ``in_commit`` is True if it happened during a commit, whose outcome is then unknown.
+        """
         self._first = self._first or error
         if in_commit:
             self._in_commit = self._in_commit or error

@@ -124,6 +124,8 @@ def _free(
     """Free the checked-out assignments (needed judgments) of items that came back unjudged.
 
     ``assignments`` are those of all items of the import.
+
+    ``at`` is the time in UTC microseconds.
     """
     back: dict[int, Event] = {}
     for judge, query_id, doc_id, unit_number in unjudged:
@@ -321,7 +323,10 @@ class _Desk:
         return Acknowledged(event=stored, is_repeated=True)
 
     def _again(self, old: Event, judgment: JudgeAnswer, key: str | None) -> Acknowledged:
-        """Acknowledge the judge's earlier answer ``old`` if it is the same, else supersede it."""
+        """Acknowledge the judge's earlier answer ``old`` if it is the same, else supersede it.
+
+        ``key`` is the idempotency key of the new answer, if any.
+        """
         if says_the_same(old, judgment):
             return Acknowledged(event=old, is_repeated=True)
         return self._add(judgment_event(replace(old, shown_at=None), judgment, self.at, key, supersedes=old.seq))
@@ -330,6 +335,8 @@ class _Desk:
         """Acknowledge the judge's earlier late answer if it is the same, else add a late event with the reason ``why``.
 
         ``item`` is an event with the ids of the item.
+
+        ``key`` is the idempotency key of the answer, if any.
         """
         stored = self.before.late.get((item.query_id, item.doc_id))
         if stored is not None and says_the_same(stored, judgment):
@@ -337,7 +344,7 @@ class _Desk:
         return self._add(late_event(item, judgment, self.at, key, why))
 
     def _add(self, happened: Event) -> Acknowledged:
-        """Add a new event, numbered as it will be stored."""
+        """Add a new event, with the number that it will have when it is stored; return its acknowledgment."""
         new = replace(happened, seq=self.next_seq + len(self.new))
         self.new.append(new)
         self.before.add(new)

@@ -214,6 +214,6 @@ def _record(campaign_id: int, event: Event) -> dict[str, int | str | None]:
 
 
 def chunks(values: Sequence[Any], size: int = 500) -> Iterable[Sequence[Any]]:
-    """Split values into slices that fit into one SQL statement."""
+    """Split values into slices of at most ``size`` values, which fit into one SQL statement."""
     for start in range(0, len(values), size):
         yield values[start : start + size]

@@ -85,7 +85,9 @@ class PastAnswers:
         return self._write(name, work, is_repeatable=True)
 
     def adjudicate(self, name: str, seq: int, lead: str, grade: int, reason: str) -> Acknowledged:
-        """Store a lead's grade for an item on which judges differ; their judgments stay in the log.
+        """Store the grade of a lead (who runs the campaign) for an item on which judges differ.
+
+        The judges' own judgments stay in the log. Arguments: name of the lead, grade, and the required reason.
 
         Parameters
         ----------
@@ -151,7 +153,7 @@ class PastAnswers:
         )
 
     def is_answered(self, name: str, token: str) -> bool:
-        """Check whether the item shown under a token was answered."""
+        """Check whether the item that was shown under a token (secret of a claim) was answered."""
         key = f"token:{hashed(token)}"
         return self._read(name, lambda connection, number, _: with_key(connection, number, key)) is not None
 
@@ -192,7 +194,10 @@ class PastAnswers:
         return self._database.read(lambda connection: history.guidelines_of(connection, digest))
 
     def texts_page(self, name: str, wanted: stored_texts.ItemFilter, most: int) -> list[stored_texts.TextRow]:
-        """Read at most ``most`` items that match a filter, in the order of queries, with the texts that judges see."""
+        """Read at most ``most`` items that match a filter (``wanted``), with the texts that judges see.
+
+        They are ordered by query, unit (items judged together) and position.
+        """
         return self._read(name, lambda connection, number, _: stored_texts.page_of(connection, number, wanted, most))
 
     def item_texts(self, name: str, at: stored_texts.ItemPosition) -> stored_texts.TextRow:

@@ -201,7 +201,7 @@ def _insert_units(connection: Connection, campaign_id: int, units: Sequence[Unit
 
 
 def insertion(connection: Connection, table: Table) -> Any:
-    """Build an INSERT of the database's own dialect, which supports ON CONFLICT."""
+    """Build an INSERT into a table, in the database's own dialect, which supports ON CONFLICT."""
     # import only the dialect that the engine has loaded: the other adds a tenth to SQLAlchemy's import time
     if connection.dialect.name == "sqlite":
         from sqlalchemy.dialects import sqlite

@@ -104,9 +104,10 @@ def _is_on(place: OpenPlace, sheets: Collection[OnSheet]) -> bool:
 
 
 def give_back(connection: Connection, campaign_id: int, lent: Chosen, at: int, reason: str) -> None:
-    """Free checked-out assignments (needed judgments), which are given with their judges.
+    """Free checked-out assignments (needed judgments).
 
-    These and the log must be locked. ``at`` is the time in UTC microseconds, ``reason`` is stored with the events.
+    These and the log must be locked. ``lent`` has them with their judges; ``at`` is the time in UTC microseconds,
+    ``reason`` is stored with the events.
     """
     append(connection, campaign_id, [_event("returned", place, judge, at, reason) for place, judge in lent])
     for place, _ in lent:

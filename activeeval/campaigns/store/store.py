@@ -192,7 +192,10 @@ class Store(PastAnswers):
         return self._write(name, work, is_repeatable=True)
 
     def shown(self, name: str, token: str) -> Event:
-        """Look up the event in which an item was shown under a token; raise InputError if none exists."""
+        """Look up the event in which an item was shown under a token (secret of a claim).
+
+        Raises InputError if there is none.
+        """
         return self._read(name, lambda connection, number, _: answering.claim_of(connection, number, token))
 
     def submit(self, name: str, token: str, judgment: JudgeAnswer, key: str | None = None) -> Acknowledged:
@@ -201,7 +204,7 @@ class Store(PastAnswers):
         Parameters
         ----------
         token : str
-            Token of the claim.
+            Secret of the claim, which identifies the item and its judge.
         key : str, optional
             Key of this answer: sending it again returns the stored answer. By default derived from the token.
 
@@ -225,6 +228,8 @@ class Store(PastAnswers):
         """Store a judge's answer (`submit`) and claim the same judge's next item (`claim`) in one transaction.
 
         Return the acknowledgment, and the next item (None if nothing is left for this judge).
+
+        Arguments as for these two.
         """
         return self._answer(name, token, judgment, key, goes_on=True, by_query=by_query)
 

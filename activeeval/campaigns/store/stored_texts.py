@@ -127,7 +127,10 @@ class GuidelinesRow:
 
 
 def page_of(connection: Connection, campaign_id: int, wanted: ItemFilter, most: int) -> list[TextRow]:
-    """Read at most ``most`` items that match a filter, ordered by query, unit (items judged together) and position."""
+    """Read at most ``most`` items that match a filter, ordered by query, unit (items judged together) and position.
+
+    ``wanted`` is the filter.
+    """
     order = (unit.c.query_id, place.c.unit, place.c.position)
     conditions = [place.c.campaign_id == campaign_id]
     if wanted.without_text:

@@ -46,7 +46,7 @@ _ID = BigInteger().with_variant(Integer(), "sqlite")
 
 
 def _campaign(*, primary_key: bool) -> Column[int]:
-    """Build the column that refers to the campaign."""
+    """Build the column that refers to the campaign; ``primary_key`` is True if it is part of the table's key."""
     return Column("campaign_id", _ID, ForeignKey("campaign.id"), primary_key=primary_key, nullable=False)
 
 
