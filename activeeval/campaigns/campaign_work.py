@@ -62,10 +62,10 @@ class CampaignWork(StoreHandle):
             Seconds for which the items are reserved for their judge.
         ahead : bool
             True to take items of all blocks, False to take only items of the lowest incomplete block.
-        people
-            `SheetOptions`: judges, grade_names and guidelines.
         force : bool
             True to overwrite existing files.
+        people
+            `SheetOptions`: judges, grade_names and guidelines.
 
         Raises
         ------

@@ -95,6 +95,8 @@ def create(
 
     Parameters
     ----------
+    rules : Rules
+        Number of judges for each item, lease, and how grades of several judges are combined.
     texts : mapping of str to sequence of str, optional
         Texts that the judges read, one for each of ``sample.pairs``, by column name.
     beside : mapping, optional
@@ -102,8 +104,6 @@ def create(
     put : callable, optional
         Stores the campaign's rows, possibly with others, and returns the last event's number; by default
         `Store.create`.
-    rules : Rules
-        Number of judges for each item, lease, and how grades of several judges are combined.
 
     Raises
     ------
@@ -252,7 +252,7 @@ def grow(store: Store, name: str, sample: DrawnSample, reason: str, texts: Texts
 
 
 def _ended(sample: DrawnSample, new: Sequence[UnitRow]) -> str:
-    """State why no units follow the ``new`` ones; empty if labels may lead to more (adaptive depth).
+    """State why no further units follow the ``new`` ones; empty if labels may lead to more (adaptive depth).
 
     A unit is a group of items that are judged together.
     """

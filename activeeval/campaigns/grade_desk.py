@@ -90,7 +90,8 @@ class PageDesk:
     def said(self, event: Event, reply: Reply) -> JudgeAnswer:
         """Convert a judge's reply to the answer that is stored.
 
-        ``event`` is the one in which the item was shown; the times that the page measured cannot exceed the time since.
+        ``event`` is the one in which the item was shown. Times measured by the page are left out if they exceed the
+        time since.
         """
         elapsed = 0 if reply.clocks is None else (self.store.now(self.name) - event.at) // 1000
         return reply.said(elapsed)

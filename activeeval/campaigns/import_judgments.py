@@ -145,13 +145,13 @@ def take_files(
         Name of the campaign.
     paths : sequence of str, or mapping of str to file or Judgments
         Files. The keys of a mapping name its sources in messages.
+    judge : str, optional
+        The judge of judgments that name none.
     keep_foreign : bool
         Also keep judgments of items that were never drawn, as events that do not count. In a file with the judgments of
         a whole collection nearly all are of such items.
     machine_is_truth : bool
         Accept judgments by graders (LLMs or other models) as labels; each of these events is marked.
-    judge : str, optional
-        The judge of judgments that name none.
 
     Raises
     ------

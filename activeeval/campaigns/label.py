@@ -33,8 +33,6 @@ Documents = dict[str, list[DocumentToJudge]]
 def labelling(sheet: str, k: int, path: str) -> Iterator[Comparing]:
     """Open the log of a sheet's comparisons, created if it does not exist, for a ``with`` block.
 
-    The campaign and its judge are named after the file as it was called when it was created.
-
     The log is a store with one campaign. The campaign and its judge are named after the file as it was called when it
     was created. Yield the judge's session.
 
@@ -130,7 +128,7 @@ def _check_log(path: str) -> None:
 
 
 def _is_of(store: Store, names: list[str], units: list[UnitRow], judging: Judging) -> bool:
-    """Check that a store holds exactly the comparisons of these queries, in any order.
+    """Check that a store has one campaign, in which exactly the documents of these queries are compared.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ class GuidelinesVersion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextsView:
-    """A page on which the lead reviews the texts that judges read.
+    """A page on which the lead (who runs the campaign) reviews the texts that judges read.
 
     Attributes
     ----------

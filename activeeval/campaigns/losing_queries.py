@@ -49,6 +49,8 @@ def _losses(
 
     Parameters
     ----------
+    campaign : Campaign
+        The judged sample.
     question : int
         Index of the difference among the campaign's questions.
     target : Target
@@ -57,8 +59,6 @@ def _losses(
         Query texts by id.
     titles : mapping of (query, document) to str
         Titles of documents.
-    campaign : Campaign
-        The judged sample.
     """
     values = values_of_sample(campaign, target)
     labels = judged_queries(campaign.design, campaign.selection, campaign.labels, target).labels

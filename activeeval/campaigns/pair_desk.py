@@ -98,6 +98,8 @@ class PairsDesk(PageDesk):
     def answer(self, event: Event, token: str, reply: Reply) -> Acknowledged:
         """Store a judge's answer to a pair, with the top k documents of the query if the answer determines them.
 
+        An answer to a control (repeated pair that checks the judge) does not count as a comparison.
+
         Parameters
         ----------
         event : Event
@@ -173,7 +175,7 @@ class PairsDesk(PageDesk):
         Parameters
         ----------
         unit : int
-            Number of the query's unit.
+            Number of the query's unit (items judged together).
         state : State
             State of the campaign's log.
         """
@@ -272,7 +274,7 @@ def page_desk(
     names : mapping of int to str
         Names of grades, by grade; empty for comparisons.
     controls : Controls, optional
-        Control items to mix in; their secret is set from the campaign's log.
+        Items with an expected answer to mix in, to check judges; their secret is set from the campaign's log.
 
     Raises
     ------

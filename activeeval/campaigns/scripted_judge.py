@@ -93,12 +93,12 @@ def judge_all(
     ----------
     truth : mapping of (str, str) to int
         Grades by (query, document).
-    machine : str
-        File of a grader (an LLM or other model) whose grades count as a judge's; stored with each answer.
     limit : int, optional
         Maximum number of items; by default all that are left.
     unjudged : {"error", "irrelevant"}
         What to do with a claimed item without a grade: raise InputError, or give grade 0.
+    machine : str
+        File of a grader (an LLM or other model) whose grades count as a judge's; stored with each answer.
 
     Raises
     ------

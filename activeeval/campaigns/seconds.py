@@ -211,16 +211,19 @@ def is_timed(events: Iterable[Event]) -> bool:
 
 
 def _solved(rows: Floats, seconds: Floats, before: Floats, free: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Fit the free coefficients by least squares, shrunk to the prior by n / (n + `PRIOR_ITEMS`).
+    """Fit the free coefficients by least squares, shrunk to the prior.
+
+    With s = n / (n + `PRIOR_ITEMS`): b = b₀ + s (b̂ − b₀), with variance s σ̂² (XᵀX)⁻¹ (posterior under Zellner's
+    g-prior), where b̂ and σ̂² are those of least squares.
 
     Parameters
     ----------
     rows : array of shape (n, 4)
-        Regressors of each judgment.
+        Regressors X of each judgment.
     seconds : array of shape (n,)
         Active seconds of each judgment.
     before : array of shape (4,)
-        The prior's coefficients, kept where not free.
+        The prior's coefficients b₀, kept where not free.
     free : bool array of shape (4,)
         True for coefficients to fit.
 

@@ -139,9 +139,8 @@ class CampaignState:
     def _settle(self, places: set[Place]) -> None:
         """Apply changed judgments of some places; rebuild all rounds if one before the last changes.
 
-        A round is one sample of the campaign.
-
-        A place is a document of a unit. Judgments of earlier rounds are known grades in later ones.
+        A place is a document of a unit (items judged together), a round is one sample of the campaign. Judgments of
+        earlier rounds are known grades in later ones.
         """
         of_round: dict[int, list[Place]] = {}
         for place in places:
@@ -233,7 +232,7 @@ class CampaignState:
 
     @property
     def goes_on(self) -> bool:
-        """True if the campaign has adaptive depth and its labels lead to items that are not drawn yet."""
+        """True if the labels lead to items that are not drawn yet; always False without adaptive depth."""
         return self.sample.campaign.goes_on
 
     @property

@@ -57,7 +57,10 @@ class Status:
     cautions: tuple[Caution, ...] = ()
 
     def row(self) -> dict[str, Cell]:
-        """Build the output row, with free and in_hand before late."""
+        """Build the output row: the figures of ``progress``, with free and in_hand before late.
+
+        In top-k judging these two count queries and are named so. differing and unread are added where they apply.
+        """
         prefix, row = "queries_" if self.by_query else "", dict[str, Cell]()
         for name, value in asdict(self.progress).items():
             row |= {f"{prefix}free": self.free, f"{prefix}in_hand": self.in_hand} if name == "late" else {}

@@ -361,6 +361,8 @@ def create_campaign(
         Drawn by `activeeval.sample`, without judgments.
     url : path or str
         A file, or sqlite:///FILE or postgresql://USER@HOST/DATABASE.
+    name : str
+        Name of the campaign.
     policy : {"majority", "median", "mean-gain"}, optional
         How several judges' grades of an item are combined. By default majority; with an even number of judges
         mean-gain, with ``adjudicate`` median.
@@ -370,8 +372,6 @@ def create_campaign(
         Tables of the texts that judges read, as for `Sample.save`.
     rules
         `RuleOptions`: judges_per_item, adjudicate and strict_order.
-    name : str
-        Name of the campaign.
 
     Raises
     ------

@@ -48,7 +48,8 @@ _EVENTS = 100
 def lead(served: CurrentCampaign, user: CurrentUser, interval: Literal["t", "group-sequential"] = "t") -> Response:
     """Show the interim results and the progress of the campaign.
 
-    ``interval`` is "t" (valid for one analysis) or "group-sequential" (valid at the end of every block).
+    ``interval`` is "t" (valid for one analysis) or "group-sequential" (valid for an analysis at the end of every block,
+    a part of the sample).
     """
     from activeeval.campaigns.overview import overview
 

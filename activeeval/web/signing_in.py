@@ -64,9 +64,8 @@ def set_password(served: CurrentCampaign, user: CurrentUser, fields: Fields) -> 
 def address_of(request: Request, served: ServedCampaign) -> str:
     """Return the client's address for counting password attempts.
 
-    Behind a proxy it is the last address in X-Forwarded-For, which the proxy appends.
-
-    Of an IPv6 address it is the /64 network, as a household has a whole one.
+    Of an IPv6 address it is the /64 network, as a household has a whole one. Behind a proxy it is the last address in
+    X-Forwarded-For, which the proxy appends.
     """
     peer = request.client.host if request.client else ""
     if served.door.behind_proxy:

@@ -44,10 +44,10 @@ def next_command(
     ----------
     judges : sequence of str
         Judges so far; the command names the first, or "NAME" if there is none.
-    by_query : bool
-        True for top-k judging, which has no sheets.
     judges_per_item : int
         With several, the sheet to write must name its judge.
+    by_query : bool
+        True for top-k judging, which has no sheets.
     """
     judge = judges[0] if judges else "NAME"
     if step.kind == "judge" and by_query:

@@ -69,12 +69,12 @@ def summary(
     ----------
     as_of : int, optional
         Number of the last event to use.
-    graders : sequence
-        Graders (LLMs or other models) to audit, as for `activeeval.inputs.grader_values.read_graders`.
     scope : {"pool", "population"}
         Population of the estimates: the pool's queries, or all queries that these are a sample of.
     confidence : float
         Of the intervals.
+    graders : sequence
+        Graders (LLMs or other models) to audit, as for `activeeval.inputs.grader_values.read_graders`.
 
     Raises
     ------

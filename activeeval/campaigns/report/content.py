@@ -237,24 +237,24 @@ class CampaignReport:
         Explanations of measures and intervals.
     next : Step
         Recommended next step.
-    losses : list of Losses
-        For each difference that is worse or undecided; empty if several rounds (samples) are used.
-    audit : list of GraderAudit
-        Audits of the named graders, once estimates are possible.
-    reached : JudgingProgress
-        The progress in a form for sentences.
     head : ProgressHeader
         Progress, dates and settings.
     readings : list of CampaignReading
         Estimates at the end of each block (part of the sample).
+    losses : list of Losses
+        For each difference that is worse or undecided; empty if several rounds (samples) are used.
     queries : list of Largest
         Queries with most influence, for each question.
+    calibration : list of Calibration
+        Expected against given grades, for each round's grade model.
     checked : JudgeChecks
         Answers to training items and controls (items with an expected answer).
     skipped : SkippedItems
         Items that judges deferred or could not judge.
-    calibration : list of Calibration
-        Expected against given grades, for each round's grade model.
+    audit : list of GraderAudit
+        Audits of the named graders, once estimates are possible.
+    reached : JudgingProgress
+        The progress in a form for sentences.
     """
 
     format: str

@@ -126,7 +126,7 @@ def agreement(summary: CampaignReport) -> list[Block]:
 
 
 def _kappa(pair: JudgePair) -> list[str]:
-    """Build the row of a pair of judges: weighted kappa, raw agreement and base rate."""
+    """Build the table row of a pair of judges: weighted kappa, its interval, raw agreement, base rate and items."""
     kappa = pair.kappa
     judges = " and ".join(pair.judges)
     if kappa is None:

@@ -55,7 +55,7 @@ class Claim(NamedTuple):
     now : int
         Time in UTC microseconds.
     by_query : bool
-        True to stay with a query while it has items in the block, in random order.
+        True to stay with a query while it has items in the block (part of the sample), in random order.
     """
 
     campaign_id: int
@@ -131,7 +131,7 @@ def lock_held(connection: Connection, campaign_id: int, judge: str) -> None:
 
 
 def is_takeable(assignments: Any, now: Any) -> ColumnElement[bool]:
-    """Build the condition that an assignment is free or its lease has expired.
+    """Build the condition that an assignment (needed judgment) is free or its lease has expired.
 
     It must name the states as the index of open assignments does. ``assignments`` is the table or an alias of it,
     ``now`` the time in UTC microseconds.
@@ -282,7 +282,7 @@ def _last_query() -> Select[Any]:
 
 @cache
 def _laters() -> Select[Any]:
-    """Select the numbers of the judge's ``deferred`` events."""
+    """Select the numbers of the ``deferred`` events (items put off) of the judge."""
     is_deferred = literal_column("event.kind") == literal_column("'deferred'")
     return select(event.c.seq).where(event.c.campaign_id == _CAMPAIGN, event.c.judge == _JUDGE, is_deferred)
 
@@ -317,7 +317,7 @@ def _can_take() -> ColumnElement[bool]:
 
 
 def _put_off() -> Select[Any]:
-    """Select this judge's ``deferred`` events of the candidate's item."""
+    """Select this judge's ``deferred`` events (deferrals) of the candidate's item."""
     s = _CANDIDATE
     of_item = and_(
         place.c.campaign_id == _CAMPAIGN,

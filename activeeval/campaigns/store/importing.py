@@ -29,13 +29,13 @@ class JudgmentLine(NamedTuple):
 
     Attributes
     ----------
+    query_id, doc_id : str
+    judgment : JudgeAnswer
     key : str or None
         Idempotency key: a line with the same key is stored only once.
     unit : int or None
         Number of the unit (items judged together) of the item. Needed if a later round includes an item again that an
         earlier round could not have judged; by default the latest unit with this item.
-    query_id, doc_id : str
-    judgment : JudgeAnswer
     """
 
     query_id: str
@@ -372,7 +372,7 @@ def _locked_assignments(connection: Connection, campaign_id: int, wanted: set[tu
 
 
 def _items(connection: Connection, campaign_id: int, wanted: set[tuple[str, str]]) -> dict[int, tuple[str, str]]:
-    """Map the id of each assignment of the wanted (query, document) items to its item."""
+    """Map the id of each assignment (needed judgment) of the wanted (query, document) items to its item."""
     assignments: dict[int, tuple[str, str]] = {}
     for chunk in chunks(sorted({doc_id for _, doc_id in wanted})):
         for row in connection.execute(_assignment_of_documents(campaign_id, chunk)):
@@ -382,7 +382,7 @@ def _items(connection: Connection, campaign_id: int, wanted: set[tuple[str, str]
 
 
 def _assignment_of_documents(campaign_id: int, doc_ids: Sequence[str]) -> Any:
-    """Select id, query and document of the assignments of some documents (for any query)."""
+    """Select id, query and document of the assignments (needed judgments) of some documents, for any query."""
     at_place = assignment.join(
         place,
         (assignment.c.campaign_id == place.c.campaign_id)

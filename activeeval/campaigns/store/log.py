@@ -98,7 +98,7 @@ def check_whole(name: str, value: object, largest: int = LARGEST, least: int = 0
 
 
 def chained(event: Event, before: str) -> str:
-    """Compute the digest of an event that follows an event with digest ``before``."""
+    """Compute the digest of an event from its content and ``before``, the digest of the preceding event."""
     return digest_of(before + _TEMPLATE % tuple(map(_json, _CHAINED_VALUES(event))))
 
 
@@ -152,7 +152,7 @@ def lock_log(connection: Connection, campaign_id: int) -> None:
     """Lock the log against other writers until the commit, so that event numbers have no gaps.
 
     The holder of this lock waits for no other lock: assignments (needed judgments) and judges' rows are locked before
-    it or skipped if locked.
+    it, or skipped if locked.
     """
     # SQLite has a single writer anyway; SQLAlchemy omits FOR UPDATE there
     connection.execute(_LOCKED, {"of_campaign": campaign_id})

@@ -28,7 +28,7 @@ Clock = Callable[[], int]
 class PastAnswers:
     """Base class of `activeeval.campaigns.store.Store`: methods that a judging page needs besides claim and submit.
 
-    Each method is one transaction on the campaign with the given name. An unknown name raises InputError.
+    Each method is one transaction, on the campaign with the given name. An unknown name raises InputError.
     """
 
     def __init__(self, database: Database, clock: Clock | None) -> None:

@@ -147,7 +147,8 @@ class JudgeAnswer:
     Attributes
     ----------
     kind : {"judged", "cannot", "deferred", "preferred"}
-        After ``preferred`` the item stays with the judge and its lease restarts: the next comparison is a claim.
+        ``preferred`` answers a pair: the query stays with the judge, its lease (reservation) restarts, and the next
+        pair must be claimed.
     grade : int or None
         Grade of ``judged``; None for other kinds, and if ``body`` holds an order of documents instead.
     reason : str
@@ -156,7 +157,7 @@ class JudgeAnswer:
         Milliseconds with and without activity of the judge; None if unknown.
     body : mapping
         For ``preferred``: the pair and the preference. For ``judged`` without a grade: the resulting order. For a
-        grader's judgment that counts as a judge's: `OF_MACHINE`.
+        judgment of a grader (an LLM or other model) that counts as a judge's: its file, under the key `OF_MACHINE`.
     settles : mapping
         For ``preferred``, if no comparison is left: the resulting order, stored as ``judged`` in the same step.
     """
@@ -221,19 +222,19 @@ class ItemClaim:
 
     Attributes
     ----------
+    token : str
+        Needed to submit the answer; the store keeps only its hash.
     unit, block : int
         Number of the unit (items judged together) and of the block (part of the sample) of the item.
     k : int
         Number of the judgment among those that the item needs, from 1.
+    lease_until : int
+        End of the reservation: UTC, microseconds.
+    was_put_off : bool
+        True if this judge has deferred the item before.
     query_text : str
     text : mapping
         Texts of the document by name; for a query that is judged as a whole, ``documents``.
-    token : str
-        Needed to submit the answer; the store keeps only its hash.
-    was_put_off : bool
-        True if this judge has deferred the item before.
-    lease_until : int
-        End of the reservation: UTC, microseconds.
     """
 
     token: str

@@ -99,7 +99,7 @@ def lend(
 
 
 def _is_on(place: OpenPlace, sheets: Collection[OnSheet]) -> bool:
-    """Check whether an assignment is checked out with one of these rows of sheets: (judge, query, document)."""
+    """Check whether an assignment (needed judgment) is checked out with one of these (judge, query, document) rows."""
     return not place.is_free and (place.judge, place.query_id, place.doc_id) in sheets
 
 

@@ -36,7 +36,7 @@ _GUIDELINES = '{"guidelines":'
 
 
 class ItemPosition(NamedTuple):
-    """Position of an item: its unit, and its index within the unit."""
+    """Position of an item: the number of its unit (items judged together), and its index within the unit."""
 
     unit: int
     position: int

@@ -146,10 +146,10 @@ class Watches:
 
         Parameters
         ----------
-        last : str
-            Date of the latest step, which this one follows; empty for the first.
         night : NightRow
             The step.
+        last : str
+            Date of the latest step, which this one follows; empty for the first.
         campaign, sample, units, ended
             Arguments of `Store.create`.
 
