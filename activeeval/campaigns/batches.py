@@ -71,7 +71,7 @@ class Lease:
 
 
 def write_batches(store: Store, name: str, plan: SheetPlan, lease: Lease | None = None) -> list[WrittenSheet]:
-    """Write a sheet of waiting items for each judge and check the items out to these judges.
+    """Write a sheet of waiting items for each judge and check the items out to (reserve them for) these judges.
 
     If a sheet of this campaign is overwritten, the items that were checked out with it are returned first.
 

@@ -222,7 +222,9 @@ class CampaignWork(StoreHandle):
         Parameters
         ----------
         kind : {"qrels", "prels", "jsonl", "csv", "weights", "quepid", "rank-eval"}
-            ``to_frame`` returns the rows of csv, weights and quepid.
+            Grades; grades of complete blocks (parts of the sample) with inclusion probabilities; all events; a row for
+            each judge's grade; probability and weight of each item; ratings for Quepid; a request for Elasticsearch and
+            OpenSearch. ``to_frame`` of the result returns the rows of csv, weights and quepid.
         as_of : int, optional
             Number of an event in the log; by default the last.
         force : bool
@@ -233,8 +235,7 @@ class CampaignWork(StoreHandle):
         InputError
             If the kind is unknown, there is no such event, or the file exists or cannot be written.
         StateError
-            If the sample does not support the kind yet, for example before the first complete block (part of the
-            sample).
+            If the sample does not support the kind yet, for example before the first complete block.
         """
         one_of(kind, FORMATS, "`kind`")
         check_free([] if path is None else [path], force=force)

@@ -47,7 +47,7 @@ def check_known(rounds: Sequence[DrawnSample]) -> None:
     Raises
     ------
     StateError
-        If such an item was retracted, cannot be judged any more, or has judges who differ.
+        If such an item cannot be judged any more, or its judges differ and several grades count.
     """
     for k, later in enumerate(rounds[1:], 2):
         design = later.campaign.design

@@ -86,11 +86,9 @@ def check_apart(log: str, *others: str | None) -> None:
 
 
 def write_labels(compared: ComparisonOutcome, out: str, preferences: str | None) -> None:
-    """Write the resulting order of each completed query to ``out``.
+    """Write the resulting order of each completed query to ``out``, and the comparisons to ``preferences``.
 
-    Write the comparisons to ``preferences`` if given.
-
-    ``preferences`` is a path or None; ``compared`` are the judge's results so far.
+    ``preferences`` is a path, or None to write none. ``compared`` are the judge's results so far.
     """
     write_truth(compared.truths, out)
     if preferences:

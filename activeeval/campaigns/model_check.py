@@ -108,7 +108,8 @@ def _compared(columns: Floats, queries: Ints) -> CalibrationBin:
 
     With weights w and d = given − expected grade, the gap is D = Σ w d / Σ w. With e_q = Σ w (d − D) over the items of
     query q and m queries, its standard error is √(m / (m − 1) Σ e_q²) / Σ w (clustered by query), or that by the
-    model's own variance, √(Σ w² Var) / Σ w, if larger.
+    model's own variance, √(Σ w² Var) / Σ w, if larger. The standard error of the mean given grade is the first of these
+    with grade − mean in place of d − D.
 
     Parameters
     ----------

@@ -266,12 +266,15 @@ def reached(state: CampaignState) -> Note | None:
 
 
 def step_of(state: CampaignState, answers: Sequence[SampleAnswer], free: int | None = None) -> Step:
-    """Determine the recommended next step.
+    """Determine the recommended next step of a campaign.
+
+    Stop if the requested half-width is reached. Judge, or wait for judges, while items wait. Otherwise add the budget
+    that should decide the undecided questions, if there are any.
 
     Parameters
     ----------
     answers : sequence of SampleAnswer
-        Estimates so far; empty before the first complete block.
+        Estimates so far; empty before the first complete block (part of the sample).
     free : int, optional
         Number of answers that may be claimed now; by default unknown.
     """

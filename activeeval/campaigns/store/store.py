@@ -280,6 +280,11 @@ class Store(PastAnswers):
         unjudged : sequence of Unjudged
             Checked-out items that came back without an answer; they become free.
 
+        Raises
+        ------
+        InputError, StateError
+            As for `record`.
+
         Returns
         -------
         list of list of Acknowledged
