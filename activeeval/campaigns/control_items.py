@@ -66,31 +66,23 @@ class Controls:
             raise InputError(problem, field="controls")
 
     def n_until(self, judge: str, n_said: int) -> int:
-        """Count the controls (items with an expected answer) among the first ``n_said`` items of a judge.
+        """Count the controls (items that check the judge) among the first ``n_said`` items of a judge.
 
-        Items are divided into spans of round(1 / rate); each span has one control, at a pseudorandom position.
+        Each span of round(1 / rate) items has one control, at a pseudorandom position.
         """
         span = max(2, round(1 / self.rate))
         whole, rest = divmod(n_said, span)
         return whole + (rest > self._place(judge, whole, span))
 
     def is_due(self, judge: str, n_said: int) -> bool:
-        """Check whether the item after the first ``n_said`` items of a judge is a control.
-
-        A control is an item with an expected answer that checks the judge.
-        """
+        """Check whether the item after the first ``n_said`` items is a control (an item that checks the judge)."""
         return self.n_until(judge, n_said + 1) > self.n_until(judge, n_said)
 
     def left(self, judge: str, state: State) -> WaitingCounts:
-        """Count the items that remain for a judge, with controls to come or deferred.
+        """Count the items that remain for a judge, with controls (items that check the judge) to come or deferred.
 
-        Controls are items with an expected answer. Judges see this count: it falls by one with each answer, so that it
-        does not reveal which items are controls.
-
-        Parameters
-        ----------
-        state : State
-            State of the campaign's log.
+        Judges see this count: it falls by one with each answer, so that it does not reveal the controls. ``state`` is
+        the state of the log.
         """
         n_said, waiting = state.checks.n_said.get(judge, 0), Counter(state.n_waiting)
         waiting += Counter(map(_block_of, state.checks.put_off.get(judge, {}).values()))
@@ -103,30 +95,24 @@ class Controls:
     def choose(self, judge: str, state: State) -> Control | None:
         """Choose the judge's next control: an item with a known grade, else a graded item to repeat.
 
-        Return None if there is neither. The control belongs to the lowest block (part of the sample) with waiting
-        items. ``state`` is the state of the log.
+        Return None if there is neither. It belongs to the lowest block (part of the sample) with waiting items.
+        ``state`` is the state of the log.
         """
         chosen = self._known_for(judge, state.checks) or self._repeated_for(judge, state.checks)
         return chosen and replace(chosen, block=min((block for block, n in state.n_waiting.items() if n), default=0))
 
     def seen(self, judge: str, n_said: int, n: int, n_known: int, n_spare: int) -> int:
-        """Count the answers that a judge must give until ``n`` of them are to ordinary items.
+        """Count the answers that a judge must give until ``n`` of them are to ordinary items, not to controls.
 
         If a control is due and none is available, an ordinary item is shown.
-
-        The others are to controls (items with an expected answer).
 
         Parameters
         ----------
         n_said : int
             Answers that the judge has given.
-        n : int
-            Ordinary items to count up to.
-        n_known : int
-            Known items that the judge has not seen.
-        n_spare : int
-            Earlier answers that may be repeated as controls. A negative number is that of the answers still missing
-            before one may be repeated.
+        n_known, n_spare : int
+            Known items that the judge has not seen, and earlier answers that may be repeated. A negative ``n_spare`` is
+            the number of answers still missing before one may be repeated.
         """
         n_all = 0
         while n and n_spare < _ALWAYS:
@@ -138,16 +124,13 @@ class Controls:
         return n_all + self._with_all(judge, n_said + n_all, n)
 
     def _known_to(self, judge: str, checks: Checks) -> list[KnownItem]:
-        """List the items with a known grade that a judge has not yet been shown as a control (to check the judge).
-
-        ``checks`` is the state of the controls in the log.
-        """
+        """List the items with a known grade that a judge has not yet been shown; ``checks`` is the controls' state."""
         return [item for item in self.known if (judge, item.key) not in checks.answers]
 
     def _known_for(self, judge: str, checks: Checks) -> Control | None:
-        """Build a control from a known item that is new to the judge, chosen pseudorandomly; None if there are no more.
+        """Build a control from a pseudorandomly chosen known item that is new to the judge.
 
-        A control is an item with an expected answer that checks the judge.
+        Return None if there are no more.
         """
         fresh = self._known_to(judge, checks)
         if not fresh:
@@ -167,9 +150,9 @@ class Controls:
 
     @staticmethod
     def _graded_by(judge: str, checks: Checks) -> list[Event]:
-        """List a judge's valid grades (``judged`` events) in the order in which they were given.
+        """List a judge's valid grades (``judged`` events) in order.
 
-        ``checks`` is the part of the log's state that has the answers of each judge.
+        ``checks`` holds the valid answers of all judges.
         """
         return [event for event in checks.standing.get(judge, {}).values() if event.kind == "judged"]
 
@@ -177,20 +160,12 @@ class Controls:
     def _fresh(judge: str, graded: Sequence[Event], checks: Checks) -> list[Event]:
         """Select the grades that may be repeated: not among the last `APART`, and not repeated before.
 
-        Parameters
-        ----------
-        graded : sequence of Event
-            The judge's valid grades, in order.
-        checks : Checks
-            State of the controls in the log.
+        ``graded`` are the judge's valid grades in order, ``checks`` the state of the controls in the log.
         """
         return [event for event in graded[:-APART] if (judge, _key(event)) not in checks.answers]
 
     def _repeated_for(self, judge: str, checks: Checks) -> Control | None:
-        """Build a control that repeats an item graded before, chosen pseudorandomly; None if no item may be repeated.
-
-        A control is an item with an expected answer that checks the judge.
-        """
+        """Build a control that repeats a graded item, chosen pseudorandomly; None if no item may be repeated."""
         fresh = self._fresh(judge, self._graded_by(judge, checks), checks)
         if not fresh:
             return None
@@ -206,16 +181,9 @@ class Controls:
         )
 
     def swapped(self, judge: str, events: Sequence[Event], checks: Checks) -> Control | None:
-        """Build a control: an earlier comparison of the judge, shown again with sides swapped to check the answer.
+        """Build a control: one of the judge's comparisons (``events``) of a query with sides swapped.
 
-        Return None if no comparison may be repeated.
-
-        Parameters
-        ----------
-        events : sequence of Event
-            The judge's comparisons for one query.
-        checks : Checks
-            State of the controls in the log.
+        Return None if none may be used.
         """
         fresh = swappable(judge, events, checks)
         if not fresh:
@@ -233,16 +201,9 @@ class Controls:
         )
 
     def pairs_left(self, judge: str, unit: int, state: State, n: int) -> int:
-        """Count the comparisons of a query that remain for its judge: new ones, and repeated ones that check the judge.
+        """Count the comparisons of a query that remain for its judge: ``n`` new ones, and repeated ones (controls).
 
-        Parameters
-        ----------
-        unit : int
-            Number of the query's unit (items judged together).
-        state : State
-            State of the campaign's log.
-        n : int
-            Comparisons that the query still needs.
+        ``unit`` is the number of the query's unit (items judged together), ``state`` the state of the log.
         """
         events, n_said = state.preferences.get((unit, judge), []), state.checks.n_said.get(judge, 0)
         if any(event.body.get("what") == "undone" for event in events):
@@ -252,21 +213,14 @@ class Controls:
         return self.seen(judge, n_said, n, 0, n_spare)
 
     def _with_all(self, judge: str, n_said: int, n: int) -> int:
-        """Count the answers until ``n`` of them are not to controls (items with an expected answer).
-
-        A control must be available whenever one is due. ``n_said`` is the number of answers that the judge has given
-        before.
-        """
+        """Count the answers until ``n`` of them are not to controls, if a control is available whenever one is due."""
         total, before = n, self.n_until(judge, n_said)
         while (enough := n + self.n_until(judge, n_said + total) - before) > total:
             total = enough
         return total
 
     def _place(self, judge: str, number: int, span: int) -> int:
-        """Choose the position (0 to ``span`` − 1) of the control within a span of ``span`` items of a judge.
-
-        Each span has one control (an item with an expected answer); ``number`` counts the judge's spans from 0.
-        """
+        """Choose the control's position, 0 to ``span`` − 1, in the judge's span of items with this number (from 0)."""
         return self._thrown(judge, str(number)) % span
 
     def _thrown(self, judge: str, text: str) -> int:
@@ -275,15 +229,7 @@ class Controls:
 
 
 def checked(state: State, events: Sequence[Event]) -> JudgeChecks:
-    """Score each judge's answers to training items and controls (items with an expected answer).
-
-    Parameters
-    ----------
-    state : State
-        State of the log, with the controls so far.
-    events : sequence of Event
-        The same log, for the training.
-    """
+    """Score each judge's answers to training items and controls (items with an expected answer) in a log."""
     return JudgeChecks(training=trained(events), controls=controlled(state.checks))
 
 
@@ -301,19 +247,7 @@ def controlled(checks: Checks) -> list[ControlScore]:
 
 
 def as_claimed(token: str, posed: Event, texts: ItemTexts) -> ItemClaim:
-    """Convert a control to the claim of an ordinary item, so that the judge cannot tell them apart.
-
-    A control is an item with an expected answer that checks the judge.
-
-    Parameters
-    ----------
-    token : str
-        Token for the answer.
-    posed : Event
-        Event in which the control was shown.
-    texts : ItemTexts
-        Texts to display.
-    """
+    """Convert a control (item that checks the judge), shown in event ``posed``, to the claim of an ordinary item."""
     return ItemClaim(
         token=token,
         unit=0,
@@ -328,10 +262,7 @@ def as_claimed(token: str, posed: Event, texts: ItemTexts) -> ItemClaim:
 
 
 def as_seen(done: Acknowledged) -> Acknowledged:
-    """Disguise the acknowledgment of an answer to a control as that of an ordinary item.
-
-    A control is an item with an expected answer that checks the judge.
-    """
+    """Disguise the acknowledgment of an answer to a control (which checks the judge) as that of an ordinary item."""
     kind = done.event.kind
     if kind == "checked":
         is_pair = done.event.body["what"] == "swapped" and "preferred" in done.event.body
@@ -340,10 +271,7 @@ def as_seen(done: Acknowledged) -> Acknowledged:
 
 
 def again(posed: Event, texts: ItemTexts) -> Control:
-    """Rebuild the control that a ``control_shown`` or ``passed`` event showed, to show it once more.
-
-    A control is an item with an expected answer that checks the judge; ``passed`` means that the judge has deferred it.
-    """
+    """Rebuild the control of a ``control_shown`` or ``passed`` (deferred) event, to show it once more to the judge."""
     return Control(
         judge=posed.judge,
         item=str(posed.body["item"]),
@@ -359,18 +287,13 @@ def again(posed: Event, texts: ItemTexts) -> Control:
 
 
 def returned(judge: str, state: State, now: int) -> Event | None:
-    """Find the control (item that checks the judge) that a judge deferred and that must be shown again now.
+    """Find the control (item that checks the judge) that a judge deferred and must see now.
 
-    Return None if another item comes first. Deferred controls follow the rule of deferred items: they come after all
-    other items of their block (part of the sample), in the order in which they were deferred, and before the items of
-    the next block.
+    Return None if another item is first.
 
-    Parameters
-    ----------
-    state : State
-        State of the campaign's log.
-    now : int
-        Time in UTC microseconds.
+    Deferred controls follow the rule of deferred items: they come after all other items of their block (part of the
+    sample), in the order in which they were deferred, and before the items of the next block. ``now`` is in UTC
+    microseconds.
     """
     put_off = sorted(state.checks.put_off.get(judge, {}).values(), key=lambda event: (_block_of(event), event.seq))
     if not put_off:
@@ -389,14 +312,8 @@ def swappable(judge: str, events: Sequence[Event], checks: Checks) -> list[Event
     """Select the comparisons of one query that may be shown again, with sides swapped, to check their judge.
 
     Empty if the judge has undone a comparison of this query. Excludes the latest `SWAP_APART` comparisons, pairs with a
-    document that the judge discarded, and pairs already repeated.
-
-    Parameters
-    ----------
-    events : sequence of Event
-        The judge's answers to pairs of this query.
-    checks : Checks
-        State of the controls in the log.
+    document that the judge discarded, and pairs already repeated. ``events`` are the judge's answers to pairs of the
+    query.
     """
     if any(event.body.get("what") == "undone" for event in events):
         return []
@@ -412,10 +329,7 @@ def discarded_of(events: Sequence[Event]) -> set[str]:
 
 
 def _controlled(judge: str, what: str, events: Sequence[Event]) -> ControlScore:
-    """Score a judge's answers to one kind of control (``what``).
-
-    Answers without a grade or preference count as skipped.
-    """
+    """Score a judge's answers to one kind of control; those without a grade or preference count as skipped."""
     graded = [event for event in events if event.grade is not None or "preferred" in event.body]
     right = sum(_said_in(event) == event.body["expected"] for event in graded)
     return ControlScore(judge=judge, what=what, share=share_of(right, len(graded)), n_skipped=len(events) - len(graded))
@@ -427,27 +341,15 @@ def _said_in(event: Event) -> object:
 
 
 def _pair_key(event: Event) -> str:
-    """Build the key under which a pair is repeated as a control: its unit, and a digest of both ids in either order.
-
-    The event is the comparison. A control checks the judge; each key is shown to a judge once.
-    """
+    """Build the key of a repeated pair: its unit (items judged together), and a digest of both ids in either order."""
     names = "\0".join(sorted((str(event.body["first"]), str(event.body["second"]))))
     return f"{event.unit} {hashlib.sha256(names.encode()).hexdigest()[:32]}"
 
 
 def _can_have(judge: str, place: Place, slot: Assignment, state: State, now: int) -> bool:
-    """Check whether an assignment (needed judgment of an item) can be given to a judge.
+    """Check whether an assignment (needed judgment) is free at ``now`` (UTC microseconds) and new to the judge.
 
-    It must be free or its lease have expired, and the judge must not have judged its document.
-
-    Parameters
-    ----------
-    place : (int, str)
-        Unit and document of the assignment.
-    slot : Assignment
-        One of the judgments that the document needs.
-    now : int
-        Time in UTC microseconds.
+    ``place`` is its unit and document, ``slot`` the assignment itself.
     """
     is_free = slot.state == "free" or (slot.state != "done" and (slot.lease_until or 0) < now)
     return is_free and judge not in state.judgments.get(place, ())
@@ -459,8 +361,5 @@ def _block_of(event: Event) -> int:
 
 
 def _key(event: Event) -> str:
-    """Build the key under which an item is repeated as a control: its unit (items judged together) and document.
-
-    The event is the first judgment. A control checks the judge; each key is shown to a judge once.
-    """
+    """Build the key of a repeated item from its unit (items judged together) and document."""
     return f"{event.unit} {event.doc_id}"[:200]

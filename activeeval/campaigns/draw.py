@@ -40,10 +40,7 @@ Say = Callable[[Note | Caution], object]
 
 
 def known_of(store: Store, name: str, source: str) -> KnownGrades:
-    """Collect all grades that a campaign has judged, or knew before it was drawn, for drawing another sample.
-
-    Judges' names are left out. Messages call the grades by ``source``.
-    """
+    """Collect all grades that a campaign has judged or knew, without judges' names; messages call them ``source``."""
     state = state_of(store, name)
     rows = [(*pair, grade, "") for pair, grade in labels_of(state).items()]
     return KnownGrades(source, rows, tuple(state.machine_cautions))
@@ -67,18 +64,12 @@ def rules_for(
 
     Parameters
     ----------
-    measures : sequence of str
-        The measures to estimate, which limit the policies.
     policy : str or None
         How several judges' grades of an item are combined; None chooses a policy that fits the measures.
     judges_per_item : int or None
-        None means one judge, or two with ``adjudicate``.
-    adjudicate : bool
-        True for a third judge where two differ.
+        None means one judge, or two with ``adjudicate`` (a third judge where two differ).
     strict_order : bool
         True to give items out in order, without deferring.
-    lease_s : int
-        Seconds for which a claimed item is reserved for its judge.
 
     Raises
     ------
@@ -104,9 +95,9 @@ def topped_up(
     queries: str | None = None,
     say: Say = lambda note: None,
 ) -> tuple[DrawnSample, int]:
-    """Add a budget to a campaign, with the texts of the new items; return its sample and the last event.
+    """Add a budget to a campaign, with the texts of the new items; return its sample and the last event's number.
 
-    The last event is given by its number in the log.
+    Raises StateError if the campaign has several rounds (samples drawn one after another).
 
     Parameters
     ----------
@@ -114,11 +105,6 @@ def topped_up(
         Tables of texts; by default those given when the campaign was created.
     say : callable
         Called with each note and warning.
-
-    Raises
-    ------
-    StateError
-        If the campaign has several rounds (samples drawn one after another).
     """
     text_files = kept_texts(store.campaign(name).config)
 
@@ -135,10 +121,7 @@ def _method_of(request: SampleRequest) -> Method:
 
 
 def _would_follow(request: SampleRequest, drawn: DrawnCase) -> bool:
-    """Check whether the drawn sample would have adaptive depth (labels decide what comes next) by default.
-
-    False if the request sets the depth itself.
-    """
+    """Check whether the sample has adaptive depth (labels decide what comes next) by default, not by the request."""
     if drawn.case is None:
         return False
     targets = drawn.sample.campaign.design.targets
@@ -161,18 +144,14 @@ class CampaignDrawing:
     ----------
     opened : callable
         Opens or creates the store; called again after a sample is drawn.
-    name : str
-        Name of the campaign.
-    place : str
-        Address of the store without secrets.
+    name, place : str
+        Name of the campaign, and address of the store without secrets.
     documents, queries : str or None
         Tables of the texts that judges read.
     kept : mapping of str to TextFile
         Tables of an earlier campaign, used where no table is named.
-    progress : callable
-        Called with a few words at each step of drawing.
-    say : callable
-        Called with each note and warning.
+    progress, say : callable
+        Called with a few words at each step of drawing, and with each note and warning.
     """
 
     opened: Opener
@@ -190,12 +169,9 @@ class CampaignDrawing:
         Parameters
         ----------
         choices : Choices
-            Runs, measures' scale and known grades (``judged``), which may include those of other campaigns
-            (`known_of`).
+            Runs, scale and known grades (``judged``), which may include those of other campaigns (`known_of`).
         request : SampleRequest
             What to estimate, the method and the budget.
-        rules : Rules
-            Judges for each item, and how their grades are combined.
 
         Raises
         ------
@@ -267,10 +243,7 @@ class CampaignDrawing:
             return sample, NewCampaign.of(store, self.name, self.place, sample, seq)
 
     def _texts(self, sample: DrawnSample, kept: TextFiles) -> tuple[TextFiles, SheetTexts]:
-        """Load the texts of a sample's new items; return the tables that they came from, and the texts by column.
-
-        ``kept`` are the tables to use where `documents` and `queries` name none.
-        """
+        """Load the texts of a sample's new items, from the named tables or else ``kept``; return tables and texts."""
         sample = replace(sample, text_files=kept)
         sample, texts = with_texts(sample, self.name, self.documents, self.queries, self.say)
         return sample.text_files, texts
@@ -298,12 +271,9 @@ def drawn_again(store: Store, name: str, budget: Budget, seed: int | None = None
 
     Raises
     ------
-    StateError
-        If the previous round is not completely judged.
-    InputError
-        If the judgments are not grades, or the budget is a share.
-    BudgetError
-        If the budget does not cover the minimum of the design.
+    StateError, InputError, BudgetError
+        If the previous round is not completely judged; if the judgments are not grades, or the budget is a share; if
+        the budget does not cover the minimum of the design.
     """
     if budget.is_share:
         raise InputError("the budget of a further round is a number of judgments, as 100, not a share", field="budget")
@@ -329,11 +299,7 @@ def drawn_again(store: Store, name: str, budget: Budget, seed: int | None = None
 def _design_again(design: Design, labels: dict[Pair, int], budget: float) -> Design:
     """Design a further sample with the method, targets and grade model of an earlier design, with all labels known.
 
-    Parameters
-    ----------
-    labels : dict of (query, document) to int
-    budget : float
-        In mean items (1 is the cost of an average item).
+    ``labels`` are grades by (query, document); the budget is in mean items (1 is the cost of an average item).
     """
     method, beliefs = find_method(design.name), design.beliefs
     model = {} if beliefs is None else beliefs.made_of
@@ -343,9 +309,9 @@ def _design_again(design: Design, labels: dict[Pair, int], budget: float) -> Des
 
 
 def _grades_of_items(design: Design, labels: dict[Pair, int]) -> NDArray[np.int64]:
-    """Convert labels by (query, document) to an array of grades of a pool's items.
+    """Convert labels by (query, document) to grades of a pool's items, shape (n_items,).
 
-    Shape (n_items,); −1 for items without a label.
+    −1 for items without a label.
     """
     pool = design.pool
     pairs = zip(pool.query_texts[pool.item_queries].tolist(), pool.item_texts.tolist(), strict=True)
@@ -357,12 +323,8 @@ def draw_next(store: Store, name: str) -> bool:
 
     This is adaptive depth. If no batch follows and no item waits, the sample ends, and the sampling rates that follow
     from the last labels are stored. If two processes do this at once, the store accepts only one version with a number,
-    and the other process returns True. If a process ends before it has drawn, the next claim draws instead.
-
-    Raises
-    ------
-    InputError
-        If the tables of the texts are no longer where they were.
+    and the other process returns True. If a process ends before it has drawn, the next claim draws instead. Raises
+    InputError if the tables of the texts are no longer where they were.
     """
     state = state_of(store, name)
     sample = next_of(state)
@@ -392,10 +354,7 @@ def next_of(state: CampaignState) -> DrawnSample | None:
 
 
 def _texts_of_new(state: CampaignState, sample: DrawnSample) -> SheetTexts:
-    """Read the texts of a sample's newly drawn items from the tables with which the campaign was created.
-
-    Return them by column. Raises InputError if a table is no longer there.
-    """
+    """Read the texts of newly drawn items, by column, from the campaign's tables; raise InputError if one is gone."""
     files = kept_texts(state.campaign.config)
     for name, file in files.items():
         if not os.path.isfile(file.path):

@@ -61,12 +61,8 @@ def _qrels(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
 def _prels(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
     """Write grades with inclusion probabilities (prels): of complete blocks, and of items known before.
 
-    A block is a part of the sample; only at its end are the probabilities known. Return notes on the content.
-
-    Raises
-    ------
-    StateError
-        If no block is complete, or the campaign has several rounds (samples).
+    A block is a part of the sample; only at its end are the probabilities known. Return notes on the content. Raises
+    StateError if no block is complete, or the campaign has several rounds (samples).
     """
     if state.block == 0:
         raise StateError(_NOTHING_COMPLETE)
@@ -205,9 +201,9 @@ def _shown(grade: int | None) -> str | None:
 
 
 def _quepid(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
-    """Write the ratings of a Quepid case: ``query,docid,rating``.
+    """Write the ratings of a Quepid case: ``query,docid,rating``; a query without text is named by its id.
 
-    A query without text is named by its id. Return notes on the content.
+    Return notes.
     """
     texts = {unit.query_id: unit.query_text or unit.query_id for unit in store.units(state.campaign.name)}
     judged = sorted((pair, grade) for pair, grade in grades_of(state).items() if grade >= 0)
@@ -227,7 +223,7 @@ def _quepid(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
 def _rank_eval(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
     """Write a ``_rank_eval`` request for Elasticsearch and OpenSearch, which score judged documents only.
 
-    Return notes on the content.
+    Return notes.
     """
     texts = {unit.query_id: unit.query_text or unit.query_id for unit in store.units(state.campaign.name)}
     ratings: dict[str, list[dict[str, Any]]] = {}
@@ -274,15 +270,8 @@ _UNWEIGHTED = ("qrels", "csv", "quepid")
 def _beside(state: CampaignState, form: str, path: PathLike) -> list[Note]:
     """Write a file next to an export of judgments, which warns that they are those of a sample without weights.
 
-    Return the same as a note. For other formats, or if the whole pool was judged, remove such a file and return no
-    note.
-
-    Parameters
-    ----------
-    form : str
-        Format of the export, one of `FORMATS`.
-    path : path
-        The exported file.
+    Return the same as a note. For other formats (``form``), or if the whole pool was judged, remove such a file and
+    return no note.
     """
     if form not in _UNWEIGHTED or not state.rounds or _is_complete(state):
         remove_sampled_note(path)

@@ -80,7 +80,7 @@ class PageDesk:
     def event_of(self, judge: str, token: str) -> Event:
         """Look up the event in which a judge was shown an item under a token (secret of the claim).
 
-        Raises InputError if there is none.
+        Raises InputError if none.
         """
         event = self.store.shown(self.name, token)
         if event.judge != judge:
@@ -176,9 +176,9 @@ class JudgesDesk(PageDesk):
         return as_seen(done), self._view(event.judge, following)
 
     def correcting(self, judge: str, seq: int) -> CorrectingView:
-        """Build the page on which a judge corrects the answer of event ``seq``.
+        """Build the page to correct the answer of event ``seq``.
 
-        Raises InputError if that is not a valid answer of the judge.
+        Raises InputError if it is not a valid answer of the judge.
         """
         event = self._answer_of(judge, seq)
         before = self.store.answers_of(self.name, judge, 1, before=seq)
@@ -190,12 +190,8 @@ class JudgesDesk(PageDesk):
     def correct(self, judge: str, seq: int, reply: Reply) -> Acknowledged:
         """Store a judge's reply in place of the answer of event ``seq``; sending the same reply again changes nothing.
 
-        Raises
-        ------
-        InputError
-            If event ``seq`` is not an answer of this judge, or the reply is not valid.
-        StateError
-            If the answer was already replaced.
+        Raises InputError if that is not an answer of the judge or the reply is not valid, StateError if it was
+        replaced.
         """
         judgment = reply.said(0)
         same = self.store.answers_of(self.name, judge, 1, before=seq + 1)
@@ -209,9 +205,9 @@ class JudgesDesk(PageDesk):
         return ItemView.of(event.query_id, event.doc_id, self.store.texts_of(self.name, event))
 
     def shown_answer(self, judge: str, seq: int) -> ItemView:
-        """Build the view of the item that a judge answered in event ``seq``.
+        """Build the view of the item answered in event ``seq``.
 
-        Raises InputError if that is not a valid answer of the judge.
+        Raises InputError if it is not a valid answer of the judge.
         """
         return self.texts(self._answer_of(judge, seq))
 
@@ -267,16 +263,10 @@ class JudgesDesk(PageDesk):
         return is_near or self.controls.is_due(judge, n_said + 1)
 
     def _told_elsewhere(self, event: Event, judgment: JudgeAnswer, done: Acknowledged) -> Acknowledged:
-        """Submit a late answer again if the same judge has claimed the same item anew.
+        """Submit a late answer again if the same judge has claimed the same item anew since the page of the answer.
 
-        Parameters
-        ----------
-        event : Event
-            Event in which the item was shown on the page of the answer.
-        judgment : JudgeAnswer
-            The answer.
-        done : Acknowledged
-            Its acknowledgment, returned unchanged if the answer was not late for this reason.
+        ``event`` showed the item on that page, ``judgment`` is the answer; ``done`` is returned if it was not late for
+        this.
         """
         if not _is_reclaimed(done):
             return done
@@ -291,10 +281,7 @@ class JudgesDesk(PageDesk):
         return answers[0]
 
     def _view(self, judge: str, claimed: ItemClaim | None) -> JudgingView:
-        """Build a judge's page for a claimed item, or for no item.
-
-        ``claimed`` is the item, or None.
-        """
+        """Build a judge's page for a claimed item, or for no item (None)."""
         campaign, controls, name = self.store.campaign(self.name), self.controls, judge_name(judge)
         left, seen, answers = self.log.look(
             lambda state: (
@@ -369,10 +356,7 @@ def _item_of(claimed: ItemClaim) -> ItemView:
 
 
 def _place_of(event: Event) -> _PlaceOfItem:
-    """Return the key under which an item's query and title are cached: unit, query and document of an event.
-
-    A unit is a group of items that are judged together.
-    """
+    """Return the key under which an item's texts are cached: unit (items judged together), query and document."""
     return event.unit, event.query_id, event.doc_id
 
 

@@ -79,17 +79,7 @@ class ImportedFile:
 
     @classmethod
     def of(cls, file: str, n_read: int, done: Sequence[Acknowledged], of_machines: int = 0) -> Self:
-        """Count what became of a file's judgments.
-
-        Parameters
-        ----------
-        n_read : int
-            Number of judgments in the file; those without an acknowledgment are of items that were never drawn.
-        done : sequence of Acknowledged
-            The store's acknowledgments.
-        of_machines : int
-            Number of judgments by graders (LLMs or other models) left out.
-        """
+        """Summarize ``n_read`` judgments of a file, of which the store acknowledged those (``done``) of drawn items."""
         fresh = [acknowledged.event for acknowledged in done if not acknowledged.is_repeated]
         late = Counter(event.reason for event in fresh if event.kind == "late")
         cannot = sum(event.kind == "cannot" for event in fresh)
@@ -140,9 +130,6 @@ def take_files(
 
     Parameters
     ----------
-    store : Store
-    name : str
-        Name of the campaign.
     paths : sequence of str, or mapping of str to file or Judgments
         Files. The keys of a mapping name its sources in messages.
     judge : str, optional
@@ -169,7 +156,6 @@ class ParsedFiles:
 
     Attributes
     ----------
-    store : Store
     campaign : str
         Name of the campaign.
     parts : sequence of (str, str, list)
@@ -208,10 +194,7 @@ def read_files(
     keep_foreign: bool = False,
     machine_is_truth: bool = False,
 ) -> ParsedFiles:
-    """Parse and check the judgments of files for a campaign without storing them.
-
-    Arguments and errors as for `take_files`.
-    """
+    """Parse and check files' judgments without storing them; arguments and errors as for `take_files`."""
     campaign, units = store.campaign(name), store.units(name)
     drawn = _CampaignUnits([row.digest for row in store.samples(name)], units, campaign.max_grade)
     drawn.machine_is_truth = machine_is_truth
@@ -231,10 +214,7 @@ def read_files(
 
 
 def _of_units(by_judge: Mapping[str, list[Answer]], units: Sequence[UnitRow]) -> dict[str, list[Answer]]:
-    """Keep the answers to items that were drawn, and the judges with such answers.
-
-    ``by_judge`` maps a judge to answers; each begins with query and document.
-    """
+    """Keep the answers (which begin with query and document) to items that were drawn, and judges with such answers."""
     drawn = {(unit.query_id, place.doc_id) for unit in units for place in unit.places}
     in_sample = {who: [answer for answer in answers if answer[:2] in drawn] for who, answers in by_judge.items()}
     return {who: answers for who, answers in in_sample.items() if answers}
@@ -243,24 +223,9 @@ def _of_units(by_judge: Mapping[str, list[Answer]], units: Sequence[UnitRow]) ->
 class _CampaignUnits:
     """Data of a campaign for checking imports, and settings of the import.
 
-    Attributes
-    ----------
-    samples : sequence of str
-        Ids of all versions of the sample.
-    max_grade : int or None
-        Largest grade; None allows any.
-    of_machines : dict of str to int
-        Number of graders' answers left out, by file; filled while reading.
-    machine_is_truth : bool
-        True to accept graders' answers as labels.
-    sources : mapping of str to file or Judgments
-        Source for each name; a name that is missing is itself the path.
-    docs : dict of str to list of str
-        Documents of each query that is judged as a whole.
-    units : dict of (query, document, block) to int
-        Number of the unit (items judged together) that contains an item.
-    ids : set of str
-        Query ids.
+    ``samples`` are the ids of the sample's versions, ``docs`` the documents of each query that is judged as a whole,
+    ``units`` maps (query, document, block) to the number of the unit (items judged together), ``sources`` maps names to
+    sources (else a name is a path). ``of_machines`` counts graders' answers left out, by file.
     """
 
     def __init__(self, samples: Sequence[str], units: Sequence[UnitRow], max_grade: int | None) -> None:
@@ -276,19 +241,18 @@ class _CampaignUnits:
             self._by_text.setdefault(unit.query_text, set()).add(unit.query_id)
 
     def read(self, path: str) -> Judgments:
-        """Read the judgments of a source.
+        """Read a source's judgments.
 
-        If judgments of graders (LLMs or other models) are accepted, a judge of unstated kind counts as a grader, else
-        as a person.
+        A judge of unstated kind is a grader (model) if these are accepted, else a person.
         """
         return held_or_read(
             self.sources.get(path, path), kind="machine" if self.machine_is_truth else "person", is_plain=True
         )
 
     def query(self, place: str, named: str) -> str:
-        """Find the id of a query that is named by its text or its id; an unknown name is returned unchanged.
+        """Find the id of a query named by id or text, else return ``named``.
 
-        Raises InputError, which begins with ``place``, if several queries have this text.
+        Raises InputError if a text is ambiguous.
         """
         meant = (self._by_text.get(named, set()) | (self.ids & {named})) if named else set()
         if len(meant) > 1:
@@ -302,12 +266,8 @@ class _CampaignUnits:
         """Yield (row, judgment, unit) for each judgment with a grade or a reason for none.
 
         The unit (number of the items judged together) is None if the file does not name blocks (parts of the sample).
-        For a sheet, items that still wait are included.
-
-        Raises
-        ------
-        InputError
-            If it is the sheet of another sample, an item is not in its block, or a query's text is ambiguous.
+        For a sheet, items that still wait are included. Raises InputError if it is the sheet of another sample, an item
+        is not in its block, or a query's text is ambiguous.
         """
         if judgments.sample and judgments.sample not in self.samples:
             known = ", ".join(self.samples if len(self.samples) <= _FEW else (*self.samples[:_FEW], "…"))
@@ -325,9 +285,9 @@ class _CampaignUnits:
                 yield row, judgment, unit
 
     def _unit(self, place: str, judgment: Judgment, block: int) -> int:
-        """Find the number of the unit with an item in a sheet's block (part of the sample).
+        """Find the number of the unit with an item of a block (part of the sample).
 
-        Raises InputError, which begins with ``place``, if the block has no such item.
+        Raises InputError if there is none.
         """
         unit = self.units.get((judgment.query, judgment.item, block))
         if unit is None:
@@ -344,24 +304,9 @@ def _answers(
 ) -> dict[str, list[Answer]]:
     """Parse a file of grades into answers by judge; for comparisons, a file of ranks.
 
-    Parameters
-    ----------
-    judging : Judging
-        How the campaign is judged: by grades or by comparisons.
-    path : str
-        Name of the source.
-    drawn : _CampaignUnits
-        Data of the campaign, and the sources.
-    judge : str or None
-        The judge of judgments that name none.
-    unjudged : list of Unjudged
-        Output: a sheet's items without an answer are added.
-
-    Raises
-    ------
-    InputError
-        If the file has no grades (or ranks) or only those of graders (models), names no judge, grades an item twice, or
-        has a grade above the largest.
+    ``judge`` gave the judgments that name none. A sheet's items without an answer are added to ``unjudged``. Raises
+    InputError if the file has no grades (or ranks) or only those of graders (models), names no judge, grades an item
+    twice, or has a grade above the largest.
     """
     judgments = drawn.read(path)
     if not judgments.is_of_grades:
@@ -405,13 +350,7 @@ def _answers(
 def _(
     judging: ByComparisons, path: str, drawn: _CampaignUnits, judge: str | None, unjudged: list[Unjudged]
 ) -> dict[str, list[Answer]]:
-    """Parse a file of ranks into answers by judge, one for each query.
-
-    An answer is the order of the query's documents. Raises InputError if the file has no ranks, names no judge, or
-    ranks documents that the query does not have.
-
-    Arguments as for `_answers`.
-    """
+    """Parse a file of ranks into answers by judge, each the order of a query's documents; see `_answers`."""
     from activeeval.sampling.ranked_sheets import check_held
 
     judgments = drawn.read(path)

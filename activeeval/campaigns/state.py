@@ -31,15 +31,10 @@ Pair = tuple[str, str]
 class CampaignState:
     """A campaign as of an event, updated event by event without recomputing what has not changed.
 
-    A campaign has rounds (samples drawn one after another), units (items of a query that are judged together) and
-    blocks (parts of a sample; at the end of each an estimate is valid).
-
     Parameters
     ----------
     campaign : CampaignRow
-        Its set-up.
     versions : list of SampleRow
-        All stored versions of its sample.
 
     Attributes
     ----------
@@ -48,7 +43,7 @@ class CampaignState:
     state : State
         State of the log after these events.
     rounds : list of DrawnSample
-        Samples of the rounds with their judgments; one unless the campaign was redrawn.
+        Judged samples, drawn one after another; one unless the campaign was redrawn.
     """
 
     def __init__(self, campaign: CampaignRow, versions: Sequence[SampleRow]) -> None:
@@ -90,10 +85,7 @@ class CampaignState:
         return self.follow(events)
 
     def follow(self, events: Sequence[Event]) -> Self:
-        """Apply the events that follow those so far; return self.
-
-        Raises StateError if nothing has been drawn yet.
-        """
+        """Apply the events that follow those so far; return self. Raises StateError if nothing has been drawn yet."""
         self.log.extend(events)
         places = self.state.apply_all(events)
         drawn = [row for row in self.versions if row.seq < self.as_of]
@@ -125,10 +117,7 @@ class CampaignState:
         self.rounds.append(self._judged(sample, drawn if known is drawn.known else drawn.corrected(known)))
 
     def _judged(self, sample: DrawnSample, design: Design) -> DrawnSample:
-        """Copy the sample of the last round with a design and with the judgments so far.
-
-        A campaign has one sample for each round.
-        """
+        """Copy the last round's sample (a round has one sample) with a design and the judgments so far."""
         n, third = self.campaign.judges_per_item, self.campaign.adjudicate
         rules = Rules(judges_per_item=n, policy=self.policy, adjudicate=third)
         ways = sample.campaign.ways
@@ -137,11 +126,7 @@ class CampaignState:
         return replace(sample, campaign=campaign)
 
     def _settle(self, places: set[Place]) -> None:
-        """Apply changed judgments of some places; rebuild all rounds if one before the last changes.
-
-        A place is a document of a unit (items judged together), a round is one sample of the campaign. Judgments of
-        earlier rounds are known grades in later ones.
-        """
+        """Apply changed judgments of places (documents); rebuild all rounds (samples) if an earlier one changes."""
         of_round: dict[int, list[Place]] = {}
         for place in places:
             of_round.setdefault(int(np.searchsorted(self._n_before, place[0], side="left")) - 1, []).append(place)
@@ -162,10 +147,7 @@ class CampaignState:
 
     @property
     def progress(self) -> Progress:
-        """Number of items judged, waiting and impossible to judge.
-
-        An item that a later round (sample) includes again counts there.
-        """
+        """Items judged, waiting and impossible to judge; an item that a later sample includes again counts there."""
         judged, waiting, cannot = map(sum, zip(*(sample.campaign.progress for sample in self.rounds), strict=True))
         return Progress(judged=judged, waiting=waiting, cannot=cannot - asked_again(self.rounds))
 
@@ -176,7 +158,7 @@ class CampaignState:
 
     @property
     def n_corrected(self) -> int:
-        """Number of grades that a later round (sample) treated as known and that have changed since."""
+        """Number of grades that a later sample treated as known and that have changed since."""
         as_drawn = (self._samples[versions[-1].version] for versions in rounds_of(self._drawn_versions))
         pairs = zip(as_drawn, self.rounds, strict=True)
         known = ((then.campaign.drawn_design.known, now.campaign.drawn_design.known) for then, now in pairs)
@@ -189,10 +171,7 @@ class CampaignState:
 
     @property
     def judgments_by_item(self) -> dict[Pair, dict[str, Event]]:
-        """Valid judgments by item (query, document) and judge.
-
-        For an item in several rounds (samples of the campaign), those of the last.
-        """
+        """Valid judgments by item (query, document) and judge; for an item in several samples, those of the last."""
         by_item: dict[Pair, dict[str, Event]] = {}
         for event in self.state.standing:
             by_item.setdefault((event.query_id, event.doc_id), {})[event.judge] = event
@@ -210,10 +189,7 @@ class CampaignState:
 
     @property
     def as_drawn(self) -> DrawnSample:
-        """Sample of the last round (one of the campaign's samples) with known grades as drawn, and current judgments.
-
-        `sample` has known grades as corrected since by judgments of earlier rounds.
-        """
+        """Sample of the last round with known grades as drawn, not corrected since, and with current judgments."""
         sample = self._samples[self.version]
         if self.sample.campaign.drawn_design.known is sample.campaign.drawn_design.known:
             return self.sample
@@ -243,28 +219,19 @@ class CampaignState:
 
     @property
     def read(self) -> list[DrawnSample]:
-        """Samples used in estimates: all that are completely judged, or else the first as far as it is judged.
-
-        Grades of graders (models) that count as a judge's are marked in them.
-        """
+        """Samples used in estimates: all that are completely judged, or else the first as far as it is judged."""
         used, by_file = self.closed or self.rounds[:1], self.state.machine_judgments
         return [sample.judged_by_machines(by_file) for sample in used] if by_file else used
 
     @property
     def machine_cautions(self) -> list[Caution]:
-        """Warnings about judgments of graders (LLMs or other models) that are used as labels.
-
-        They were imported, or known when the sample was drawn.
-        """
+        """Warnings about judgments of graders (LLMs or other models) used as labels, imported or known earlier."""
         drawn = {source: n for sample in self.rounds for source, n in sample.truth_of_machines}
         return [truth_of_machines(*pair) for pair in {**drawn, **self.state.machine_judgments}.items()]
 
     @property
     def block(self) -> int:
-        """Highest block (part of a sample), numbered over all rounds, up to which all are complete.
-
-        0 if the first is not.
-        """
+        """Highest block (part of a sample), numbered over all rounds, up to which all are complete; 0 if none."""
         done = sum(sample.campaign.n_complete_blocks for sample in self.closed)
         later = self.rounds[len(self.closed) :]
         return done + (later[0].campaign.complete_block[0] if later else 0)
@@ -276,21 +243,16 @@ class CampaignState:
 
     @property
     def level(self) -> float:
-        """Threshold of the last round (sample) that is used in estimates.
-
-        Units (items judged together) up to this level (position in the judging order) are used.
-        """
+        """Threshold of the last sample used in estimates: units with lower levels (judging positions) are used."""
         return self.read[-1].campaign.complete_block[1]
 
     def in_strict_order(self) -> CampaignState:
         """Return a copy that uses the sample up to the first waiting item instead of complete blocks (parts).
 
-        This is valid only if items are given out strictly in order.
-
         Raises
         ------
         InputError
-            If the campaign has no strict order, or several rounds (samples).
+            If the campaign does not give items out strictly in order, or has several rounds (samples).
         """
         name = f"campaign {self.campaign.name}"
         if not self.campaign.strict_order:
@@ -329,10 +291,7 @@ class CampaignState:
 
 
 def _unpacked(versions: Sequence[SampleRow], row: SampleRow, name: str) -> DrawnSample:
-    """Unpack a version of the sample, whose stored form is ``row``.
-
-    Raises StateError if the sample's digest differs from the stored one. ``name`` is that of the campaign.
-    """
+    """Unpack a version (``row``) of a campaign's sample; raise StateError if its digest differs from the stored one."""
     sample, digest = unpacked_version(versions, row, f"campaign {name}")
     if digest != row.digest:
         raise StateError(
@@ -368,20 +327,10 @@ def answered(
     kind: str = "t",
     confidence: float = 0.95,
 ) -> tuple[list[SampleAnswer], list[Note]]:
-    """Estimate the answer to each question of a campaign from its complete blocks (parts of the sample).
+    """Estimate the answers to a campaign's questions from its complete blocks (parts of a sample), with notes.
 
-    Return the answers, and notes on them. Several rounds (samples) are combined once they are completely judged.
-
-    Parameters
-    ----------
-    measures, questions, contrasts
-        What to estimate; by default what the campaign was drawn for.
-    scope : {"pool", "population"}
-        Population of the estimates: the pool's queries, or all queries that these are a sample of.
-    kind : {"t", "group-sequential"}
-        Intervals valid for one analysis, or for an analysis at the end of each block.
-    confidence : float
-        Of the intervals.
+    ``scope`` is "pool" (the pool's queries) or "population" (all queries that these are a sample of), ``kind`` is "t"
+    or "group-sequential" (valid at the end of each block). By default the questions are the campaign's own.
 
     Raises
     ------
@@ -410,19 +359,8 @@ def answered(
 def check_next_round(state: CampaignState, sample: DrawnSample) -> None:
     """Check that a sample can be added to a campaign as a further round, before any of it is stored.
 
-    Parameters
-    ----------
-    state : CampaignState
-        The campaign with its rounds (samples) so far.
-    sample : DrawnSample
-        Drawn with all judged items of the campaign as known.
-
-    Raises
-    ------
-    InputError
-        If it has other questions or another pool.
-    StateError
-        If an item that it treats as known no longer has a grade.
+    Raises InputError if it has other questions or another pool, and StateError if an item that it treats as known no
+    longer has a grade.
     """
     goals = [[(each.title, str(each.target.measure)) for each in of.made_for] for of in (state.rounds[0], sample)]
     if goals[0] != goals[1]:

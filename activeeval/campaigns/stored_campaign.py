@@ -131,10 +131,8 @@ class StoredCampaign(CampaignWork):
 
         Raises
         ------
-        InputError
-            If not exactly one kind of answer is given, it is not valid for the campaign, or the token is unknown.
-        StateError
-            If another answer is stored under the same key.
+        InputError, StateError
+            If the answer or the token is not valid; if another answer is stored under the same key.
         """
         key, judgment = answer.get("key"), _judgment(grade, answer)
         if not isinstance(claimed, (str, ItemClaim)):
@@ -144,18 +142,7 @@ class StoredCampaign(CampaignWork):
 
     @checked
     def status(self, as_of: int | None = None) -> CampaignStatus:
-        """Compute the campaign's progress: budget spent and left, items judged and waiting.
-
-        Parameters
-        ----------
-        as_of : int, optional
-            Number of the last event to use; by default the log's last.
-
-        Raises
-        ------
-        InputError
-            If there is no such event.
-        """
+        """Compute the progress as of an event, by default the last: budget spent and left, items judged and waiting."""
         state = self._at(as_of)
         goal = reached(state)
         return CampaignStatus(status=status(state, self.store), goal="" if goal is None else text_of(goal))
@@ -174,18 +161,17 @@ class StoredCampaign(CampaignWork):
     ) -> Result | Results:
         """Estimate the campaign's questions from its complete blocks: one result for one question, else a list.
 
+        A block is a part of the sample. By default the questions are those that the sample was drawn for.
+
         Parameters
         ----------
         as_of : int, optional
-            Number of an event in the log; by default the last. The other parameters are those of `Sample.estimate`:
-            measure, questions and contrasts (by default what the sample was drawn for), scope, interval and confidence.
+            Number of an event in the log; by default the last. The other parameters are those of `Sample.estimate`.
 
         Raises
         ------
         StateError
-            If no block (part of the sample) is complete.
-        InputError
-            If the sample does not support a question, or there is no such event.
+            If no block is complete.
         """
         measures = [] if measure is None else measures_of(measure)[0]
         state, question_names = self._at(as_of), tuple(questions or ())
@@ -234,19 +220,10 @@ class StoredCampaign(CampaignWork):
         ----------
         graders : path, data frame, Judgments or Grades, a list of them, or a dict of names to them, optional
             Graders (LLMs or other models) to audit in a section of the report.
-        scope : {"pool", "population"}
-            Population of the estimates: the pool's queries, or all queries that these are a sample of.
-        confidence : float
-            Of the intervals.
-        as_of : int, optional
-            Number of the last event to use; by default the log's last.
+        scope, confidence, as_of
+            As for `estimate`.
         force : bool
-            True to overwrite an existing file.
-
-        Raises
-        ------
-        InputError
-            If the name has another suffix, the file exists, or there is no such event.
+            True to overwrite an existing file; without it, that raises InputError.
         """
         name = str(os.fspath(path))
         suffix = Path(name.lower().removesuffix(".gz")).suffix
@@ -265,10 +242,7 @@ class StoredCampaign(CampaignWork):
     def log(self, kind: str = "") -> Any:
         """Return all events as a data frame, one row each.
 
-        Parameters
-        ----------
-        kind : {"", "pandas", "polars", "pyarrow"}
-            Library of the frame; by default one that is installed.
+        ``kind`` is "pandas", "polars", "pyarrow" or "" (any of them).
         """
         names = ("seq", "kind", "judge", "query_id", "doc_id", "unit", "grade", "reason", "at")
         events = self.store.events(self.name)
@@ -312,10 +286,7 @@ def open_campaign(url: Any, name: str) -> StoredCampaign:
 
 
 def _judgment(grade: int | None, answer: AnswerOptions) -> JudgeAnswer:
-    """Build an answer from a grade or the other options.
-
-    Raises InputError unless exactly one kind of answer is given.
-    """
+    """Build an answer from its options; raise InputError unless exactly one kind of answer is given."""
     check_names(answer, AnswerOptions)
     values: dict[str, Any] = {"grade": grade} | {name: value for name, value in answer.items() if name != "key"}
     n_values = sum(values.get(name) is not None for name in ("grade", "preferred", "discard", "cannot"))
@@ -327,10 +298,7 @@ def _judgment(grade: int | None, answer: AnswerOptions) -> JudgeAnswer:
 
 
 def _moments(state: CampaignState, scope: str, confidence: float, answer: SampleAnswer) -> list[EarlyReading]:
-    """List the campaign's estimates over time for one of its original questions, that of ``answer``.
-
-    Estimates without a finite interval are left out.
-    """
+    """List the estimates over time for one of the campaign's original questions, as far as intervals are finite."""
     questions = [(question.title, str(question.target.measure)) for question in state.sample.made_for]
     place = questions.index((direction(answer.system, answer.versus), str(answer.target.measure)))
     moments = []

@@ -52,12 +52,11 @@ class Transaction(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """An authenticated judge or lead.
+    """An authenticated judge or lead (who runs the campaign).
 
     Attributes
     ----------
     name : str
-        As stored in the campaign.
     role : {"judge", "lead"}
     scope : {"all", "status"}
         All that the role may do, or only reading the campaign's status.
@@ -90,15 +89,8 @@ class CredentialRow:
 
     Attributes
     ----------
-    id : int
     kind : {"invite", "session", "token", "password", "member"}
         A member is a judge who signs in through another site.
-    role : {"judge", "lead"}
-    scope : {"all", "status"}
-    person : str
-        Name in the campaign.
-    created_at, seen_at : int
-        When it was created, and last used.
     is_open : bool
         True if it is valid now.
     """
@@ -114,15 +106,7 @@ class CredentialRow:
 
 
 class Access:
-    """Credentials of one campaign: invites, sessions, tokens, members and passwords of leads.
-
-    Parameters
-    ----------
-    read, write : Transaction
-        Run work on the campaign in a read or write transaction.
-    now : callable
-        Returns the time in UTC microseconds for a connection.
-    """
+    """Credentials of one campaign; see `activeeval.campaigns.store.Store.access`."""
 
     def __init__(self, read: Transaction, write: Transaction, now: Callable[[Connection], int]) -> None:
         self._read, self._write, self._now = read, write, now
@@ -130,19 +114,9 @@ class Access:
     def issue(self, kind: str, role: str, person: str, scope: str = "all") -> str:
         """Create an invite, session or token for a person; return its secret.
 
-        Parameters
-        ----------
-        kind : {"invite", "session", "token"}
-        role : {"judge", "lead"}
-        person : str
-            Name in the campaign.
-        scope : {"all", "status"}
-            What a token may do: all of its role, or only read the campaign's status.
+        A token of scope "status" only reads the status.
 
-        Raises
-        ------
-        InputError
-            If kind, role or scope is unknown, or the name is not valid.
+        Raises InputError if kind, role or scope is unknown, or the name is not valid.
         """
         if kind not in _SECRET or role not in ROLES:
             raise InputError(f"expected one of {', '.join(_SECRET)} for a judge or a lead, got {kind!r} for {role!r}")
@@ -217,10 +191,7 @@ class Access:
         return self._write(work)
 
     def set_password(self, person: str, password_hash: str) -> str:
-        """Set a lead's password, revoke the old password and all sessions; return the secret of a new session.
-
-        ``password_hash`` is the slow hash of the password.
-        """
+        """Set a lead's password hash, revoke the old one and all sessions; return the secret of a new session."""
         lead = Person(checked_judge(person), "lead")
 
         def work(connection: Connection, number: int, _: CampaignRow) -> str:
@@ -237,11 +208,9 @@ class Access:
         return self._read(lambda connection, number, _: _password(connection, number, person))
 
     def try_password(self, person: str, address: str) -> PasswordTry:
-        """Record a password attempt for a name from an address, as failed until `sign_in` confirms it.
+        """Record a password attempt for a name from a network address, as failed until `sign_in` confirms it.
 
-        Attempts for unknown names are counted in the same way.
-
-        ``address`` is the client's network address. If attempts must wait, this one is not counted.
+        Attempts for unknown names are counted in the same way. If attempts must wait, this one is not counted.
         """
         name = judge_name(person)
 
@@ -258,8 +227,6 @@ class Access:
 
         Parameters
         ----------
-        person, address : str
-            As given to `try_password`; their failed attempts are cleared.
         password_hash : str
             Hash of the password that was correct.
         instead_of : str, optional
@@ -331,10 +298,7 @@ class Access:
         return self._read(work)
 
     def _begin(self, connection: Connection, number: int, person: Person, instead_of: str | None) -> str:
-        """Create a session and end the browser's previous one; return the new secret.
-
-        ``number`` is the campaign's id, ``instead_of`` the secret of the previous session or None.
-        """
+        """Create a session and end the browser's previous one (its secret, if any); return the new secret."""
         now = self._now(connection)
         if instead_of is not None:
             _end(connection, now, *_good("session", number, instead_of, now))
@@ -379,10 +343,7 @@ class Access:
 
 
 def _good(kind: str, number: int, secret: str, now: int) -> tuple[Any, ...]:
-    """Build the conditions under which a secret is a valid credential of a campaign.
-
-    ``number`` is the campaign's id, ``now`` the time in UTC microseconds.
-    """
+    """Build the conditions under which a secret is valid for a campaign (``number``) at ``now`` (microseconds)."""
     is_it = (credential.c.campaign_id == number, credential.c.kind == kind, credential.c.digest == hashed(secret))
     idle = (credential.c.seen_at > now - IDLE_S * MICROSECONDS,) if kind == "session" else ()
     return (*is_it, credential.c.ended_at.is_(None), credential.c.expires_at > now, *idle)

@@ -45,17 +45,9 @@ FREED = {"state": "free", "judge": None, "token_hash": None, "lease_until": None
 
 
 class Claim(NamedTuple):
-    """A judge's request for an item of a campaign.
+    """A judge's request for an item of a campaign at ``now`` (UTC microseconds).
 
-    Attributes
-    ----------
-    campaign_id : int
-    campaign : CampaignRow
-    judge : str
-    now : int
-        Time in UTC microseconds.
-    by_query : bool
-        True to stay with a query while it has items in the block (part of the sample), in random order.
+    With ``by_query`` the judge stays with a query while it has items in the block (part of the sample).
     """
 
     campaign_id: int
@@ -87,9 +79,9 @@ def claim(connection: Connection, request: Claim) -> ItemClaim | None:
 
 
 def hand_over(connection: Connection, request: Claim, chosen: int) -> ItemClaim:
-    """Give a judge a free assignment and free the judge's current one; both must be locked.
+    """Give a judge a free assignment (needed judgment) by its id, and free the judge's current one.
 
-    ``chosen`` is the id of the assignment (one of the judgments that an item needs).
+    Both must be locked.
     """
     token = secrets.token_urlsafe(16)
     is_held = (
@@ -110,10 +102,7 @@ def hashed(token: str) -> str:
 
 
 def lock_judge(connection: Connection, campaign_id: int, judge: str, now: int) -> None:
-    """Lock a judge's row until the commit, so that requests of one judge run one after another.
-
-    A new judge's row is inserted; ``now`` is the time in UTC microseconds.
-    """
+    """Lock a judge's row (inserted if new) until the commit, so that requests of one judge run one after another."""
     values = {"of_campaign": campaign_id, "of_judge": judge}
     if connection.execute(_judge(), values).first() is None:
         row = {"campaign_id": campaign_id, "name": judge, "created_at": now}
@@ -131,10 +120,9 @@ def lock_held(connection: Connection, campaign_id: int, judge: str) -> None:
 
 
 def is_takeable(assignments: Any, now: Any) -> ColumnElement[bool]:
-    """Build the condition that an assignment (needed judgment) is free or its lease has expired.
+    """Build the condition that an assignment (needed judgment) is free or its lease has expired at ``now``.
 
-    It must name the states as the index of open assignments does. ``assignments`` is the table or an alias of it,
-    ``now`` the time in UTC microseconds.
+    It must name the states as the index of open assignments does. ``assignments`` is the table or an alias of it.
     """
     return and_(_is_open(assignments), or_(assignments.c.state == "free", assignments.c.lease_until < now))
 
@@ -142,16 +130,9 @@ def is_takeable(assignments: Any, now: Any) -> ColumnElement[bool]:
 def _next(connection: Connection, values: Mapping[str, Any], *, by_query: bool = False) -> int | None:
     """Take the best assignment (needed judgment) of the lowest block (part of the sample) that has one for this judge.
 
-    It is of a higher block if other judges were quicker. Return its id, or None. Within a block come, in this order:
-    the judge's last unit (items judged together), units that no other judge holds, any unit, and the items that the
-    judge deferred.
-
-    Parameters
-    ----------
-    values : mapping
-        Parameters of the statements: campaign, judge, time, token hash and new lease.
-    by_query : bool
-        True to prefer the judge's last query, then queries that no judge has open.
+    Return its id, or None. Within a block come the judge's last unit (items judged together), units that no other judge
+    holds, any unit, then items that the judge deferred; with ``by_query`` first the judge's last query, then queries
+    that no judge has open. ``values`` are the parameters of the statements.
     """
     has_put_off = connection.execute(_laters().limit(1), values).first() is not None
     unit = connection.execute(_last_unit(), values).scalar()
@@ -174,15 +155,10 @@ def _next(connection: Connection, values: Mapping[str, Any], *, by_query: bool =
 def _of_query(connection: Connection, bound: dict[str, Any], prefix: str) -> int | None:
     """Take a random item of the judge's current query, else of a query that no other judge has open.
 
-    The item is chosen at random by the token, because the order within a unit or query depends on ranks, which the
-    judge must not see. Return the id of the taken assignment (needed judgment), or None.
+    Return its id or None.
 
-    Parameters
-    ----------
-    bound : dict
-        Parameters of the statements, with the block (part of the sample) and the judge's current query.
-    prefix : str
-        "fresh " to skip items that the judge has deferred, else "".
+    The item is chosen at random by the token, because the order within a unit or query depends on ranks, which the
+    judge must not see. ``prefix`` is "fresh " to skip items that the judge has deferred, else "".
     """
     taken: int | None = connection.execute(_taking(f"{prefix}query"), bound).scalar()
     if taken is None and (query := connection.execute(_free_query(prefix), bound).scalar()) is not None:
@@ -192,7 +168,7 @@ def _of_query(connection: Connection, bound: dict[str, Any], prefix: str) -> int
 
 @cache
 def _taking(where: str) -> Update:
-    """Build the statement that takes the first assignment (needed judgment) of a selection, if still free.
+    """Build the statement that takes the first assignment (needed judgment) of a selection, if it is still free.
 
     ``where`` is the selection's name in `_places`.
     """
@@ -243,10 +219,7 @@ def _query_of(assignments: Any) -> Any:
 
 @cache
 def _free_query(prefix: str) -> Select[Any]:
-    """Build the statement for the first query of a block (part of the sample) that no judge has open.
-
-    ``prefix`` as in `_of_query`.
-    """
+    """Build the statement for the first query of a block (part of the sample) that no judge has open."""
     s, o = _CANDIDATE, _OTHER
     in_hand = (o.c.campaign_id == _CAMPAIGN, literal_column("other.state") == literal_column("'leased'"))
     taken = select(_query_of(o)).where(*in_hand, o.c.lease_until >= _NOW)
@@ -255,10 +228,7 @@ def _free_query(prefix: str) -> Select[Any]:
 
 @cache
 def _lowest_block() -> Select[Any]:
-    """Build the statement for the lowest block (part of the sample) with an assignment that the judge can take.
-
-    Only blocks above the parameter "above" count. An assignment is a judgment that an item needs.
-    """
+    """Build the statement for the lowest block (part of the sample) above a given one with work for the judge."""
     s = _CANDIDATE
     chosen = select(s.c.block).where(_can_take(), s.c.block > bindparam("above"))
     return chosen.order_by(s.c.block, s.c.unit, s.c.position, s.c.k).limit(1)
@@ -295,17 +265,14 @@ def _judge() -> Select[Any]:
 
 
 def _is_open(assignments: Any) -> ColumnElement[bool]:
-    """Build the condition that an assignment (needed judgment) has no answer yet.
-
-    ``assignments`` is the table or an alias of it.
-    """
+    """Build the condition that an assignment (needed judgment) has no answer yet."""
     return literal_column(f"{assignments.name}.state") != literal_column("'done'")
 
 
 def _can_take() -> ColumnElement[bool]:
-    """Build the condition that the candidate assignment (needed judgment) is free for the judge.
+    """Build the condition that the candidate is free and the judge has no other assignment of its document.
 
-    The judge must have no other assignment of its document.
+    An assignment is one of the judgments that a document needs.
     """
     s, o = _CANDIDATE, _OTHER
     has_judged = select(o.c.id).where(
@@ -365,10 +332,7 @@ def _laters_of_item() -> Select[Any]:
 
 
 def _shown(connection: Connection, request: Claim, taken: int, token: str) -> ItemClaim:
-    """Append the ``shown`` event of a taken assignment (needed judgment) and return its item as a claim.
-
-    ``taken`` is the assignment's id, ``token`` the token for the answer.
-    """
+    """Append the ``shown`` event of the taken assignment (needed judgment) and return its item as a claim."""
     row = connection.execute(_item(), {"of_assignment": taken}).one()
     lock_log(connection, request.campaign_id)
     of_item = {"of_campaign": request.campaign_id, "of_judge": request.judge}

@@ -67,16 +67,7 @@ def check_lines(lines: Sequence[JudgmentLine], campaign: CampaignRow) -> None:
 
 
 class Unjudged(NamedTuple):
-    """An item that came back on a sheet without an answer.
-
-    Attributes
-    ----------
-    judge : str
-        Judge of the sheet; empty for a sheet without a named judge.
-    query_id, doc_id : str
-    unit : int or None
-        Number of the item's unit.
-    """
+    """An item that came back on a sheet without an answer; an empty judge stands for a sheet without a named judge."""
 
     judge: str
     query_id: str
@@ -93,20 +84,10 @@ def record(
 ) -> list[list[Acknowledged]]:
     """Store judgments made elsewhere, each in a free assignment of its item if there is one.
 
+    Return one result for each.
+
     An assignment is one of the judgments that an item needs. Checked-out items that came back unjudged become free
-    again. The judges' rows must be locked.
-
-    Parameters
-    ----------
-    parts : sequence of (judge, lines)
-    at : int
-        Time in UTC microseconds.
-    unjudged : sequence of Unjudged
-
-    Returns
-    -------
-    list of list of Acknowledged
-        For each part, one acknowledgment for each line.
+    again. The judges' rows must be locked. ``parts`` has (judge, lines), ``at`` is the time in UTC microseconds.
     """
     # lock all assignments before the log: the transaction that holds the log waits for no other lock
     lines = [line for _, of_judge in parts for line in of_judge]
@@ -121,12 +102,7 @@ def record(
 def _free(
     connection: Connection, campaign_id: int, unjudged: Sequence[Unjudged], assignments: _Assignments, at: int
 ) -> None:
-    """Free the checked-out assignments (needed judgments) of items that came back unjudged.
-
-    ``assignments`` are those of all items of the import.
-
-    ``at`` is the time in UTC microseconds.
-    """
+    """Free the checked-out assignments (needed judgments) of items that came back unjudged at ``at`` (microseconds)."""
     back: dict[int, Event] = {}
     for judge, query_id, doc_id, unit_number in unjudged:
         for p in assignments.get((query_id, doc_id), ()):
@@ -146,16 +122,9 @@ def _record(
     assignments: _Assignments,
     at: int,
 ) -> list[Acknowledged]:
-    """Store the lines of one judge, and complete their assignments (needed judgments).
+    """Store the lines of one judge, and complete their assignments (needed judgments); return one result for each line.
 
-    Return one acknowledgment for each line.
-
-    Parameters
-    ----------
-    assignments : dict of (query, document) to list of _Place
-        Those of all items of the import; updated.
-    at : int
-        Time in UTC microseconds.
+    ``assignments`` are those of all items of the import, by query and document.
     """
     before = _Before(connection, campaign_id, judge, [line.key for line in lines if line.key is not None])
     desk = _Desk(
@@ -173,18 +142,8 @@ def _record(
 class _Place:
     """An assignment (one of the judgments that an item needs) while a file is imported.
 
-    Attributes
-    ----------
-    id : int
-    unit : int
-        Number of the item's unit.
-    k : int
-        Number of the assignment among those of the item, from 1.
-    state : {"free", "leased", "checked_out", "done"}
-    judge : str or None
-        Current holder.
-    lease_until : int or None
-        End of the reservation, UTC microseconds.
+    ``k`` is its number among those of the item, ``state`` is "free", "leased", "checked_out" or "done"; ``judge`` holds
+    it until ``lease_until`` (UTC microseconds).
     """
 
     id: int
@@ -198,14 +157,8 @@ class _Place:
         """Rank this assignment for an answer from a file: the smallest is taken first, `_NEVER` never.
 
         A judge does not lose a leased item while another assignment is free, nor a checked-out item. A judge whose own
-        check-out has expired does not take the item from a judge who holds it now.
-
-        Parameters
-        ----------
-        at : int
-            Time in UTC microseconds.
-        was_lent : bool
-            True if the item was once checked out to the judge of the answer.
+        check-out has expired (``was_lent``) does not take the item from a judge who holds it now. ``at`` is the time in
+        UTC microseconds.
         """
         is_over = self.lease_until is not None and self.lease_until < at
         if self.state == "checked_out":
@@ -221,16 +174,8 @@ _Assignments = dict[tuple[str, str], list[_Place]]
 class _Before:
     """Earlier events of a judge, and the events under the keys of a file.
 
-    Attributes
-    ----------
-    lent : set of (unit, document)
-        Items that were checked out to the judge.
-    answers : dict of (unit, document, k) to Event
-        The judge's latest answers; k is the number of the assignment.
-    late : dict of (query, document) to Event
-        The judge's latest late answers, which do not count.
-    keyed : dict of str to Event
-        Events by idempotency key.
+    ``lent`` has the items (unit, document) that were checked out to the judge, ``answers`` the latest answer by unit,
+    document and number of the assignment, ``late`` late answers by query and document, ``keyed`` events by key.
     """
 
     def __init__(self, connection: Connection, campaign_id: int, judge: str, keys: Sequence[str]) -> None:
@@ -255,20 +200,8 @@ class _Before:
 class _Desk:
     """Processes the lines of a judge's file one by one and collects new events, which are written at the end in one go.
 
-    Attributes
-    ----------
-    judge : str
-    at : int
-        Time in UTC microseconds.
-    assignments : dict of (query, document) to list of _Place
-    before : _Before
-        Earlier events, with those of the lines so far.
-    next_seq : int
-        Number of the first new event.
-    new : list of Event
-        New events.
-    done : list of int
-        Ids of the assignments that were completed.
+    ``before`` has earlier events and those of the lines so far, ``next_seq`` is the number of the first new event,
+    ``done`` has the ids of the assignments that were completed.
     """
 
     judge: str
@@ -282,9 +215,7 @@ class _Desk:
     def take(self, line: JudgmentLine) -> Acknowledged:
         """Process a line: repeat or supersede the judge's earlier answer, complete an assignment, or add it as late.
 
-        An assignment is a judgment that an item needs; a late answer is kept but does not count.
-
-        Raises StateError if the line's key is that of a different answer.
+        A late answer is kept but does not count. Raises StateError if the line's key is that of a different answer.
         """
         query_id, doc_id, judgment, key, unit_number = line
         if key is not None and key in self.before.keyed:
@@ -323,10 +254,7 @@ class _Desk:
         return Acknowledged(event=stored, is_repeated=True)
 
     def _again(self, old: Event, judgment: JudgeAnswer, key: str | None) -> Acknowledged:
-        """Acknowledge the judge's earlier answer ``old`` if it is the same, else supersede it.
-
-        ``key`` is the idempotency key of the new answer, if any.
-        """
+        """Acknowledge the judge's earlier answer ``old`` if it is the same, else supersede it."""
         if says_the_same(old, judgment):
             return Acknowledged(event=old, is_repeated=True)
         return self._add(judgment_event(replace(old, shown_at=None), judgment, self.at, key, supersedes=old.seq))
@@ -335,8 +263,6 @@ class _Desk:
         """Acknowledge the judge's earlier late answer if it is the same, else add a late event with the reason ``why``.
 
         ``item`` is an event with the ids of the item.
-
-        ``key`` is the idempotency key of the answer, if any.
         """
         stored = self.before.late.get((item.query_id, item.doc_id))
         if stored is not None and says_the_same(stored, judgment):
@@ -352,10 +278,7 @@ class _Desk:
 
 
 def _locked_assignments(connection: Connection, campaign_id: int, wanted: set[tuple[str, str]]) -> _Assignments:
-    """Lock and read all assignments of the wanted (query, document) items; return them by item.
-
-    An assignment is one of the judgments that an item needs.
-    """
+    """Lock and read all assignments (needed judgments) of the wanted (query, document) items; return them by item."""
     if connection.dialect.name == "postgresql":
         # `rebuild` changes the ids of assignments: keep it out between reading these and locking them
         connection.execute(text("LOCK TABLE assignment IN ROW SHARE MODE"))

@@ -64,6 +64,8 @@ class Store(PastAnswers):
     def create(self, campaign: CampaignRow, sample: SampleRow, units: Sequence[UnitRow], ended: str = "") -> int:
         """Store a new campaign with its sample, units (items judged together) and assignments (needed judgments).
 
+        Raises InputError if the name is taken, or a value cannot be stored.
+
         Parameters
         ----------
         ended : str
@@ -73,11 +75,6 @@ class Store(PastAnswers):
         -------
         int
             The number of the last event.
-
-        Raises
-        ------
-        InputError
-            If the name is taken, or a value cannot be stored.
         """
 
         def work(connection: Connection) -> int:
@@ -100,12 +97,9 @@ class Store(PastAnswers):
     def grow(self, name: str, sample: SampleRow, units: Sequence[UnitRow], ended: str = "") -> int:
         """Store the next version of a sample with its new units (items judged together).
 
-        Return the number of the last event.
+        Return the last event's number.
 
-        Parameters
-        ----------
-        ended : str
-            Why no further units will follow; empty while they may.
+        ``ended`` states why no further units will follow; it is empty while they may.
 
         Raises
         ------
@@ -192,10 +186,7 @@ class Store(PastAnswers):
         return self._write(name, work, is_repeatable=True)
 
     def shown(self, name: str, token: str) -> Event:
-        """Look up the event in which an item was shown under a token (secret of a claim).
-
-        Raises InputError if there is none.
-        """
+        """Look up the event in which an item was shown under a claim's token; raise InputError if there is none."""
         return self._read(name, lambda connection, number, _: answering.claim_of(connection, number, token))
 
     def submit(self, name: str, token: str, judgment: JudgeAnswer, key: str | None = None) -> Acknowledged:
@@ -225,11 +216,9 @@ class Store(PastAnswers):
     def submit_and_claim(
         self, name: str, token: str, judgment: JudgeAnswer, key: str | None = None, *, by_query: bool = False
     ) -> tuple[Acknowledged, ItemClaim | None]:
-        """Store a judge's answer (`submit`) and claim the same judge's next item (`claim`) in one transaction.
+        """Store a judge's answer (`submit`) and claim the judge's next item (`claim`) in one transaction.
 
-        Return the acknowledgment, and the next item (None if nothing is left for this judge).
-
-        Arguments as for these two.
+        Return both results.
         """
         return self._answer(name, token, judgment, key, goes_on=True, by_query=by_query)
 
@@ -259,10 +248,8 @@ class Store(PastAnswers):
 
         Raises
         ------
-        InputError
-            If a judgment is not valid, or the campaign has strict order (items are given out one by one).
-        StateError
-            If a key is that of a different answer.
+        InputError, StateError
+            If a judgment is not valid or items are given out in strict order; if a key is that of a different answer.
         """
         return self.record_all(name, [(judge, judgments)])[0]
 
@@ -272,23 +259,13 @@ class Store(PastAnswers):
         parts: Sequence[tuple[str, Sequence[tuple[Any, ...]]]],
         unjudged: Sequence[importing.Unjudged] = (),
     ) -> list[list[Acknowledged]]:
-        """Store the judgments of several judges or files as `record` does, all of them or none.
+        """Store the judgments of several judges or files as `record` does, all of them or none; return a list for each.
 
         Parameters
         ----------
         parts : sequence of (judge, judgments)
         unjudged : sequence of Unjudged
             Checked-out items that came back without an answer; they become free.
-
-        Raises
-        ------
-        InputError, StateError
-            As for `record`.
-
-        Returns
-        -------
-        list of list of Acknowledged
-            For each part, one acknowledgment for each judgment.
         """
         by_judge = [(checked_judge(judge), [importing.JudgmentLine(*line) for line in lines]) for judge, lines in parts]
 
@@ -312,17 +289,15 @@ class Store(PastAnswers):
         lease_s: int,
         replaced: Collection[sheet_checkouts.OnSheet] = (),
     ) -> tuple[sheet_checkouts.Chosen, int]:
-        """Check items out to judges' sheets; return them with their judges, and the end of the reservation.
-
-        The end is in UTC microseconds.
+        """Check items out to judges' sheets; return them with their judges, and the end in UTC microseconds.
 
         Parameters
         ----------
         judges : sequence of str
             Judges who may receive items; "" for a sheet without a named judge.
         choose : callable
-            Selects from the open assignments (needed judgments), in order, those to check out, as (assignment, judge)
-            pairs; it may be called more than once.
+            Selects from the open assignments (needed judgments) those to check out, as (assignment, judge) pairs; it
+            may be called more than once.
         lease_s : int
             Duration of the reservation in seconds; a later answer counts if no other judge has the item.
         replaced : collection of (judge, query, document)
@@ -340,10 +315,7 @@ class Store(PastAnswers):
         return self._write(name, work)
 
     def take_back(self, name: str, lent: sheet_checkouts.Chosen, reason: str = "") -> None:
-        """Free those of the given needed judgments (assignments) that are still checked out to the same judge.
-
-        ``lent`` has (assignment, judge) pairs; ``reason`` is stored in the log.
-        """
+        """Free the given (assignment, judge) pairs of needed judgments that are still checked out to the same judge."""
 
         def work(connection: Connection, number: int, _: CampaignRow) -> None:
             sheet_checkouts.take_back(connection, number, lent, self._now(connection), reason)
@@ -351,10 +323,7 @@ class Store(PastAnswers):
         self._write(name, work)
 
     def waiting(self, name: str) -> dict[str, int]:
-        """Count the assignments (judgments needed) that are ``free``, ``leased`` or checked out, and ``done``.
-
-        Expired ones count as free.
-        """
+        """Count the assignments (judgments needed): ``free`` (or expired), ``leased`` (or checked out) and ``done``."""
 
         def work(connection: Connection, number: int, _: CampaignRow) -> dict[str, int]:
             return stored_rows.waiting_of(connection, number, self._now(connection))
@@ -362,10 +331,7 @@ class Store(PastAnswers):
         return self._read(name, work)
 
     def rebuild(self, name: str) -> None:
-        """Delete the assignments (needed judgments, with holders) and recreate them from the log.
-
-        Raises StateError if the log is damaged.
-        """
+        """Recreate the assignments (needed judgments) from the log; raise StateError if the log is damaged."""
         self._write(name, checking.rebuild, is_repeatable=True)
 
     def verify(self, name: str) -> list[str]:
@@ -375,10 +341,7 @@ class Store(PastAnswers):
     def _answer(
         self, name: str, token: str, judgment: JudgeAnswer, key: str | None, *, goes_on: bool, by_query: bool = False
     ) -> tuple[Acknowledged, ItemClaim | None]:
-        """Store an answer and, with ``goes_on``, claim the judge's next item in the same transaction.
-
-        The other arguments are those of `submit_and_claim`. Without ``goes_on`` the second result is None.
-        """
+        """Store an answer and, with ``goes_on``, claim the judge's next item (else None) in the same transaction."""
         answering.check_key(key)
         answer = answering.KeyedAnswer(judgment, f"token:{hashed(token)}" if key is None else key)
 
