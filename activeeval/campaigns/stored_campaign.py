@@ -240,10 +240,7 @@ class StoredCampaign(CampaignWork):
 
     @checked
     def log(self, kind: str = "") -> Any:
-        """Return all events as a data frame, one row each.
-
-        ``kind`` is "pandas", "polars", "pyarrow" or "" (any of them).
-        """
+        """Return all events as a data frame; ``kind`` is its library ("pandas", "polars" or "pyarrow", "" for any)."""
         names = ("seq", "kind", "judge", "query_id", "doc_id", "unit", "grade", "reason", "at")
         events = self.store.events(self.name)
         return frame_of([{name: getattr(event, name) for name in names} for event in events], kind, names)
