@@ -259,7 +259,9 @@ class Store(PastAnswers):
         parts: Sequence[tuple[str, Sequence[tuple[Any, ...]]]],
         unjudged: Sequence[importing.Unjudged] = (),
     ) -> list[list[Acknowledged]]:
-        """Store the judgments of several judges or files as `record` does, all of them or none; return a list for each.
+        """Store the judgments of several judges or files as `record` does, all of them or none.
+
+        Return a list of acknowledgments for each part, one for each judgment.
 
         Parameters
         ----------
