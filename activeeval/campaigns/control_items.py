@@ -234,12 +234,7 @@ def checked(state: State, events: Sequence[Event]) -> JudgeChecks:
 
 
 def controlled(checks: Checks) -> list[ControlScore]:
-    """Score each judge's agreement with the expected answers to controls: one score for each judge and kind, sorted.
-
-    The kinds are "known", "repeated" and "swapped"; see `ControlScore`.
-
-    ``checks`` is the state of the controls in the log.
-    """
+    """Score each judge's answers to controls (items that check the judge), by judge and kind of control."""
     by_kind: dict[tuple[str, str], list[Event]] = {}
     for (judge, _), event in checks.answers.items():
         by_kind.setdefault((judge, str(event.body["what"])), []).append(event)
@@ -271,7 +266,7 @@ def as_seen(done: Acknowledged) -> Acknowledged:
 
 
 def again(posed: Event, texts: ItemTexts) -> Control:
-    """Rebuild the control of a ``control_shown`` or ``passed`` (deferred) event, to show it once more to the judge."""
+    """Rebuild the control (item that checks the judge) that an event showed or deferred, to show it once more."""
     return Control(
         judge=posed.judge,
         item=str(posed.body["item"]),

@@ -212,10 +212,7 @@ class PairsDesk(PageDesk):
         return sum(event.unit == unit for event in answers)
 
     def _view(self, question: DocumentPair | None) -> PairView:
-        """Build a judge's page for a pair, or for no pair.
-
-        ``question`` is the pair, or None.
-        """
+        """Build a judge's page for a pair, or for no pair (None)."""
         left, lease_s = self.log.left, self.store.campaign(self.name).lease_s
         if question is None:
             return PairView(left=left, lease_s=lease_s, precision=self.reading.precision(left))

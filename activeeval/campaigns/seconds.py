@@ -102,12 +102,12 @@ class MeasuredCosts(PrintableResult):
 
     @property
     def table(self) -> list[dict[str, Cell]]:
-        """Fitted seconds, one row for each part."""
+        """Fitted seconds, one row for each part (item, text length, grade, new query)."""
         return self.rows()
 
     @property
     def columns(self) -> dict[str, Any]:
-        """Expected cost of each item of the pool, by column, in the format of ``cost``."""
+        """Expected seconds of each item of the pool, as the columns query_id, doc_id and cost of a table."""
         costs = self.costs
         return {"query_id": list(costs.query_ids or ()), "doc_id": list(costs.doc_ids or ()), "cost": costs.values}
 

@@ -70,9 +70,7 @@ def come_back(
 def _come_in(request: Request, served: ServedCampaign, provider: Provider, claims: Mapping[str, Any]) -> Response:
     """Start the session of the person with these claims (statements of the other site about the account).
 
-    Raises RefusedError if the campaign does not know the account.
-
-    The browser's earlier session ends.
+    The browser's earlier session ends. Raises RefusedError if the campaign does not know the account.
     """
     person, is_member = provider.oidc.person_of(claims)
     before = request.cookies.get(served.cookie)

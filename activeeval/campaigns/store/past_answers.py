@@ -87,12 +87,17 @@ class PastAnswers:
     def adjudicate(self, name: str, seq: int, lead: str, grade: int, reason: str) -> Acknowledged:
         """Store the grade of a lead (who runs the campaign) for an item on which judges differ.
 
-        The judges' own judgments stay in the log. Arguments: name of the lead, grade, and the required reason.
+        The judges' own judgments stay in the log.
 
         Parameters
         ----------
         seq : int
             Event of any judgment of the item.
+        lead : str
+            Name of the lead.
+        grade : int
+        reason : str
+            Required.
 
         Raises
         ------
@@ -138,7 +143,7 @@ class PastAnswers:
         return self._write(name, work, is_repeatable=True)
 
     def trainings(self, name: str, judge: str | None = None) -> list[Event]:
-        """Read the training answers of one judge, or of all judges."""
+        """Read the answers to training items (with a known grade) of one judge, or of all judges (None)."""
         of_kind = [tables.event.c.kind == "trained"]
         of_kind += [] if judge is None else [tables.event.c.judge == checked_judge(judge)]
         return self._read(name, lambda connection, number, _: events(connection, number, *of_kind))
