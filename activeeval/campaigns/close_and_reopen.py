@@ -59,7 +59,7 @@ def reopen(store: Store, name: str) -> int:
 
 
 def is_closed(state: State, now: int) -> bool:
-    """Check whether a campaign is closed: assignments are checked out to no judge for decades.
+    """Check whether a campaign is closed: assignments (needed judgments) are checked out to no judge for decades.
 
     Parameters
     ----------

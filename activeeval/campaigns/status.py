@@ -124,7 +124,7 @@ def status(state: CampaignState, store: Store) -> Status:
 def last_change(state: State, events: Sequence[Event]) -> int:
     """Find the number of the last event that completed a block (part of the sample) or drew items; 0 if none.
 
-    Single answers do not change it.
+    The end of the sample counts as well; single answers do not.
 
     Parameters
     ----------

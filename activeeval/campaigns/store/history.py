@@ -75,8 +75,8 @@ def train(connection: Connection, campaign_id: int, answer: TrainingAnswer, at: 
 def answers_of(connection: Connection, campaign_id: int, judge: str, most: int, before: int | None) -> list[Event]:
     """List a judge's latest valid answers, the newest first, at most ``most``.
 
-    With ``before``, only answers whose event number is smaller. Answers to controls are included, because a judge
-    cannot tell them apart.
+    With ``before``, only answers whose event number is smaller. Answers to controls (items that check the judge) are
+    included, because a judge cannot tell them apart.
     """
     later = event.alias("later")
     is_replaced = exists().where(later.c.campaign_id == campaign_id, later.c.supersedes == event.c.seq)
