@@ -98,9 +98,8 @@ def _counted(ranking: Rankings, query: int, depth: int) -> list[int]:
 def _item(target: Target, item: int, grade: int, titles: Mapping[Pair, str], is_only_here: bool) -> ListedItem:
     """Build the entry of an item in a list, with its title and its grade (−1 if it is not judged).
 
-    ``is_only_here`` is True if the measure does not count the item in the other list.
-
-    ``item`` is its index in the pool of the target's queries and items.
+    ``item`` is its index in the target's pool. ``is_only_here`` is True if the measure does not count it in the other
+    list.
     """
     (pair,) = target.pool.pairs_of([item])
     judged = grade if grade >= 0 else None

@@ -66,14 +66,19 @@ def head_of(store: Store, name: str) -> str:
 def verify(store: Store, name: str, head: str | None = None) -> list[str]:
     """List what is wrong with a campaign, one line each; empty if its log is intact and its sample is reproduced.
 
-    The stored sample, whose digest is checked, is drawn again from its key and ids; each unit (items judged together)
-    must equal the stored one.
+    The stored sample, whose digest is checked, is drawn again from its random key (of the seed) and ids; each unit
+    (items judged together) must equal the stored one.
 
     Parameters
     ----------
     head : str, optional
-        An earlier result of `head_of`: the log then must be the beginning of the log now. Without it, a log that was
-        cut off at the end or rewritten from its first event is not detected.
+        ``SEQ:DIGEST`` of the last event at an earlier time (`head_of`): the log then must be the beginning of the log
+        now. Without it, a log that was cut off at the end or rewritten from its first event is not detected.
+
+    Raises
+    ------
+    InputError
+        If the head has another form, or there is no such campaign.
     """
     problems = list(store.verify(name)) + ([] if head is None else _since(store, name, head))
     versions, units = store.samples(name), store.units(name)
