@@ -12,13 +12,24 @@ from activeeval.core.judgments.judging import ByComparisons
 
 
 class Desk(Protocol):
-    """Interface through which judges claim work from a campaign and submit answers."""
+    """Interface through which judges get work from a campaign and submit answers.
+
+    A campaign is a stored sample that people judge.
+    """
 
     def claim(self, judge: str) -> ItemClaim | None:
         """Give a judge the next item or pair to judge; None if nothing is left for this judge."""
 
     def submit(self, token: str, judgment: JudgeAnswer, key: str | None = None) -> Acknowledged:
         """Store a judge's answer to the item that was claimed with a token; see `Store.submit`.
+
+        Parameters
+        ----------
+        token : str
+            Identifies the claim (from `claim`).
+        key : str, optional
+            Idempotency key: a second call with the same key returns the stored answer. By default derived from the
+            token.
 
         Raises
         ------
@@ -29,18 +40,38 @@ class Desk(Protocol):
     def submit_and_claim(
         self, token: str, judgment: JudgeAnswer, key: str | None = None
     ) -> tuple[Acknowledged, ItemClaim | None]:
-        """Store a judge's answer (`submit`), then give the same judge the next work (`claim`)."""
+        """Store a judge's answer (`submit`), then give the same judge the next work (`claim`).
+
+        Return the acknowledgment of the answer, and the next claim (None if nothing is left for this judge).
+        """
 
     def documents(self, claimed: ItemClaim) -> list[str]:
         """List the ids of the documents that the answer to a claim refers to: one item, or the two of a pair."""
 
     def answer(self, documents: Sequence[str], grades: Sequence[int]) -> JudgeAnswer:
-        """Build the answer that follows from known grades of the documents listed by `documents`."""
+        """Build the answer of a judge who knows the grades.
+
+        Parameters
+        ----------
+        documents : sequence of str
+            As listed by `documents`.
+        grades : sequence of int
+            Grade of each document.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class Grading(Desk):
-    """Desk for grading items; ``by_query`` is passed to `activeeval.campaigns.store.Store.claim`."""
+    """Desk for grading items one at a time.
+
+    Attributes
+    ----------
+    store : Store
+    name : str
+        Name of the campaign.
+    by_query : bool
+        True to give a judge the items of one query after another, in random order; see `Store.claim`.
+    """
 
     store: Store
     name: str
@@ -51,13 +82,16 @@ class Grading(Desk):
         return self.store.claim(self.name, judge, by_query=self.by_query)
 
     def submit(self, token: str, judgment: JudgeAnswer, key: str | None = None) -> Acknowledged:
-        """Store a judge's answer to one item."""
+        """Store a judge's answer to one item; arguments as for `Desk.submit`.
+
+        Raise InputError if it is a preference.
+        """
         return self.store.submit(self.name, token, self._checked(judgment), key)
 
     def submit_and_claim(
         self, token: str, judgment: JudgeAnswer, key: str | None = None
     ) -> tuple[Acknowledged, ItemClaim | None]:
-        """Store an answer and claim the next item in one transaction."""
+        """Store an answer and claim the judge's next item in one transaction; see `Desk.submit_and_claim`."""
         judgment = self._checked(judgment)
         return self.store.submit_and_claim(self.name, token, judgment, key, by_query=self.by_query)
 
@@ -66,7 +100,7 @@ class Grading(Desk):
         return [claimed.doc_id]
 
     def answer(self, documents: Sequence[str], grades: Sequence[int]) -> JudgeAnswer:
-        """Build a ``judged`` answer with the first grade."""
+        """Build a ``judged`` answer with the grade of the item; ``grades`` has one entry."""
         return JudgeAnswer(kind="judged", grade=grades[0])
 
     def _checked(self, judgment: JudgeAnswer) -> JudgeAnswer:
@@ -78,10 +112,16 @@ class Grading(Desk):
 
 @dataclass(frozen=True, slots=True)
 class AdaptiveGrading(Grading):
-    """Desk for grading items with adaptive depth: draws further units from labels if nothing is open for a judge."""
+    """Desk for grading items with adaptive depth (labels decide which items come next).
+
+    If no drawn item is open for a judge, it draws further units (items of a query that are judged together).
+    """
 
     def claim(self, judge: str) -> ItemClaim | None:
-        """Give a judge the next drawn item; if none exists, draw further units until one is open for this judge."""
+        """Give a judge the next drawn item; if there is none, draw more items until one is open for this judge.
+
+        Return None if nothing is left for this judge.
+        """
         # claiming an item that is already drawn must not wait for the imports and arrays that drawing needs
         item = self.store.claim(self.name, judge, by_query=self.by_query)
         while item is None and draw_further(self.store, self.name):
@@ -91,7 +131,12 @@ class AdaptiveGrading(Grading):
     def submit_and_claim(
         self, token: str, judgment: JudgeAnswer, key: str | None = None
     ) -> tuple[Acknowledged, ItemClaim | None]:
-        """Store an answer and claim the next drawn item in one transaction; draw more items if none is open."""
+        """Store an answer and claim the judge's next item; draw more items if none is open.
+
+        Return the acknowledgment, and the next claim (None if nothing is left for this judge).
+
+        Arguments as for `Desk.submit`.
+        """
         judgment = self._checked(judgment)
         done, item = self.store.submit_and_claim(self.name, token, judgment, key, by_query=self.by_query)
         return done, item or self.claim(done.event.judge)
@@ -99,7 +144,16 @@ class AdaptiveGrading(Grading):
 
 @dataclass(frozen=True, slots=True)
 class Comparisons(Desk):
-    """Desk for comparing documents: a judge sees two documents of a query and chooses the better one."""
+    """Desk for comparing documents: a judge sees two documents of a query and chooses the better one.
+
+    Attributes
+    ----------
+    store : Store
+    name : str
+        Name of the campaign.
+    k : int
+        Number of top documents to find for each query.
+    """
 
     store: Store
     name: str
@@ -114,7 +168,15 @@ class Comparisons(Desk):
         return None if question is None else question.claimed
 
     def submit(self, token: str, judgment: JudgeAnswer, key: str | None = None) -> Acknowledged:
-        """Store a judge's answer to a pair, together with the top k of the query if this answer determines it."""
+        """Store a judge's answer to a pair; arguments as for `Desk.submit`.
+
+        If the answer determines the top k documents of the query, their order is stored with it.
+
+        Raises
+        ------
+        InputError
+            If the answer is a grade, or prefers a document that is not in the pair.
+        """
         from activeeval.campaigns.top_k_judging import settling
 
         if judgment.kind == "judged":
@@ -126,7 +188,7 @@ class Comparisons(Desk):
     def submit_and_claim(
         self, token: str, judgment: JudgeAnswer, key: str | None = None
     ) -> tuple[Acknowledged, ItemClaim | None]:
-        """Store an answer, then claim the next pair, which depends on this answer."""
+        """Store an answer, then claim the next pair, which depends on this answer; see `Desk.submit_and_claim`."""
         done = self.submit(token, judgment, key)
         return done, self.claim(done.event.judge)
 
@@ -135,21 +197,25 @@ class Comparisons(Desk):
         return [document["doc_id"] for document in claimed.text["documents"]]
 
     def answer(self, documents: Sequence[str], grades: Sequence[int]) -> JudgeAnswer:
-        """Build a ``preferred`` answer for the document with the higher grade, or a tie if the grades are equal."""
+        """Build a ``preferred`` answer for the document with the higher grade, or a tie if the grades are equal.
+
+        ``documents`` and ``grades`` have two entries each, in the same order.
+        """
         first, second = grades
         preferred = None if first == second else documents[first < second]
         return JudgeAnswer(kind="preferred", body={"what": "compared", "preferred": preferred})
 
 
 def desk_of(store: Store, name: str, *, by_query: bool = False) -> Desk:
-    """Create the desk that fits how a campaign is judged: graded items, adaptive depth, or comparisons.
+    """Create the desk (interface for claims and answers) that fits how a campaign is judged.
 
+    It grades items, grades items with adaptive depth (labels decide which items come next), or compares documents.
     Raises InputError if the store has no campaign of that name.
 
     Parameters
     ----------
     by_query : bool
-        See `activeeval.campaigns.store.Store.claim`.
+        True to give a judge the items of one query after another, in random order; see `Store.claim`.
     """
     campaign = store.campaign(name)
     match campaign.judging:
@@ -159,7 +225,10 @@ def desk_of(store: Store, name: str, *, by_query: bool = False) -> Desk:
 
 
 def draw_further(store: Store, name: str) -> bool:
-    """Draw further units if the campaign has adaptive depth; return True if there is anything new to judge."""
+    """Draw and store further items if a campaign has adaptive depth (labels decide which items come next).
+
+    Return True if there is anything new to judge.
+    """
     from activeeval.campaigns.draw import draw_next
 
     return draw_next(store, name)

@@ -36,9 +36,9 @@ class WrittenSheet:
     items : int
         Number of items on the sheet.
     block : int or None
-        Lowest block of these items; None if the sheet is empty.
+        Lowest block (part of the sample, from 1) of these items; None if the sheet is empty.
     as_of : int
-        Number of the last event when the sheet was written.
+        Number of the log's last event when the sheet was written.
     until : int
         When the items become free for other judges: UTC, microseconds.
     """
@@ -53,7 +53,7 @@ class WrittenSheet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
-    """Size of a batch, and for how long its items are reserved.
+    """Size of a sheet, and for how long its items are reserved for the sheet's judge.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Lease:
     most : int or None
         Maximum number of items for each judge; None for no limit.
     ahead : bool
-        True to take items of any block; False to take only items of the lowest incomplete block.
+        True to take items of any block (part of the sample); False to take only items of the lowest incomplete block.
     """
 
     seconds: int = 3 * 86_400
@@ -71,9 +71,11 @@ class Lease:
 
 
 def write_batches(store: Store, name: str, plan: SheetPlan, lease: Lease | None = None) -> list[WrittenSheet]:
-    """Write a sheet of waiting items for each judge and check the items out to these judges.
+    """Write a sheet of waiting items for each judge and check the items out to (reserve them for) these judges.
 
     If a sheet of this campaign is overwritten, the items that were checked out with it are returned first.
+
+    Return one entry for each sheet, in the order of the plan.
 
     Parameters
     ----------
@@ -81,6 +83,8 @@ def write_batches(store: Store, name: str, plan: SheetPlan, lease: Lease | None 
         Paths, judges, grade names and guidelines of the sheets. A judge's sheet has no item that this judge has judged
         and none that is reserved for others. Judges are required if items have several judges. Without judges, the
         person who returns a sheet counts as its judge.
+    lease : Lease, optional
+        Size of the sheets and duration of the reservations; by default three days, without a limit.
 
     Raises
     ------
@@ -116,7 +120,10 @@ def write_batches(store: Store, name: str, plan: SheetPlan, lease: Lease | None 
 
 
 def _on_sheets(store: Store, name: str, paths: Sequence[str]) -> set[OnSheet]:
-    """Read the (judge, query, document) rows of paths that are existing sheets of this campaign; skip other files."""
+    """Read the (judge, query, document) rows of paths that are existing sheets of this campaign; skip other files.
+
+    Each row is also listed with judge "", because it may have been checked out without a named judge.
+    """
     samples = {sample.digest for sample in store.samples(name)}
     on_sheets: set[OnSheet] = set()
     for path in filter(os.path.exists, paths):
@@ -133,7 +140,21 @@ def _on_sheets(store: Store, name: str, paths: Sequence[str]) -> set[OnSheet]:
 def _write_lent(
     store: Store, name: str, path: str, files: AtomicFiles, judge: str, lent: Sequence[OpenPlace], plan: SheetPlan
 ) -> tuple[int, int | None]:
-    """Write one judge's checked-out items to a sheet; return their number and lowest block (None if none exists)."""
+    """Write one judge's checked-out items to a sheet.
+
+    Return the number of items and their lowest block (part of the sample; None if there are no items).
+
+    Parameters
+    ----------
+    path : str
+        Sheet to write, among the ``files`` that appear together at the end.
+    judge : str
+        Name of the judge; "" if the sheet has none yet.
+    lent : sequence of OpenPlace
+        The judge's assignments (needed judgments), in the order of the sheet's rows.
+    plan : SheetPlan
+        Guidelines and grade names of the sheets.
+    """
     rows_by_place = {(unit.number, place.doc_id): (unit, place) for unit in store.units(name) for place in unit.places}
     rows = [rows_by_place[place.unit, place.doc_id] for place in lent]
     write_rows(_sheet(store.samples(name)[-1].digest, rows), path, files, judge, _texts(rows), plan.guide)
@@ -141,9 +162,17 @@ def _write_lent(
 
 
 def _chosen(opened: Sequence[OpenPlace], judges: Sequence[str], lease: Lease) -> Chosen:
-    """Share out open assignments among judges.
+    """Share out open assignments (judgments that items still need) among judges; return (assignment, judge) pairs.
 
-    They come from the lowest block with work for any of these judges; with ``lease.ahead``, from all blocks.
+    They come from the lowest block (part of the sample) with work for any of these judges, or from all blocks with
+    ``lease.ahead``. A judge gets at most ``lease.most``.
+
+    Parameters
+    ----------
+    opened : sequence of OpenPlace
+        Assignments without an answer, in the order in which they are given out.
+    judges : sequence of str
+        Names; "" for a sheet without a named judge.
     """
     waiting = [place for place in opened if any(judge not in place.judges for judge in judges)]
     lowest = min((place.block for place in waiting), default=0)
@@ -165,7 +194,10 @@ def _chosen(opened: Sequence[OpenPlace], judges: Sequence[str], lease: Lease) ->
 
 
 def _nothing_free(store: Store, name: str, judges: Sequence[str], lease: Lease) -> str:
-    """Explain in a sentence why no item is free for a sheet."""
+    """Explain in a sentence why no item is free for a sheet of these judges.
+
+    ``lease`` says which blocks (parts of the sample) were considered.
+    """
     state = state_of(store, name)
     waiting = state.waiting - {place for place, by in state.state.judgments.items() if judges and {*judges} <= {*by}}
     if not waiting:
@@ -199,7 +231,15 @@ def _check_takes_sheets(state: CampaignState, judges: Sequence[str]) -> None:
 
 
 def _sheet(sample: str, rows: Sequence[tuple[UnitRow, PlaceRow]]) -> Draws:
-    """Build a sheet's rows with empty grades for the given units and items."""
+    """Build a sheet's rows, with empty grades, for the given items.
+
+    Parameters
+    ----------
+    sample : str
+        Id of the sample, written to the sheet.
+    rows : sequence of (UnitRow, PlaceRow)
+        Each item, after the unit (items judged together) that contains it.
+    """
     return Draws(
         sample=sample,
         block=np.array([unit.block for unit, _ in rows], dtype=np.int64),
@@ -210,7 +250,7 @@ def _sheet(sample: str, rows: Sequence[tuple[UnitRow, PlaceRow]]) -> Draws:
 
 
 def _texts(rows: Sequence[tuple[UnitRow, PlaceRow]]) -> dict[str, list[str]]:
-    """Collect the sheet's text columns that are not empty."""
+    """Collect the sheet's text columns that are not empty, by name; each has one text for each row."""
     columns = {"query": [unit.query_text for unit, _ in rows]}
     columns |= {name: [place.text.get(name, "") for _, place in rows] for name in TEXTS if name != "query"}
     return {name: words for name, words in columns.items() if any(words)}

@@ -30,7 +30,10 @@ _LENT_S = 3 * 86_400
 
 
 class CampaignWork(StoreHandle):
-    """Methods of `activeeval.StoredCampaign` that correspond to ``activeeval campaign`` commands."""
+    """Methods of `activeeval.StoredCampaign` that correspond to ``activeeval campaign`` commands.
+
+    `StoreHandle` holds the open store and the campaign's name.
+    """
 
     __slots__ = ()
 
@@ -45,20 +48,29 @@ class CampaignWork(StoreHandle):
         force: bool = False,
         **people: Unpack[SheetOptions],
     ) -> list[WrittenSheet]:
-        """Write the waiting items of the lowest open block to a sheet for each judge, and check them out to the judges.
+        """Write the waiting items of the lowest incomplete block to a sheet for each judge, and reserve them.
+
+        A block is a part of the sample; at its end estimates are possible. Return one entry for each sheet.
 
         Parameters
         ----------
         path : path
-            With several judges, each gets a separate sheet next to it, named after the path and the judge.
+            Sheet to write. With several judges, each gets a sheet next to it, named after the path and the judge.
         items : int, optional
             Maximum number of items for each judge.
         lease_s : int
             Seconds for which the items are reserved for their judge.
         ahead : bool
             True to take items of all blocks, False to take only items of the lowest incomplete block.
+        force : bool
+            True to overwrite existing files.
         people
             `SheetOptions`: judges, grade_names and guidelines.
+
+        Raises
+        ------
+        InputError
+            If no waiting item is free, the campaign does not support sheets, or a file exists.
         """
         plan = sheet_plan(path, **people)
         check_free(plan.paths, force=force)
@@ -79,7 +91,13 @@ class CampaignWork(StoreHandle):
         keep_foreign : bool
             Store judgments of items that were never drawn, one event each; they do not count.
         machine_is_truth : bool
-            True to accept a grader's grades as judgments.
+            True to accept grades of a grader (an LLM or other model) as judgments.
+
+        Raises
+        ------
+        InputError
+            If a source cannot be read, is the sheet of another sample, names no judge and none is given, or grades an
+            item twice.
         """
         named = enumerate(sources_of(judged), 1)
         sources = {str(item) if is_path(item) else f"judged {k}": columns_of(item, f"judged {k}") for k, item in named}
@@ -99,16 +117,20 @@ class CampaignWork(StoreHandle):
     ) -> int:
         """Judge items with known grades: claim and submit one item after another; return the number of items.
 
+        In top-k judging, comparisons of two documents are answered by their grades and counted.
+
         Parameters
         ----------
+        judge : str
+            Name under which the answers are stored.
         judgments : path, dict of dicts, data frame or Judgments
             Source of the grades.
         limit : int, optional
             Maximum number of items to judge.
         unjudged : {"error", "irrelevant"}
-            What to do with a claimed item that has no grade in ``judgments``.
+            What to do with a claimed item that has no grade in ``judgments``: raise InputError, or give grade 0.
         machine_is_truth : bool
-            True to accept a grader's grades as judgments.
+            True to accept a grader's (an LLM's or other model's) grades as judgments.
         """
         script = script_of(columns_of(judgments, "the judgments"), machine_is_truth=machine_is_truth)
         options: dict[str, Any] = {"limit": limit, "unjudged": unjudged, "machine": script.machine}
@@ -118,6 +140,8 @@ class CampaignWork(StoreHandle):
     def retract(self, seq: int, judge: str, reason: str = "") -> Event:
         """Retract a judgment: its item waits for a judge again.
 
+        Return the stored event.
+
         Parameters
         ----------
         seq : int
@@ -126,17 +150,33 @@ class CampaignWork(StoreHandle):
             Who retracts it.
         reason : str
             Required to retract another judge's judgment.
+
+        Raises
+        ------
+        StateError
+            If the event is not a valid answer.
+        InputError
+            If it is another judge's judgment and no reason is given.
         """
         return self.store.retract(self.name, seq, judge_of(judge), reason).event
 
     @checked
     def top_up(self, budget: Any, *, documents: str | None = None, queries: str | None = None) -> NewCampaign:
-        """Add to the budget: extend the same sample by one block; return a summary of what was drawn.
+        """Add to the budget: extend the same sample by one block (part); return a summary of what was drawn.
 
         Parameters
         ----------
+        budget : int, float or str
+            Amount to add: a number of items, or a share of the pool as "10%".
         documents, queries : str, optional
             Tables of the texts that judges read; by default those given when the campaign was created.
+
+        Raises
+        ------
+        InputError
+            If the budget is missing or not valid.
+        StateError
+            If the campaign has several rounds (samples drawn one after another).
         """
         added = budget_of(budget)
         if added is None:
@@ -148,14 +188,14 @@ class CampaignWork(StoreHandle):
     def redraw(
         self, runs: Any, measure: Any = (), *, by_clock: bool | None = None, **asked: Unpack[RoundOptions]
     ) -> NewCampaign:
-        """Draw a further round with a grade model fitted to all judgments so far; return a summary of what was drawn.
+        """Draw a further sample (round) with a grade model fitted to all judgments so far; return what was drawn.
 
         Parameters
         ----------
         runs, measure, asked
-            As for `activeeval.sample`, for the same pool; by default the measures and questions of the campaign.
-            ``documents`` and ``queries`` as for `top_up`.
-        by_clock : bool
+            Runs, measures and further options of `activeeval.sample`, for the same pool; by default the campaign's
+            measures and questions. ``documents`` and ``queries`` as for `top_up`.
+        by_clock : bool, optional
             True to use the measured judging times as costs of items and queries, where they exist; by default True
             unless ``cost`` or ``overhead`` is given.
 
@@ -163,6 +203,8 @@ class CampaignWork(StoreHandle):
         ------
         StateError
             If an item is still waiting for a judge.
+        InputError
+            If the round has other questions or another pool, or no budget.
         """
         options: dict[str, Any] = {**asked}
         texts = {name: options.pop(name, None) for name in ("documents", "queries")}
@@ -175,14 +217,25 @@ class CampaignWork(StoreHandle):
 
     @checked
     def export(self, kind: str, path: Any = None, *, as_of: int | None = None, force: bool = False) -> ExportResult:
-        """Write judgments, weights or the log for other tools; without a path, return the text in the result.
+        """Write judgments, weights or the log for other tools; without a path, the result holds the text.
 
         Parameters
         ----------
         kind : {"qrels", "prels", "jsonl", "csv", "weights", "quepid", "rank-eval"}
-            ``to_frame`` returns the rows of csv, weights and quepid.
+            Grades; grades of complete blocks (parts of the sample) with inclusion probabilities; all events; a row for
+            each judge's grade; probability and weight of each item; ratings for Quepid; a request for Elasticsearch and
+            OpenSearch. ``to_frame`` of the result returns the rows of csv, weights and quepid.
         as_of : int, optional
             Number of an event in the log; by default the last.
+        force : bool
+            True to overwrite an existing file.
+
+        Raises
+        ------
+        InputError
+            If the kind is unknown, there is no such event, or the file exists or cannot be written.
+        StateError
+            If the sample does not support the kind yet, for example before the first complete block.
         """
         one_of(kind, FORMATS, "`kind`")
         check_free([] if path is None else [path], force=force)
@@ -206,32 +259,44 @@ class CampaignWork(StoreHandle):
         Parameters
         ----------
         documents : str, optional
-            A table of texts, for the lengths of documents that were not drawn.
+            A table of texts, for the lengths of documents that were not drawn; by default they have the mean length.
+
+        Raises
+        ------
+        InputError
+            If no judgment has a time.
         """
         return clocked(self.store, self.name, documents)
 
     def stop(self) -> int:
         """Stop giving out items; return the number of judgments held back.
 
-        Items already given out may still be answered.
+        Items already given out may still be answered. Raises StateError if no item is free.
         """
         return close_and_reopen.close(self.store, self.name)
 
     def reopen(self) -> int:
-        """Give out again the items that `stop` held back; return the number of judgments."""
+        """Give out again the items that `stop` held back; return the number of judgments.
+
+        Raises StateError if the campaign is not closed.
+        """
         return close_and_reopen.reopen(self.store, self.name)
 
 
 class RoundOptions(SampleOptions, total=False):
-    """Further options of `StoredCampaign.redraw`.
+    """Further options of `StoredCampaign.redraw`, besides those of `activeeval.sample`.
 
     Attributes
     ----------
     budget : int, float or str
+        Amount to judge: a number of items, or a share of the pool as "10%".
     max_grade : int
+        Largest grade of the scale.
     names : sequence of str
+        Names of the runs.
     seed : int
     documents : str
+        Table of the documents' texts.
     """
 
     budget: Any
@@ -260,6 +325,11 @@ def list_campaigns(url: Any) -> list[str]:
     ----------
     url : path or str
         The store, as for `open_campaign`.
+
+    Raises
+    ------
+    InputError
+        If the store does not exist or is not a store of activeeval.
 
     Examples
     --------

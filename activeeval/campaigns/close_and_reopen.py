@@ -20,6 +20,8 @@ OPENED = "the campaign was opened again"
 def close(store: Store, name: str) -> int:
     """Stop giving out items; return the number of free assignments that are now held back.
 
+    An assignment is one of the judgments that an item needs.
+
     Raises
     ------
     StateError
@@ -34,6 +36,8 @@ def close(store: Store, name: str) -> int:
 def reopen(store: Store, name: str) -> int:
     """Give out again the items that were held back when the campaign was closed; return the number of assignments.
 
+    An assignment is one of the judgments that an item needs.
+
     Raises
     ------
     StateError
@@ -43,7 +47,7 @@ def reopen(store: Store, name: str) -> int:
     now = store.now(name)
 
     def look(open_places: Sequence[OpenPlace]) -> Chosen:
-        """Remember the assignments that closing has checked out; choose none."""
+        """Remember the assignments (needed judgments) that closing has checked out for 100 years; choose no others."""
         closed[:] = [place for place in open_places if not place.judge and (place.lease_until or 0) > now + _FAR_US]
         return []
 
@@ -55,11 +59,19 @@ def reopen(store: Store, name: str) -> int:
 
 
 def is_closed(state: State, now: int) -> bool:
-    """Check whether a campaign is closed at the time ``now`` (UTC, microseconds)."""
+    """Check whether a campaign is closed: assignments (needed judgments) are checked out to no judge for decades.
+
+    Parameters
+    ----------
+    state : State
+        State of the campaign's log.
+    now : int
+        Time in UTC microseconds.
+    """
     out = (row for row in state.assignments.values() if row.state == "checked_out" and not row.judge)
     return any((row.lease_until or 0) > now + _FAR_US for row in out)
 
 
 def _all_free(open_places: Sequence[OpenPlace]) -> Chosen:
-    """Choose all free assignments, for no named judge."""
+    """Choose all free assignments (needed judgments) for checking out, with judge "" (no named judge)."""
     return [(place, "") for place in open_places if place.is_free]

@@ -34,17 +34,22 @@ MOST_RATE = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Controls:
-    """Settings of a campaign's control items.
+    """Settings of a campaign's controls: items with an expected answer, mixed into a judge's work to check the judge.
 
     Attributes
     ----------
     rate : float
         Share of controls among the items that a judge is shown, in (0, 0.5].
     known : sequence of KnownItem
-        Items with known grades, each shown once to every judge. After them, or without any, items that
-        the judge has graded are shown again.
+        Items with known grades, each shown once to every judge. After them, or without any, items that the judge has
+        graded are shown again.
     secret : str
         Seed of the pseudorandom positions and choices.
+
+    Raises
+    ------
+    InputError
+        If the rate is outside its range, or a known item has no query_id or doc_id.
     """
 
     rate: float
@@ -61,17 +66,24 @@ class Controls:
             raise InputError(problem, field="controls")
 
     def n_until(self, judge: str, n_said: int) -> int:
-        """Count the controls among the first ``n_said`` items of a judge."""
+        """Count the controls (items that check the judge) among the first ``n_said`` items of a judge.
+
+        Each span of round(1 / rate) items has one control, at a pseudorandom position.
+        """
         span = max(2, round(1 / self.rate))
         whole, rest = divmod(n_said, span)
         return whole + (rest > self._place(judge, whole, span))
 
     def is_due(self, judge: str, n_said: int) -> bool:
-        """Check whether the item that follows the first ``n_said`` items of a judge is a control."""
+        """Check whether the item after the first ``n_said`` items is a control (an item that checks the judge)."""
         return self.n_until(judge, n_said + 1) > self.n_until(judge, n_said)
 
     def left(self, judge: str, state: State) -> WaitingCounts:
-        """Count the items that remain for a judge, including controls to come and controls that the judge deferred."""
+        """Count the items that remain for a judge, with controls (items that check the judge) to come or deferred.
+
+        Judges see this count: it falls by one with each answer, so that it does not reveal the controls. ``state`` is
+        the state of the log.
+        """
         n_said, waiting = state.checks.n_said.get(judge, 0), Counter(state.n_waiting)
         waiting += Counter(map(_block_of, state.checks.put_off.get(judge, {}).values()))
         known, repeated = self._known_to(judge, state.checks), self._graded_by(judge, state.checks)
@@ -81,21 +93,26 @@ class Controls:
         return replace(left, in_block=in_block, in_all=in_all)
 
     def choose(self, judge: str, state: State) -> Control | None:
-        """Choose the judge's next control: a known item first, else an item to repeat; None if there is neither."""
+        """Choose the judge's next control: an item with a known grade, else a graded item to repeat.
+
+        Return None if there is neither. It belongs to the lowest block (part of the sample) with waiting items.
+        ``state`` is the state of the log.
+        """
         chosen = self._known_for(judge, state.checks) or self._repeated_for(judge, state.checks)
         return chosen and replace(chosen, block=min((block for block, n in state.n_waiting.items() if n), default=0))
 
     def seen(self, judge: str, n_said: int, n: int, n_known: int, n_spare: int) -> int:
-        """Count the answers that a judge must give until ``n`` of them are not controls.
+        """Count the answers that a judge must give until ``n`` of them are to ordinary items, not to controls.
+
+        If a control is due and none is available, an ordinary item is shown.
 
         Parameters
         ----------
         n_said : int
             Answers that the judge has given.
         n_known, n_spare : int
-            Known items that the judge has not seen, and earlier answers that may be repeated. A negative ``n_spare``
-            is the number of answers still missing before one may be repeated. If a control is due and none is
-            available, an ordinary item is shown.
+            Known items that the judge has not seen, and earlier answers that may be repeated. A negative ``n_spare`` is
+            the number of answers still missing before one may be repeated.
         """
         n_all = 0
         while n and n_spare < _ALWAYS:
@@ -107,11 +124,14 @@ class Controls:
         return n_all + self._with_all(judge, n_said + n_all, n)
 
     def _known_to(self, judge: str, checks: Checks) -> list[KnownItem]:
-        """List the known items that a judge has not yet seen."""
+        """List the items with a known grade that a judge has not yet been shown; ``checks`` is the controls' state."""
         return [item for item in self.known if (judge, item.key) not in checks.answers]
 
     def _known_for(self, judge: str, checks: Checks) -> Control | None:
-        """Choose a known item that the judge has not seen, pseudorandomly; None if there are no more."""
+        """Build a control from a pseudorandomly chosen known item that is new to the judge.
+
+        Return None if there are no more.
+        """
         fresh = self._known_to(judge, checks)
         if not fresh:
             return None
@@ -130,16 +150,22 @@ class Controls:
 
     @staticmethod
     def _graded_by(judge: str, checks: Checks) -> list[Event]:
-        """List a judge's valid ``judged`` events, in the order in which they were given."""
+        """List a judge's valid grades (``judged`` events) in order.
+
+        ``checks`` holds the valid answers of all judges.
+        """
         return [event for event in checks.standing.get(judge, {}).values() if event.kind == "judged"]
 
     @staticmethod
     def _fresh(judge: str, graded: Sequence[Event], checks: Checks) -> list[Event]:
-        """Select the grades that may be repeated: not among the last `APART` and not repeated before."""
+        """Select the grades that may be repeated: not among the last `APART`, and not repeated before.
+
+        ``graded`` are the judge's valid grades in order, ``checks`` the state of the controls in the log.
+        """
         return [event for event in graded[:-APART] if (judge, _key(event)) not in checks.answers]
 
     def _repeated_for(self, judge: str, checks: Checks) -> Control | None:
-        """Choose a graded item to repeat, pseudorandomly; None if no item may be repeated."""
+        """Build a control that repeats a graded item, chosen pseudorandomly; None if no item may be repeated."""
         fresh = self._fresh(judge, self._graded_by(judge, checks), checks)
         if not fresh:
             return None
@@ -155,12 +181,9 @@ class Controls:
         )
 
     def swapped(self, judge: str, events: Sequence[Event], checks: Checks) -> Control | None:
-        """Choose a comparison of a judge to show again with sides swapped; None if no comparison may be repeated.
+        """Build a control: one of the judge's comparisons (``events``) of a query with sides swapped.
 
-        Parameters
-        ----------
-        events : sequence of Event
-            The judge's comparisons for one query.
+        Return None if none may be used.
         """
         fresh = swappable(judge, events, checks)
         if not fresh:
@@ -178,7 +201,10 @@ class Controls:
         )
 
     def pairs_left(self, judge: str, unit: int, state: State, n: int) -> int:
-        """Count the comparisons of a query that remain for its judge: ``n`` new ones and those that are repeated."""
+        """Count the comparisons of a query that remain for its judge: ``n`` new ones, and repeated ones (controls).
+
+        ``unit`` is the number of the query's unit (items judged together), ``state`` the state of the log.
+        """
         events, n_said = state.preferences.get((unit, judge), []), state.checks.n_said.get(judge, 0)
         if any(event.body.get("what") == "undone" for event in events):
             return n
@@ -187,28 +213,28 @@ class Controls:
         return self.seen(judge, n_said, n, 0, n_spare)
 
     def _with_all(self, judge: str, n_said: int, n: int) -> int:
-        """Count the answers until ``n`` of them are not controls, if a control is always available when one is due."""
+        """Count the answers until ``n`` of them are not to controls, if a control is available whenever one is due."""
         total, before = n, self.n_until(judge, n_said)
         while (enough := n + self.n_until(judge, n_said + total) - before) > total:
             total = enough
         return total
 
     def _place(self, judge: str, number: int, span: int) -> int:
-        """Choose the position of the control within the judge's span with this number, from 0."""
+        """Choose the control's position, 0 to ``span`` − 1, in the judge's span of items with this number (from 0)."""
         return self._thrown(judge, str(number)) % span
 
     def _thrown(self, judge: str, text: str) -> int:
-        """Compute a pseudorandom integer from the secret, the judge and a text."""
+        """Compute a pseudorandom integer (48 bits) from the secret, the judge and a text; the same each time."""
         return int(hashlib.sha256("\0".join((self.secret, judge, text)).encode()).hexdigest()[:12], 16)
 
 
 def checked(state: State, events: Sequence[Event]) -> JudgeChecks:
-    """Score each judge's answers to training and control items as of the given state."""
+    """Score each judge's answers to training items and controls (items with an expected answer) in a log."""
     return JudgeChecks(training=trained(events), controls=controlled(state.checks))
 
 
 def controlled(checks: Checks) -> list[ControlScore]:
-    """Score each judge's agreement with the expected answers, by judge and kind of control."""
+    """Score each judge's answers to controls (items that check the judge), by judge and kind of control."""
     by_kind: dict[tuple[str, str], list[Event]] = {}
     for (judge, _), event in checks.answers.items():
         by_kind.setdefault((judge, str(event.body["what"])), []).append(event)
@@ -216,7 +242,7 @@ def controlled(checks: Checks) -> list[ControlScore]:
 
 
 def as_claimed(token: str, posed: Event, texts: ItemTexts) -> ItemClaim:
-    """Convert a control to the claim of an ordinary item, so that the judge cannot tell them apart."""
+    """Convert a control (item that checks the judge), shown in event ``posed``, to the claim of an ordinary item."""
     return ItemClaim(
         token=token,
         unit=0,
@@ -231,7 +257,7 @@ def as_claimed(token: str, posed: Event, texts: ItemTexts) -> ItemClaim:
 
 
 def as_seen(done: Acknowledged) -> Acknowledged:
-    """Disguise the acknowledgment of an answer to a control as that of an ordinary item."""
+    """Disguise the acknowledgment of an answer to a control (which checks the judge) as that of an ordinary item."""
     kind = done.event.kind
     if kind == "checked":
         is_pair = done.event.body["what"] == "swapped" and "preferred" in done.event.body
@@ -240,7 +266,7 @@ def as_seen(done: Acknowledged) -> Acknowledged:
 
 
 def again(posed: Event, texts: ItemTexts) -> Control:
-    """Rebuild the control of a ``control_shown`` or ``passed`` event, to show it once more."""
+    """Rebuild the control (item that checks the judge) that an event showed or deferred, to show it once more."""
     return Control(
         judge=posed.judge,
         item=str(posed.body["item"]),
@@ -256,10 +282,13 @@ def again(posed: Event, texts: ItemTexts) -> Control:
 
 
 def returned(judge: str, state: State, now: int) -> Event | None:
-    """Find the control that a judge deferred and that must be shown again now; None if another item comes first.
+    """Find the control (item that checks the judge) that a judge deferred and must see now.
 
-    Deferred controls follow the rule of deferred items: they come after all other items of their block, in the order in
-    which they were deferred, and before the items of the next block.
+    Return None if another item is first.
+
+    Deferred controls follow the rule of deferred items: they come after all other items of their block (part of the
+    sample), in the order in which they were deferred, and before the items of the next block. ``now`` is in UTC
+    microseconds.
     """
     put_off = sorted(state.checks.put_off.get(judge, {}).values(), key=lambda event: (_block_of(event), event.seq))
     if not put_off:
@@ -275,10 +304,11 @@ def returned(judge: str, state: State, now: int) -> Event | None:
 
 
 def swappable(judge: str, events: Sequence[Event], checks: Checks) -> list[Event]:
-    """Select the comparisons of one query that may be shown again with sides swapped.
+    """Select the comparisons of one query that may be shown again, with sides swapped, to check their judge.
 
     Empty if the judge has undone a comparison of this query. Excludes the latest `SWAP_APART` comparisons, pairs with a
-    document that the judge discarded, and pairs already repeated.
+    document that the judge discarded, and pairs already repeated. ``events`` are the judge's answers to pairs of the
+    query.
     """
     if any(event.body.get("what") == "undone" for event in events):
         return []
@@ -294,7 +324,7 @@ def discarded_of(events: Sequence[Event]) -> set[str]:
 
 
 def _controlled(judge: str, what: str, events: Sequence[Event]) -> ControlScore:
-    """Score a judge's answers to one kind of control; controls without a grade or preference count as skipped."""
+    """Score a judge's answers to one kind of control; those without a grade or preference count as skipped."""
     graded = [event for event in events if event.grade is not None or "preferred" in event.body]
     right = sum(_said_in(event) == event.body["expected"] for event in graded)
     return ControlScore(judge=judge, what=what, share=share_of(right, len(graded)), n_skipped=len(events) - len(graded))
@@ -306,22 +336,25 @@ def _said_in(event: Event) -> object:
 
 
 def _pair_key(event: Event) -> str:
-    """Build the key of a pair's control from the unit and a digest of both ids; each pair is compared once."""
+    """Build the key of a repeated pair: its unit (items judged together), and a digest of both ids in either order."""
     names = "\0".join(sorted((str(event.body["first"]), str(event.body["second"]))))
     return f"{event.unit} {hashlib.sha256(names.encode()).hexdigest()[:32]}"
 
 
 def _can_have(judge: str, place: Place, slot: Assignment, state: State, now: int) -> bool:
-    """Check whether an assignment is free (or its lease has expired) and the judge has not judged its document."""
+    """Check whether an assignment (needed judgment) is free at ``now`` (UTC microseconds) and new to the judge.
+
+    ``place`` is its unit and document, ``slot`` the assignment itself.
+    """
     is_free = slot.state == "free" or (slot.state != "done" and (slot.lease_until or 0) < now)
     return is_free and judge not in state.judgments.get(place, ())
 
 
 def _block_of(event: Event) -> int:
-    """Return the block among whose items a control is shown; 0 if unknown."""
+    """Read the block (part of the sample) among whose items a control is shown; 0 if unknown."""
     return int(event.body.get("block", 0))
 
 
 def _key(event: Event) -> str:
-    """Build the key of an item's control from its unit and document."""
+    """Build the key of a repeated item from its unit (items judged together) and document."""
     return f"{event.unit} {event.doc_id}"[:200]

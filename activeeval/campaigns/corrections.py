@@ -17,7 +17,17 @@ from activeeval.sampling.drawn_sample import DrawnSample
 def known_now(design: Design, before: Sequence[DrawnSample]) -> Ints:
     """Update the grades that a round's design treats as known to their current values.
 
-    Shape (n_items,); -1 for items that are not known.
+    A round is a further sample of a campaign, drawn with the judgments of earlier rounds as known grades.
+
+    Parameters
+    ----------
+    before : sequence of DrawnSample
+        The earlier rounds, with their judgments.
+
+    Returns
+    -------
+    array of shape (n_items,)
+        Grade of each item of the pool; −1 for items that are not known.
     """
     if not before:
         return design.known
@@ -27,7 +37,18 @@ def known_now(design: Design, before: Sequence[DrawnSample]) -> Ints:
 
 
 def check_known(rounds: Sequence[DrawnSample]) -> None:
-    """Raise StateError if an item that a later round treats as known no longer has one grade (unjudged or disputed)."""
+    """Check that each item that a later round (further sample) treats as known still has one grade.
+
+    Parameters
+    ----------
+    rounds : sequence of DrawnSample
+        All rounds in order, with their judgments.
+
+    Raises
+    ------
+    StateError
+        If such an item cannot be judged any more, or its judges differ and several grades count.
+    """
     for k, later in enumerate(rounds[1:], 2):
         design = later.campaign.design
         grades, settled = _last_grades(rounds[: k - 1])
@@ -41,7 +62,10 @@ def check_known(rounds: Sequence[DrawnSample]) -> None:
 
 
 def asked_again(rounds: Sequence[DrawnSample]) -> int:
-    """Count the items that could not be judged in one round and are included again in a later one."""
+    """Count the items that could not be judged in one round (sample) and are included again in a later one.
+
+    ``rounds`` are all rounds in order, with their judgments.
+    """
     n, later = 0, set[int]()
     for sample in reversed(rounds):
         campaign = sample.campaign
@@ -51,10 +75,19 @@ def asked_again(rounds: Sequence[DrawnSample]) -> int:
 
 
 def _last_grades(rounds: Sequence[DrawnSample]) -> tuple[Ints, NDArray[np.bool_]]:
-    """Collect each item's grade in the latest round that graded it, and whether any round has settled it.
+    """Collect each item's grade in the latest round (sample) that graded it, and whether any round has settled it.
 
-    The grade is -1 if no round graded the item, or if judges differ and all of their grades count. Both shapes:
-    (n_items,).
+    Parameters
+    ----------
+    rounds : sequence of DrawnSample
+        All rounds in order, at least one, with their judgments.
+
+    Returns
+    -------
+    grades : array of shape (n_items,)
+        −1 if no round graded the item, or if judges differ and all of their grades count.
+    settled : bool array of shape (n_items,)
+        True if the item is graded or declared impossible to judge.
     """
     n_items = rounds[0].campaign.design.pool.n_items
     grades, settled = np.full(n_items, -1, dtype=np.int64), np.zeros(n_items, dtype=np.bool_)

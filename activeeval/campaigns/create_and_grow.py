@@ -33,12 +33,15 @@ class NewCampaign:
     campaign, db : str
         Name of the campaign and address of its store.
     as_of, version : int
-        Number of the last event, and version of the sample.
+        Number of the log's last event, and version of the sample, from 1.
     seed : int or None
+        Seed of the draw; None if unknown.
     items, queries : int
         Number of newly drawn items and of their queries.
     budget : float or None
+        Planned cost of the sample in mean items (1 is the cost of an average item).
     blocks : int
+        Number of blocks (parts of the sample, each of which ends with a possible estimate).
     """
 
     campaign: str
@@ -53,7 +56,17 @@ class NewCampaign:
 
     @classmethod
     def of(cls, store: Store, name: str, place: str, sample: DrawnSample, seq: int) -> Self:
-        """Summarize the units that were drawn last, as of event ``seq``, for a campaign stored at ``place``."""
+        """Summarize the units (items judged together) that were drawn last.
+
+        Parameters
+        ----------
+        place : str
+            Address of the store, as shown in messages.
+        sample : DrawnSample
+            Sample of the campaign; its first ``n_before`` units were stored earlier.
+        seq : int
+            Number of the log's last event.
+        """
         units, design = sample.campaign.planned[sample.n_before :], sample.campaign.design
         return cls(
             campaign=name,
@@ -82,17 +95,20 @@ def create(
 
     Parameters
     ----------
+    rules : Rules
+        Number of judges for each item, lease, and how grades of several judges are combined.
     texts : mapping of str to sequence of str, optional
         Texts that the judges read, one for each of ``sample.pairs``, by column name.
     beside : mapping, optional
-        Further numbers and strings to keep in the campaign's configuration.
+        Further values to keep in the campaign's configuration, by name.
     put : callable, optional
-        Stores the campaign together with other rows; by default the campaign is stored alone.
+        Stores the campaign's rows, possibly with others, and returns the last event's number; by default
+        `Store.create`.
 
     Raises
     ------
     InputError
-        If the name is taken.
+        If the name is taken or not valid, or the sample cannot be judged by the rules (`check_rules`).
     """
     check_rules(sample, rules)
     design, judging = sample.campaign.design, sample.campaign.judging
@@ -114,7 +130,11 @@ def create(
 
 
 def check_rules(sample: DrawnSample, rules: Rules) -> None:
-    """Raise InputError if a sample cannot be judged by these rules."""
+    """Raise InputError if a sample cannot be judged by these rules.
+
+    That is so for a policy that cannot combine the grades, for strict order (items given out in the order of drawing)
+    where draws have no order, and for adaptive depth (labels decide what comes next) with strict order or comparisons.
+    """
     design = sample.campaign.design
     if rules.policy == "refuse":
         raise InputError("several judges of a campaign may differ: the policy must combine their grades, got 'refuse'")
@@ -143,12 +163,12 @@ def top_up(
     Parameters
     ----------
     texts_of : callable, optional
-        Returns the texts of a sample's newly drawn items, in the form that `create` expects.
+        Returns the texts of the extended sample's new items, in the form that `create` expects; by default none.
 
     Raises
     ------
     StateError
-        If the campaign has several rounds.
+        If the campaign has several rounds (samples drawn one after another), or another process extended it meanwhile.
     """
     state = state_of(store, name)
     if len(state.rounds) > 1:
@@ -159,19 +179,21 @@ def top_up(
 
 
 def redraw(store: Store, name: str, sample: DrawnSample, texts: Texts | None = None) -> int:
-    """Add a further round to a campaign; return the number of the last event.
+    """Add a further sample (round) to a campaign; return the number of the last event.
 
     Parameters
     ----------
     sample : DrawnSample
-        Drawn from the same pool with all labels of the campaign as known grades (`state.labels_of`).
+        Drawn from the same pool with all labels of the campaign as known grades (`known_labels.labels_of`).
+    texts : mapping of str to sequence of str, optional
+        Texts of the newly drawn items, as for `create`.
 
     Raises
     ------
     StateError
         If the previous round is not completely judged.
     InputError
-        If the round has adaptive depth and the campaign has not.
+        If the round has adaptive depth (labels decide what comes next) and the campaign has not.
     """
     check_judged(store, name)
     check_same_depths(store.campaign(name), sample)
@@ -179,7 +201,7 @@ def redraw(store: Store, name: str, sample: DrawnSample, texts: Texts | None = N
 
 
 def check_judged(store: Store, name: str) -> None:
-    """Raise StateError if an item of a campaign waits for a judge, or adaptive depth may still draw more items."""
+    """Raise StateError unless all items of a campaign are judged and labels cannot lead to further items."""
     waiting = store.waiting(name)
     n = waiting["free"] + waiting["leased"]
     if n:
@@ -193,7 +215,10 @@ def check_judged(store: Store, name: str) -> None:
 
 
 def check_same_depths(campaign: CampaignRow, sample: DrawnSample) -> None:
-    """Raise InputError if a round has adaptive depth and its campaign has not: claims would not draw further units."""
+    """Raise InputError if a further sample has adaptive depth (labels decide what comes next) and its campaign has not.
+
+    Such a campaign would draw nothing when judges claim items.
+    """
     if sample.campaign.paths is not None and not campaign.follows_labels:
         problem = "was made without `adaptive_depth`: its further rounds have none either; create one with it"
         raise InputError(f"campaign {campaign.name}: {problem}", field="adaptive_depth")
@@ -204,6 +229,10 @@ def grow(store: Store, name: str, sample: DrawnSample, reason: str, texts: Texts
 
     Parameters
     ----------
+    reason : str
+        "topped up", or `REDRAWN` for a further round (sample), or `BATCH` for items that follow from labels.
+    texts : mapping of str to sequence of str
+        Texts of the newly drawn items, as for `create`.
     version : int
         Number of the new version: one more than that of the sample it extends.
 
@@ -223,12 +252,20 @@ def grow(store: Store, name: str, sample: DrawnSample, reason: str, texts: Texts
 
 
 def _ended(sample: DrawnSample, new: Sequence[UnitRow]) -> str:
-    """State why no units follow the new ones; empty if labels may lead to more (adaptive depth)."""
+    """State why no further units follow the ``new`` ones; empty if labels may lead to more (adaptive depth).
+
+    A unit is a group of items that are judged together.
+    """
     return "" if sample.campaign.paths is not None and new else sample.campaign.planned_end
 
 
 def _with_texts(new: Sequence[UnitRow], before: Sequence[UnitRow]) -> list[UnitRow]:
-    """Fill in query and document texts that the store already has for the new units."""
+    """Add texts that the store already has to new units (items judged together).
+
+    A stored query text replaces the new one; a stored document text is used only if the new document has none.
+
+    ``before`` are the stored units.
+    """
     queries = {unit.query_id: unit.query_text for unit in before if unit.query_text}
     docs = {place.doc_id: place.text for unit in before for place in unit.places if place.text}
     return [
@@ -242,7 +279,17 @@ def _with_texts(new: Sequence[UnitRow], before: Sequence[UnitRow]) -> list[UnitR
 
 
 def _units(sample: DrawnSample, version: int, texts: Texts, n_units: int = 0, n_blocks: int = 0) -> list[UnitRow]:
-    """Build store rows for a sample's new units; numbers continue after ``n_units`` units and ``n_blocks`` blocks."""
+    """Build store rows for a sample's new units (items of a query that are judged together).
+
+    Parameters
+    ----------
+    version : int
+        Version of the sample with which they are drawn.
+    texts : mapping of str to sequence of str
+        Texts of the new items in order, by column name.
+    n_units, n_blocks : int
+        Units and blocks (parts of a sample) of earlier samples, after which the numbers continue.
+    """
     campaign, units, at = sample.campaign, [], 0
     # with adaptive depth: only probabilities that are fixed before any label, so that the version alone verifies them
     probabilities = item_probabilities(campaign if campaign.paths is None else campaign.unjudged())

@@ -22,6 +22,7 @@ class ItemView:
 
     Attributes
     ----------
+    query_id, doc_id : str
     query, need : str
         Query text and information need; empty if unknown.
     title, text, url : str
@@ -54,7 +55,21 @@ class ItemView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerView:
-    """An earlier answer of a judge: event ``seq``, grade (None if it could not be judged) and the grade's name."""
+    """An earlier answer of a judge.
+
+    Attributes
+    ----------
+    seq : int
+        Number of its event.
+    query, title : str
+        Texts of the item, or its ids where texts are missing.
+    grade : int or None
+        None if the item could not be judged.
+    name : str
+        Name of the grade.
+    reason, note : str
+        Why the item could not be judged, and the judge's remark; may be empty.
+    """
 
     seq: int
     query: str
@@ -82,9 +97,11 @@ class JudgingView:
     grades : sequence of str
         Names of the grades, from 0 on.
     left : WaitingCounts
+        Items that wait, as the judge sees them.
     pace_s : float or None
-        Median seconds that this judge takes for an item.
+        Median seconds that this judge takes for an item; None if no time is known.
     precision : Precision or None
+        Half-width of the first question's interval; None if no estimate is known.
     is_closed : bool
         True if nothing is left because a lead has closed the campaign.
     recent : sequence of AnswerView
@@ -105,7 +122,18 @@ class JudgingView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorrectingView:
-    """An earlier answer of a judge with its item; ``before`` is the event of the judge's previous answer, if any."""
+    """The page on which a judge corrects an earlier answer.
+
+    Attributes
+    ----------
+    item : ItemView
+    answer : AnswerView
+        The answer to correct.
+    grades : sequence of str
+        Names of the grades, from 0 on.
+    before : int or None
+        Event of the judge's answer before this one; None if there is none.
+    """
 
     item: ItemView
     answer: AnswerView
@@ -134,11 +162,13 @@ class Reply:
     Attributes
     ----------
     judgment : JudgeAnswer
+        The grade or preference, or that the item is deferred or cannot be judged.
     note, guidelines : str
         A remark, and the version of the guidelines that were displayed.
     input : str
         Input device: key, mouse, or empty if unknown.
     clocks : Clocks or None
+        Times on the page; None if unknown.
     """
 
     judgment: JudgeAnswer

@@ -18,7 +18,16 @@ MOST = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeGrade:
-    """A judge's opinion of an item: a grade, or None if the judge could not grade it."""
+    """A judge's opinion of an item.
+
+    Attributes
+    ----------
+    judge : str
+    grade : int or None
+        None if the judge could not grade the item.
+    reason, note : str
+        Why it could not be graded, and a remark; may be empty.
+    """
 
     judge: str
     grade: int | None
@@ -33,7 +42,7 @@ class Disagreement:
     Attributes
     ----------
     seq : int
-        Event of one of the judgments, by which the item is adjudicated.
+        Event of one of the judgments; names the item when the lead decides its grade (adjudicates it).
     query, title : str
         Texts, or ids where texts are missing.
     opinions : sequence of JudgeGrade
@@ -65,7 +74,10 @@ class Disagreement:
 
 
 def disagreements(state: CampaignState, store: Store) -> list[Disagreement]:
-    """List the items on which judges differ, by decreasing influence on the estimate; at most `MOST`."""
+    """List the items on which judges differ, by decreasing influence on the estimate; at most `MOST`.
+
+    Items that are not yet used in an estimate come last. ``state`` is the campaign as of an event.
+    """
     differing = {
         pair: by_judge
         for pair, by_judge in state.judgments_by_item.items()
@@ -78,7 +90,18 @@ def disagreements(state: CampaignState, store: Store) -> list[Disagreement]:
 
 
 def _influence(state: CampaignState, differing: Mapping[Pair, Mapping[str, Event]]) -> dict[Pair, LabelEffect]:
-    """Compute how much the first question's estimate varies with each disputed item, for items that are used in it."""
+    """Compute how much the first question's estimate varies over the grades of each disputed item.
+
+    Parameters
+    ----------
+    differing : mapping of (query, document) to mapping of str to Event
+        Judgments of each disputed item, by judge.
+
+    Returns
+    -------
+    dict of (query, document) to LabelEffect
+        Only for items that are used in the estimate and have two different grades.
+    """
     spans: dict[Pair, LabelEffect] = {}
     for sample in state.read if state.block else []:
         campaign = sample.campaign
@@ -100,7 +123,17 @@ def _influence(state: CampaignState, differing: Mapping[Pair, Mapping[str, Event
 def _disagreement(
     state: CampaignState, store: Store, by_judge: Mapping[str, Event], does: LabelEffect | None, counts_as: int | None
 ) -> Disagreement:
-    """Collect a disputed item's judgments, texts, counting grade and influence."""
+    """Collect a disputed item's judgments, texts, counting grade and influence.
+
+    Parameters
+    ----------
+    by_judge : mapping of str to Event
+        The judgments.
+    does : LabelEffect or None
+        Effect of its grades on the estimate; None if it is not used in it.
+    counts_as : int or None
+        The grade that counts now; −1 or None for none.
+    """
     answers = sorted(by_judge.values(), key=lambda event: event.seq)
     first = answers[0]
     place = (first.unit or 0, first.doc_id)

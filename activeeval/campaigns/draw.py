@@ -47,7 +47,7 @@ def known_of(store: Store, name: str, source: str) -> KnownGrades:
 
 
 def kept_texts(config: Mapping[str, Any]) -> TextFiles:
-    """Read from a campaign's configuration which files its texts came from."""
+    """Read from a campaign's configuration the files that its texts came from, by "documents" and "queries"."""
     return {name: TextFile(**file) for name, file in config.get("texts", {}).items()}
 
 
@@ -60,14 +60,21 @@ def rules_for(
     strict_order: bool,
     lease_s: int,
 ) -> Rules:
-    """Build the rules of a new campaign; raise InputError if a policy must be named (`policy_for`).
+    """Build the rules of a new campaign.
 
     Parameters
     ----------
     policy : str or None
-        None chooses a policy that fits the measures.
+        How several judges' grades of an item are combined; None chooses a policy that fits the measures.
     judges_per_item : int or None
-        None means one judge, or two with ``adjudicate``.
+        None means one judge, or two with ``adjudicate`` (a third judge where two differ).
+    strict_order : bool
+        True to give items out in order, without deferring.
+
+    Raises
+    ------
+    InputError
+        If no default policy fits, or the policy does not fit the rules or measures (`policy_for`).
     """
     n_judges = judges_per_item or (2 if adjudicate else 1)
     return Rules(
@@ -90,14 +97,19 @@ def topped_up(
 ) -> tuple[DrawnSample, int]:
     """Add a budget to a campaign, with the texts of the new items; return its sample and the last event's number.
 
+    Raises StateError if the campaign has several rounds (samples drawn one after another).
+
     Parameters
     ----------
     documents, queries : str, optional
-        Tables of texts, by default those given when the campaign was created.
+        Tables of texts; by default those given when the campaign was created.
+    say : callable
+        Called with each note and warning.
     """
     text_files = kept_texts(store.campaign(name).config)
 
     def texts_for(grown: DrawnSample) -> SheetTexts:
+        """Load the texts of the new items of the extended sample."""
         return with_texts(replace(grown, text_files=text_files), name, documents, queries, say)[1]
 
     return top_up(store, name, budget, texts_for)
@@ -109,7 +121,7 @@ def _method_of(request: SampleRequest) -> Method:
 
 
 def _would_follow(request: SampleRequest, drawn: DrawnCase) -> bool:
-    """Check whether the drawn sample would have adaptive depth by default, if the request does not set it."""
+    """Check whether the sample has adaptive depth (labels decide what comes next) by default, not by the request."""
     if drawn.case is None:
         return False
     targets = drawn.sample.campaign.design.targets
@@ -117,7 +129,10 @@ def _would_follow(request: SampleRequest, drawn: DrawnCase) -> bool:
 
 
 def _looks_before(request: SampleRequest, config: Mapping[str, Any]) -> str:
-    """Read a campaign's setting of adaptive depth; "off" if the requested method does not support it."""
+    """Read a campaign's setting of adaptive depth (when labels decide which items come next).
+
+    "off" if it has none or the requested method does not support it.
+    """
     return str(config.get(LOOKS, "off")) if _method_of(request).has_depths else "off"
 
 
@@ -129,16 +144,14 @@ class CampaignDrawing:
     ----------
     opened : callable
         Opens or creates the store; called again after a sample is drawn.
-    name : str
-        Name of the campaign.
-    place : str
-        Address of the store without secrets.
+    name, place : str
+        Name of the campaign, and address of the store without secrets.
     documents, queries : str or None
         Tables of the texts that judges read.
     kept : mapping of str to TextFile
         Tables of an earlier campaign, used where no table is named.
     progress, say : callable
-        As for `activeeval.sampling.draw.draw_for`.
+        Called with a few words at each step of drawing, and with each note and warning.
     """
 
     opened: Opener
@@ -151,12 +164,14 @@ class CampaignDrawing:
     say: Say = lambda note: None
 
     def new(self, choices: Choices, request: SampleRequest, rules: Rules) -> tuple[DrawnSample, NewCampaign]:
-        """Draw a sample and store it as a new campaign, ready for judges; return the sample and the campaign's row.
+        """Draw a sample and store it as a new campaign, ready for judges; return the sample and a summary.
 
         Parameters
         ----------
         choices : Choices
-            ``judged`` may include grades of other campaigns (`known_of`).
+            Runs, scale and known grades (``judged``), which may include those of other campaigns (`known_of`).
+        request : SampleRequest
+            What to estimate, the method and the budget.
 
         Raises
         ------
@@ -179,17 +194,20 @@ class CampaignDrawing:
     def further_round(
         self, choices: Choices, request: SampleRequest, *, by_clock: bool = True
     ) -> tuple[DrawnSample, NewCampaign]:
-        """Draw a further round in which all judged items are known; return its sample and the campaign's row.
+        """Draw and store a further sample (round) in which all judged items are known; return it with a summary.
 
         Parameters
         ----------
+        choices, request
+            As for `new`; without measures, those of the first round. The request must have a budget.
         by_clock : bool
             True to use measured judging times as costs of items and queries, if there are any.
 
         Raises
         ------
         ActiveEvalError
-            As for `draw_for`; StateError also if an item waits, InputError if the round has other questions.
+            As for `draw_for`. StateError if an item waits. InputError if the round has other questions, another scale
+            or a goal in place of a budget.
         """
         for goal in ("half_width", "difference", "segments"):
             if getattr(request, goal) not in (None, ()):
@@ -239,26 +257,23 @@ def _asked_before(request: SampleRequest, sample: DrawnSample) -> SampleRequest:
 
 
 def drawn_again(store: Store, name: str, budget: Budget, seed: int | None = None) -> int:
-    """Draw and store a further round from the data in the store; return the number of the last event.
+    """Draw and store a further sample (round) from the data in the store; return the number of the last event.
 
-    Pool, questions and model are those of the previous round, and all judged items are known. `activeeval campaign
-    create --redraw` also refits the model to the judgments; for that it needs the files of the runs.
+    Pool, questions and grade model are those of the previous round, and all judged items are known. `activeeval
+    campaign create --redraw` also refits the model to the judgments; for that it needs the files of the runs.
 
     Parameters
     ----------
     budget : Budget
-        In mean items; not a share.
+        In mean items (1 is the cost of an average item); not a share.
     seed : int, optional
         By default drawn from the system's entropy.
 
     Raises
     ------
-    StateError
-        If the previous round is not completely judged.
-    InputError
-        If the judgments are not grades, or the budget is a share.
-    BudgetError
-        If the budget does not cover the minimum of the design.
+    StateError, InputError, BudgetError
+        If the previous round is not completely judged; if the judgments are not grades, or the budget is a share; if
+        the budget does not cover the minimum of the design.
     """
     if budget.is_share:
         raise InputError("the budget of a further round is a number of judgments, as 100, not a share", field="budget")
@@ -282,7 +297,10 @@ def drawn_again(store: Store, name: str, budget: Budget, seed: int | None = None
 
 
 def _design_again(design: Design, labels: dict[Pair, int], budget: float) -> Design:
-    """Design a round for the targets of an earlier design, with all labels known."""
+    """Design a further sample with the method, targets and grade model of an earlier design, with all labels known.
+
+    ``labels`` are grades by (query, document); the budget is in mean items (1 is the cost of an average item).
+    """
     method, beliefs = find_method(design.name), design.beliefs
     model = {} if beliefs is None else beliefs.made_of
     chosen = method.looking(design.looks) if method.has_depths else method
@@ -291,18 +309,22 @@ def _design_again(design: Design, labels: dict[Pair, int], budget: float) -> Des
 
 
 def _grades_of_items(design: Design, labels: dict[Pair, int]) -> NDArray[np.int64]:
-    """Convert labels to an array of grades of a pool's items; -1 for items without a label."""
+    """Convert labels by (query, document) to grades of a pool's items, shape (n_items,).
+
+    −1 for items without a label.
+    """
     pool = design.pool
     pairs = zip(pool.query_texts[pool.item_queries].tolist(), pool.item_texts.tolist(), strict=True)
     return np.array([labels.get(pair, -1) for pair in pairs], dtype=np.int64)
 
 
 def draw_next(store: Store, name: str) -> bool:
-    """Draw and store a campaign's next batch if labels lead to one (adaptive depth); return True if items were added.
+    """Draw and store the next items that a campaign's labels lead to (a batch); return True if items were added.
 
-    If no batch follows and no item waits, the sample ends and the rates from the last labels are stored. If two
-    processes do this at once, the store accepts only one version with a number, and the other process returns True. If
-    a process ends before it has drawn, the next claim draws instead.
+    This is adaptive depth. If no batch follows and no item waits, the sample ends, and the sampling rates that follow
+    from the last labels are stored. If two processes do this at once, the store accepts only one version with a number,
+    and the other process returns True. If a process ends before it has drawn, the next claim draws instead. Raises
+    InputError if the tables of the texts are no longer where they were.
     """
     state = state_of(store, name)
     sample = next_of(state)
@@ -318,9 +340,10 @@ def draw_next(store: Store, name: str) -> bool:
 
 
 def next_of(state: CampaignState) -> DrawnSample | None:
-    """Extend a campaign's sample by its next batch, or mark its end.
+    """Extend a campaign's sample by the next items that its labels lead to (a batch), or mark its end.
 
-    Returns None without adaptive depth, if the next batch depends on waiting items, or if the end is stored already.
+    Return None without adaptive depth (the labels do not matter then), if the next batch depends on waiting items, or
+    if the end is stored already.
     """
     sample = state.as_drawn
     if sample.campaign.paths is None:
@@ -331,7 +354,7 @@ def next_of(state: CampaignState) -> DrawnSample | None:
 
 
 def _texts_of_new(state: CampaignState, sample: DrawnSample) -> SheetTexts:
-    """Read the texts of a batch's items from the tables with which the campaign was created."""
+    """Read the texts of newly drawn items, by column, from the campaign's tables; raise InputError if one is gone."""
     files = kept_texts(state.campaign.config)
     for name, file in files.items():
         if not os.path.isfile(file.path):

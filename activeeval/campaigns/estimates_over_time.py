@@ -40,7 +40,15 @@ def date_of(microseconds: int) -> str:
 def readings_of(state: CampaignState, scope: str, confidence: float) -> list[CampaignReading]:
     """Compute the estimates at each event that completed a block, and as of the last event if they differ.
 
-    Each reading has the values of all questions of the campaign, in order.
+    A block is a part of the sample; at its end an estimate is valid. Each reading has the values of all questions of
+    the campaign, in order.
+
+    Parameters
+    ----------
+    scope : {"pool", "population"}
+        Population of the estimates: the pool's queries, or all queries that these are a sample of.
+    confidence : float
+        Of the intervals, as 0.95.
     """
     past, moments = state.before(), list[CampaignReading]()
     for seq in sorted({*state.state.complete_at.values(), state.as_of}):
@@ -54,7 +62,10 @@ def readings_of(state: CampaignState, scope: str, confidence: float) -> list[Cam
 
 
 def _moment(state: CampaignState, scope: str, confidence: float) -> CampaignReading | None:
-    """Compute the estimates as of a campaign state; None if no estimate is possible yet."""
+    """Compute the estimates as of a campaign state; None if no estimate is possible yet.
+
+    Arguments as for `readings_of`.
+    """
     try:
         answers, _ = answered(state, scope=scope, confidence=confidence)
     except StateError:
@@ -76,7 +87,10 @@ def _moment(state: CampaignState, scope: str, confidence: float) -> CampaignRead
 
 
 def answer_of(answer: SampleAnswer, interval: Interval | None = None) -> Answer:
-    """Convert a sample's answer to one with a given interval; the value is kept even if it lies outside."""
+    """Convert a sample's answer to an `Answer`, with the given interval or else its own one.
+
+    The estimate keeps its value even if it lies outside the interval.
+    """
     estimate, names = answer.estimate, {"system": answer.system, "versus": answer.versus, "segment": answer.segment}
     converted = Answer.of(
         estimate, interval or answer.interval, measure=answer.target.name, n_items=estimate.n_items, **names
@@ -85,7 +99,9 @@ def answer_of(answer: SampleAnswer, interval: Interval | None = None) -> Answer:
 
 
 def queries_that_matter(state: CampaignState, texts: dict[str, str]) -> list[Largest]:
-    """List, for each question, the judged queries with the largest shares of the estimate's variance, at most 15.
+    """List, for each question, the judged queries with the largest shares of the estimate's variance.
+
+    There are at most `MOST_QUERIES` for each question.
 
     Parameters
     ----------
@@ -105,7 +121,17 @@ def queries_that_matter(state: CampaignState, texts: dict[str, str]) -> list[Lar
 def _largest(
     state: CampaignState, targets: Sequence[Target], n_judged: dict[str, int], texts: dict[str, str]
 ) -> list[QueryShare]:
-    """List the queries with the largest shares of one question's variance; empty if that is 0 or unknown."""
+    """List the queries with the largest shares of one question's variance; empty if that is 0 or unknown.
+
+    Parameters
+    ----------
+    targets : sequence of Target
+        The question's target in each round (sample) of the campaign.
+    n_judged : dict of str to int
+        Number of graded items by query id.
+    texts : dict of str to str
+        Query texts by id.
+    """
     variances, shifts = _of_queries(state, targets)
     total = float(variances.sum())
     if not 0 < total < math.inf:
@@ -128,7 +154,20 @@ def _largest(
 
 
 def _of_queries(state: CampaignState, targets: Sequence[Target]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Sum each query's part of the variance, and of the estimate's change from its expectation, over all rounds."""
+    """Sum each query's part of the variance, and of the estimate's change by its judgments, over all rounds.
+
+    With several rounds (samples), the estimate is their weighted mean with weights w: the change of a query is Σ w ·
+    change, its variance Σ w² · variance.
+
+    Parameters
+    ----------
+    targets : sequence of Target
+        The question's target in each round.
+
+    Returns
+    -------
+    variances, changes : arrays of shape (n_queries,)
+    """
     campaigns = [sample.campaign for sample in state.read]
     weights = round_weights(campaigns, targets[0]) if len(campaigns) > 1 else np.ones(1)
     shares = [carried(part.design, part.selection, part.labels, t) for part, t in zip(campaigns, targets, strict=True)]

@@ -46,7 +46,7 @@ _METRICS = {"P": "precision", "DCG": "dcg", "nDCG": "dcg", "RR": "mean_reciproca
 
 
 def _qrels(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
-    """Write the grades of all judged items as TREC qrels."""
+    """Write the grades of all judged items as TREC qrels; return notes on the content, the first about the file."""
     judged = sorted((pair, grade) for pair, grade in grades_of(state).items() if grade >= 0)
     rows = Qrels(
         Texts.from_list([query for (query, _), _ in judged]),
@@ -59,7 +59,11 @@ def _qrels(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
 
 
 def _prels(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
-    """Write the grades of items below the threshold of the highest complete block, and of items known before."""
+    """Write grades with inclusion probabilities (prels): of complete blocks, and of items known before.
+
+    A block is a part of the sample; only at its end are the probabilities known. Return notes on the content. Raises
+    StateError if no block is complete, or the campaign has several rounds (samples).
+    """
     if state.block == 0:
         raise StateError(_NOTHING_COMPLETE)
     if len(state.rounds) > 1:
@@ -96,7 +100,7 @@ def _line(event: Event) -> str:
 
 
 def _jsonl(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
-    """Write the log, one event a line."""
+    """Write the log as JSON, one event a line; return a note with their number."""
     events = state.log
     with write_atomically(path) as handle:
         handle.writelines(f"{_line(event)}\n" for event in events)
@@ -104,13 +108,13 @@ def _jsonl(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
 
 
 def _csv(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
-    """Write the judgments as a table for spreadsheets."""
+    """Write the judgments as a table for spreadsheets; return notes on the content."""
     return _table(state.campaign.judging, state, path)
 
 
 @singledispatch
 def _table(judging: Judging, state: CampaignState, path: PathLike) -> list[Note]:
-    """Write one row for each judge's judgment of each item; for comparisons, the ranks."""
+    """Write one row for each judge's judgment of each item; for comparisons, the ranks. Return notes on the content."""
     events = sorted((pair, e.judge, e) for pair, by_judge in state.judgments_by_item.items() for e in by_judge.values())
     rows = [event for *_, event in events]
     columns: dict[str, Any] = {
@@ -130,7 +134,7 @@ def _table(judging: Judging, state: CampaignState, path: PathLike) -> list[Note]
 
 @_table.register
 def _(judging: ByComparisons, state: CampaignState, path: PathLike) -> list[Note]:
-    """Write the truth of each completed query, in the format that `activeeval estimate` and `score` read."""
+    """Write the resulting order of each completed query, in the format that `activeeval estimate` and `score` read."""
     events = {query: event for (query, _), by_judge in state.judgments_by_item.items() for event in by_judge.values()}
     truths = {query: Truth.from_parts(event.body) for query, event in sorted(events.items()) if event.kind == "judged"}
     write_truth(truths, path)
@@ -140,7 +144,15 @@ def _(judging: ByComparisons, state: CampaignState, path: PathLike) -> list[Note
 def _weights(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
     """Write unit, block, level, inclusion probability, importance weight and grade of each item of the sample.
 
-    With adaptive depth only items of complete blocks are written, as the other probabilities are not yet known.
+    The weight is the query's probability divided by the inclusion probability. A unit holds items that are judged
+    together, a block is a part of the sample, and the level is the position in the judging order. With adaptive depth
+    (labels decide what comes next) only items of complete blocks are written, as the other probabilities are not yet
+    known. Return notes on the content.
+
+    Raises
+    ------
+    StateError
+        If the campaign has adaptive depth and no block is complete.
     """
     if state.batch and state.block == 0:
         raise StateError(_NOTHING_COMPLETE)
@@ -184,12 +196,15 @@ def _write_table(columns: Mapping[str, Any], path: PathLike) -> None:
 
 
 def _shown(grade: int | None) -> str | None:
-    """Format a grade: "cannot" for -1, None if the item is not judged."""
+    """Format a grade for the table of weights: "cannot" for −1 (cannot be judged), None if the item is not judged."""
     return "cannot" if grade == -1 else None if grade is None else str(grade)
 
 
 def _quepid(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
-    """Write the ratings of a Quepid case: ``query,docid,rating``; a query without text is named by its id."""
+    """Write the ratings of a Quepid case: ``query,docid,rating``; a query without text is named by its id.
+
+    Return notes.
+    """
     texts = {unit.query_id: unit.query_text or unit.query_id for unit in store.units(state.campaign.name)}
     judged = sorted((pair, grade) for pair, grade in grades_of(state).items() if grade >= 0)
     queries = {query for (query, _), _ in judged}
@@ -206,7 +221,10 @@ def _quepid(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
 
 
 def _rank_eval(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
-    """Write a ``_rank_eval`` request for Elasticsearch and OpenSearch, which score judged documents only."""
+    """Write a ``_rank_eval`` request for Elasticsearch and OpenSearch, which score judged documents only.
+
+    Return notes.
+    """
     texts = {unit.query_id: unit.query_text or unit.query_id for unit in store.units(state.campaign.name)}
     ratings: dict[str, list[dict[str, Any]]] = {}
     for (query, doc), grade in sorted(grades_of(state).items()):
@@ -250,7 +268,11 @@ _UNWEIGHTED = ("qrels", "csv", "quepid")
 
 
 def _beside(state: CampaignState, form: str, path: PathLike) -> list[Note]:
-    """Write a note next to a file of unweighted judgments and return it; nothing if the whole pool was judged."""
+    """Write a file next to an export of judgments, which warns that they are those of a sample without weights.
+
+    Return the same as a note. For other formats (``form``), or if the whole pool was judged, remove such a file and
+    return no note.
+    """
     if form not in _UNWEIGHTED or not state.rounds or _is_complete(state):
         remove_sampled_note(path)
         return []
@@ -280,7 +302,7 @@ class ExportResult(PrintableResult):
     notes : tuple of Note or Caution
         Further remarks and warnings.
     text : str
-        Text of the export if no file is named.
+        Text of the export if no file is named, else empty.
     """
 
     as_of: int
@@ -290,7 +312,7 @@ class ExportResult(PrintableResult):
 
     @property
     def sentences(self) -> list[str]:
-        """Content of the export, then its notes."""
+        """Content of the export and each note, as one sentence each."""
         return [f"As of event {self.as_of}: {text_of(self.content)}.", *(f"{text_of(note)}." for note in self.notes)]
 
     def rows(self) -> list[dict[str, Cell]]:
@@ -310,7 +332,7 @@ def _cell(text: str) -> Cell:
 def exported(
     store: Store, name: str, form: str, path: PathLike | None = None, as_of: int | None = None
 ) -> ExportResult:
-    """Export a campaign as `export` does; without a path, return the text in the result."""
+    """Export a campaign as `export` does; without a path, the result holds the text."""
     if path is not None:
         return export(store, name, form, path, as_of)
     with tempfile.TemporaryDirectory() as folder:
@@ -319,12 +341,21 @@ def exported(
 
 
 def export(store: Store, name: str, form: str, path: PathLike, as_of: int | None = None) -> ExportResult:
-    """Write a campaign as of an event in one of `FORMATS`.
+    """Write a campaign in one of `FORMATS`.
+
+    Parameters
+    ----------
+    form : str
+        Key of `FORMATS`.
+    path : path
+        File to write.
+    as_of : int, optional
+        Number of the last event to use; by default the log's last.
 
     Raises
     ------
     InputError
-        If the file cannot be written, or an id is not allowed in the format.
+        If there is no such event, the file cannot be written, or an id is not allowed in the format.
     StateError
         If the sample does not support the format yet.
     """

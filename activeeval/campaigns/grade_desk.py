@@ -42,7 +42,7 @@ class PageDesk:
     name : str
         Name of the campaign.
     controls : Controls, optional
-        Control items to mix in.
+        Control items (with an expected answer) to mix in, so that judges are checked.
     """
 
     store: Store
@@ -56,19 +56,20 @@ class PageDesk:
 
     @property
     def desk(self) -> Desk:
-        """Desk for claims and answers, which gives items out query by query."""
+        """Desk (interface for claims and answers) that gives a judge the items of one query after another."""
         return desk_of(self.store, self.name, by_query=True)
 
     @property
     def is_closed(self) -> bool:
-        """True if a lead has closed the campaign, so that no items are given out."""
+        """True if a lead (who runs the campaign) has closed it, so that no items are given out."""
         now = self.store.now(self.name)
         return self.log.look(lambda state: is_closed(state, now))
 
     def status(self) -> Status:
-        """Compute the campaign's status for programs; with controls only as of the last complete block.
+        """Compute the campaign's status for programs.
 
-        See `LiveReading.quiet_status`.
+        With controls (items that check a judge) it is as of the last complete block (part of the sample): a later
+        status would reveal which items were controls.
         """
         from activeeval.campaigns.status import status
 
@@ -77,19 +78,29 @@ class PageDesk:
         return self.reading.look(lambda state: status(state, self.store))
 
     def event_of(self, judge: str, token: str) -> Event:
-        """Look up the event in which a judge was shown an item under a token; raise InputError if none exists."""
+        """Look up the event in which a judge was shown an item under a token (secret of the claim).
+
+        Raises InputError if none.
+        """
         event = self.store.shown(self.name, token)
         if event.judge != judge:
             raise InputError(f"no item was given out under the token {shown(token)}")
         return event
 
     def said(self, event: Event, reply: Reply) -> JudgeAnswer:
-        """Convert a judge's reply to the event's item to the answer that is stored."""
+        """Convert a judge's reply to the answer that is stored.
+
+        ``event`` is the one in which the item was shown. Times measured by the page are left out if they exceed the
+        time since.
+        """
         elapsed = 0 if reply.clocks is None else (self.store.now(self.name) - event.at) // 1000
         return reply.said(elapsed)
 
     def renew(self, judge: str, token: str) -> bool:
-        """Restart the lease of a judge's item; return True if the judge still holds it."""
+        """Restart the lease (reservation) of a judge's item; return True if the judge still holds it.
+
+        Raises InputError if the judge was shown no item under the token.
+        """
         self.event_of(judge, token)
         return self.store.renew(self.name, token) is not None
 
@@ -98,10 +109,12 @@ class PageDesk:
 class JudgesDesk(PageDesk):
     """Judging page for grades.
 
+    The other parameters are those of `PageDesk`.
+
     Parameters
     ----------
     names : mapping of int to str
-        Names of grades.
+        Names of grades, by grade; others get usual names.
 
     Raises
     ------
@@ -131,7 +144,7 @@ class JudgesDesk(PageDesk):
     def answer(
         self, event: Event, token: str, reply: Reply, *, goes_on: bool
     ) -> tuple[Acknowledged, JudgingView | None]:
-        """Store a judge's answer; return the acknowledgment, and the next page if ``goes_on``.
+        """Store a judge's answer; return the acknowledgment, and the next page if ``goes_on`` (else None).
 
         If the same judge has opened the same item on another page since, the answer counts as given there.
 
@@ -139,6 +152,12 @@ class JudgesDesk(PageDesk):
         ----------
         event : Event
             Event in which the item was shown under the token (`event_of`).
+        token : str
+            Token of the claim.
+        reply : Reply
+            The page's reply.
+        goes_on : bool
+            True to claim the next item as well.
 
         Raises
         ------
@@ -157,7 +176,10 @@ class JudgesDesk(PageDesk):
         return as_seen(done), self._view(event.judge, following)
 
     def correcting(self, judge: str, seq: int) -> CorrectingView:
-        """Build the page to correct an earlier answer; raise InputError if it is not a valid answer of the judge."""
+        """Build the page to correct the answer of event ``seq``.
+
+        Raises InputError if it is not a valid answer of the judge.
+        """
         event = self._answer_of(judge, seq)
         before = self.store.answers_of(self.name, judge, 1, before=seq)
         item = self.texts(event)
@@ -166,7 +188,11 @@ class JudgesDesk(PageDesk):
         )
 
     def correct(self, judge: str, seq: int, reply: Reply) -> Acknowledged:
-        """Store a judge's answer in place of an earlier one."""
+        """Store a judge's reply in place of the answer of event ``seq``; sending the same reply again changes nothing.
+
+        Raises InputError if that is not an answer of the judge or the reply is not valid, StateError if it was
+        replaced.
+        """
         judgment = reply.said(0)
         same = self.store.answers_of(self.name, judge, 1, before=seq + 1)
         contents = [(event.seq, event.grade, event.reason, event.note) for event in same]
@@ -179,15 +205,22 @@ class JudgesDesk(PageDesk):
         return ItemView.of(event.query_id, event.doc_id, self.store.texts_of(self.name, event))
 
     def shown_answer(self, judge: str, seq: int) -> ItemView:
-        """Build the view of an answered item; raise InputError if it is not a valid answer of the judge."""
+        """Build the view of the item answered in event ``seq``.
+
+        Raises InputError if it is not a valid answer of the judge.
+        """
         return self.texts(self._answer_of(judge, seq))
 
     def history(self, judge: str, most: int) -> list[AnswerView]:
-        """List a judge's latest valid answers, the newest first."""
+        """List a judge's latest valid answers, the newest first, at most ``most``."""
         return self._answers(self._last_of(judge, most))
 
     def _control(self, judge: str) -> ItemClaim | None:
-        """Show the control that the judge has open, or a new one if one is due; None if an ordinary item comes next."""
+        """Claim the control (item with an expected answer) to show to the judge now.
+
+        It is the control that the judge has open, or a new one if one is due. Return None if an ordinary item comes
+        next.
+        """
         if self.controls is None:
             return None
         control = self.log.look(partial(self._next_control, self.controls, judge))
@@ -197,7 +230,10 @@ class JudgesDesk(PageDesk):
         return as_claimed(token, posed, self.store.texts_of(self.name, posed))
 
     def _next_control(self, controls: Controls, judge: str, state: State) -> Control | None:
-        """Choose the control to show: the open one, a new one if due, or a deferred one; else None."""
+        """Choose the control (item that checks the judge) to show: the open one, a new one if due, or a deferred one.
+
+        Return None if an ordinary item comes next. ``state`` is the state of the campaign's log.
+        """
         if (posed := state.checks.posed.get(judge)) is not None:
             return again(posed, self.store.texts_of(self.name, posed))
         assignment, put_off = state.in_hand.get(judge), state.checks.put_off.get(judge)
@@ -212,7 +248,10 @@ class JudgesDesk(PageDesk):
         return None if event is None else again(event, self.store.texts_of(self.name, event))
 
     def _is_control_near(self, judge: str) -> bool:
-        """Check whether a control may follow the answer that a judge gives now."""
+        """Check whether a control (item that checks the judge) may follow the answer that a judge gives now.
+
+        If not, the next item can be claimed in the same transaction.
+        """
         if self.controls is None:
             return False
         n_said, is_near = self.log.look(
@@ -224,21 +263,25 @@ class JudgesDesk(PageDesk):
         return is_near or self.controls.is_due(judge, n_said + 1)
 
     def _told_elsewhere(self, event: Event, judgment: JudgeAnswer, done: Acknowledged) -> Acknowledged:
-        """Submit a late answer again under the judge's newer claim of the same item."""
+        """Submit a late answer again if the same judge has claimed the same item anew since the page of the answer.
+
+        ``event`` showed the item on that page, ``judgment`` is the answer; ``done`` is returned if it was not late for
+        this.
+        """
         if not _is_reclaimed(done):
             return done
         claimed = self.desk.claim(event.judge)
         return self.desk.submit(claimed.token, judgment) if claimed is not None and _is_of(claimed, event) else done
 
     def _answer_of(self, judge: str, seq: int) -> Event:
-        """Look up a judge's valid answer by event number; raise InputError if none exists."""
+        """Look up a judge's valid answer by event number ``seq``; raise InputError if none exists."""
         answers = self.store.answers_of(self.name, judge, 1, before=seq + 1)
         if not answers or answers[0].seq != seq:
             raise InputError(f"event {seq} is not a valid answer of {shown(judge)}")
         return answers[0]
 
     def _view(self, judge: str, claimed: ItemClaim | None) -> JudgingView:
-        """Build a judge's page for a claimed item, or for no item."""
+        """Build a judge's page for a claimed item, or for no item (None)."""
         campaign, controls, name = self.store.campaign(self.name), self.controls, judge_name(judge)
         left, seen, answers = self.log.look(
             lambda state: (
@@ -265,7 +308,7 @@ class JudgesDesk(PageDesk):
         )
 
     def _last_of(self, judge: str, most: int) -> list[Event]:
-        """List the events of a judge's latest valid answers, the newest first."""
+        """List the events of a judge's latest valid answers, the newest first, at most ``most``."""
         return self.log.look(lambda state: _said_by(state, judge_name(judge), most))
 
     def _answers(self, events: Sequence[Event]) -> list[AnswerView]:
@@ -276,15 +319,20 @@ class JudgesDesk(PageDesk):
         return [self._answered(event, *self._heads[_place_of(event)]) for event in events]
 
     def _keep_head(self, place: _PlaceOfItem, view: ItemView) -> None:
-        """Cache query and title of an item: texts never change, and the latest answers are displayed several times."""
+        """Cache query and title of an item, which are displayed with the judge's latest answers.
+
+        Texts never change. ``place`` is the key of the item (`_place_of`), ``view`` the item as displayed.
+        """
         if len(self._heads) > _MOST_HEADS:
             self._heads = {}
         self._heads[place] = (view.query or view.query_id, view.title or view.doc_id)
 
     def _answer(self, event: Event, view: ItemView) -> AnswerView:
+        """Build the view of an answer, with ids where the item has no texts."""
         return self._answered(event, view.query or view.query_id, view.title or view.doc_id)
 
     def _answered(self, event: Event, query: str, title: str) -> AnswerView:
+        """Build the view of an answer with the given query and title."""
         return AnswerView(
             seq=event.seq,
             query=query,
@@ -302,17 +350,18 @@ def _said_by(state: State, judge: str, most: int) -> list[Event]:
 
 
 def _item_of(claimed: ItemClaim) -> ItemView:
+    """Build the view of a claimed item."""
     texts = ItemTexts(query_text=claimed.query_text, text=claimed.text)
     return ItemView.of(claimed.query_id, claimed.doc_id, texts)
 
 
 def _place_of(event: Event) -> _PlaceOfItem:
-    """Return unit, query and document of an event."""
+    """Return the key under which an item's texts are cached: unit (items judged together), query and document."""
     return event.unit, event.query_id, event.doc_id
 
 
 def _is_reclaimed(done: Acknowledged) -> bool:
-    """Check whether an answer was late because the same judge had been shown the same item again."""
+    """Check whether an answer was stored as late because the same judge had been shown the same item again."""
     return done.event.kind == "late" and done.event.reason == RECLAIMED and not done.is_repeated
 
 

@@ -36,16 +36,17 @@ class ImportedFile:
     Attributes
     ----------
     file : str
+        Path or name of the source.
     stored, cannot : int
         Number of grades stored, and of items stored as impossible to judge.
     replaced, repeated : int
-        How many of these replaced an earlier answer, and how many judgments were stored already.
+        How many of these replaced an earlier answer of the judge, and how many judgments were stored already.
     late : dict of str to int
         Number of judgments that were kept but do not count, by reason.
     foreign : int
         Number of judgments of items that were never drawn, which were not kept.
     of_machines : int
-        Number of graders' judgments left out, because they are not labels.
+        Number of judgments by graders (LLMs or other models) left out, because they are not labels.
     truth_of_machines : int
         Number of graders' judgments now stored as labels; estimates of the campaign carry a warning.
     """
@@ -62,7 +63,7 @@ class ImportedFile:
 
     @property
     def notes(self) -> list[Caution]:
-        """Warning about graders' judgments stored as labels, if there are any."""
+        """Warning about judgments of graders (LLMs or other models) that are stored as labels, if there are any."""
         return [truth_of_machines(self.file, self.truth_of_machines)] if self.truth_of_machines else []
 
     def sentence(self, keep: str = "`keep_foreign`") -> str:
@@ -78,7 +79,7 @@ class ImportedFile:
 
     @classmethod
     def of(cls, file: str, n_read: int, done: Sequence[Acknowledged], of_machines: int = 0) -> Self:
-        """Count the store's acknowledgments for a file with ``n_read`` judgments."""
+        """Summarize ``n_read`` judgments of a file, of which the store acknowledged those (``done``) of drawn items."""
         fresh = [acknowledged.event for acknowledged in done if not acknowledged.is_repeated]
         late = Counter(event.reason for event in fresh if event.kind == "late")
         cannot = sum(event.kind == "cannot" for event in fresh)
@@ -130,18 +131,20 @@ def take_files(
     Parameters
     ----------
     paths : sequence of str, or mapping of str to file or Judgments
-        The keys of a mapping name the sources in messages.
+        Files. The keys of a mapping name its sources in messages.
+    judge : str, optional
+        The judge of judgments that name none.
     keep_foreign : bool
         Also keep judgments of items that were never drawn, as events that do not count. In a file with the judgments of
         a whole collection nearly all are of such items.
     machine_is_truth : bool
-        Accept graders' judgments as labels; each of these events is marked.
+        Accept judgments by graders (LLMs or other models) as labels; each of these events is marked.
 
     Raises
     ------
     InputError
-        If a file cannot be read, is the sheet of another sample, names no judge and none is given, or grades an item
-        twice.
+        If a file cannot be read, is the sheet of another sample, names no judge and none is given, grades an item
+        twice, or has only graders' judgments that are not accepted.
     """
     parsed = read_files(store, name, paths, judge, keep_foreign=keep_foreign, machine_is_truth=machine_is_truth)
     return parsed.stored()
@@ -153,10 +156,10 @@ class ParsedFiles:
 
     Attributes
     ----------
-    store : Store
     campaign : str
+        Name of the campaign.
     parts : sequence of (str, str, list)
-        File, judge and answers.
+        File, judge and the judge's answers.
     unjudged : sequence of Unjudged
         Items of sheets that came back without an answer.
     n_read, of_machines : mapping of str to int
@@ -191,7 +194,7 @@ def read_files(
     keep_foreign: bool = False,
     machine_is_truth: bool = False,
 ) -> ParsedFiles:
-    """Parse and check the judgments of files for a campaign without storing them; arguments as for `take_files`."""
+    """Parse and check files' judgments without storing them; arguments and errors as for `take_files`."""
     campaign, units = store.campaign(name), store.units(name)
     drawn = _CampaignUnits([row.digest for row in store.samples(name)], units, campaign.max_grade)
     drawn.machine_is_truth = machine_is_truth
@@ -211,14 +214,19 @@ def read_files(
 
 
 def _of_units(by_judge: Mapping[str, list[Answer]], units: Sequence[UnitRow]) -> dict[str, list[Answer]]:
-    """Keep the answers to items that were drawn, and the judges with such answers."""
+    """Keep the answers (which begin with query and document) to items that were drawn, and judges with such answers."""
     drawn = {(unit.query_id, place.doc_id) for unit in units for place in unit.places}
     in_sample = {who: [answer for answer in answers if answer[:2] in drawn] for who, answers in by_judge.items()}
     return {who: answers for who, answers in in_sample.items() if answers}
 
 
 class _CampaignUnits:
-    """Lookup tables for checking imports: samples, unit of each item, and queries by text."""
+    """Data of a campaign for checking imports, and settings of the import.
+
+    ``samples`` are the ids of the sample's versions, ``docs`` the documents of each query that is judged as a whole,
+    ``units`` maps (query, document, block) to the number of the unit (items judged together), ``sources`` maps names to
+    sources (else a name is a path). ``of_machines`` counts graders' answers left out, by file.
+    """
 
     def __init__(self, samples: Sequence[str], units: Sequence[UnitRow], max_grade: int | None) -> None:
         self.samples, self.max_grade = samples, max_grade
@@ -233,13 +241,19 @@ class _CampaignUnits:
             self._by_text.setdefault(unit.query_text, set()).add(unit.query_id)
 
     def read(self, path: str) -> Judgments:
-        """Read the judgments of a source; if graders' judgments are accepted, judges of unstated kind are graders."""
+        """Read a source's judgments.
+
+        A judge of unstated kind is a grader (model) if these are accepted, else a person.
+        """
         return held_or_read(
             self.sources.get(path, path), kind="machine" if self.machine_is_truth else "person", is_plain=True
         )
 
     def query(self, place: str, named: str) -> str:
-        """Find the id of a query that is named by its text or its id."""
+        """Find the id of a query named by id or text, else return ``named``.
+
+        Raises InputError if a text is ambiguous.
+        """
         meant = (self._by_text.get(named, set()) | (self.ids & {named})) if named else set()
         if len(meant) > 1:
             ids = ", ".join(sorted(meant))
@@ -249,14 +263,11 @@ class _CampaignUnits:
         return meant.pop() if meant else named
 
     def placed(self, judgments: Judgments) -> Iterator[tuple[int, Judgment, int | None]]:
-        """Yield row, judgment and unit of each judgment with a grade or a reason for none.
+        """Yield (row, judgment, unit) for each judgment with a grade or a reason for none.
 
-        The unit is None if the file has no blocks. For a sheet, items that still wait are included.
-
-        Raises
-        ------
-        InputError
-            If it is the sheet of another sample, or an item is not in its block.
+        The unit (number of the items judged together) is None if the file does not name blocks (parts of the sample).
+        For a sheet, items that still wait are included. Raises InputError if it is the sheet of another sample, an item
+        is not in its block, or a query's text is ambiguous.
         """
         if judgments.sample and judgments.sample not in self.samples:
             known = ", ".join(self.samples if len(self.samples) <= _FEW else (*self.samples[:_FEW], "…"))
@@ -274,7 +285,10 @@ class _CampaignUnits:
                 yield row, judgment, unit
 
     def _unit(self, place: str, judgment: Judgment, block: int) -> int:
-        """Find the unit of an item in a sheet's block."""
+        """Find the number of the unit with an item of a block (part of the sample).
+
+        Raises InputError if there is none.
+        """
         unit = self.units.get((judgment.query, judgment.item, block))
         if unit is None:
             where = (
@@ -288,9 +302,11 @@ class _CampaignUnits:
 def _answers(
     judging: Judging, path: str, drawn: _CampaignUnits, judge: str | None, unjudged: list[Unjudged]
 ) -> dict[str, list[Answer]]:
-    """Parse a file of grades into answers by judge, and add a sheet's items without an answer to ``unjudged``.
+    """Parse a file of grades into answers by judge; for comparisons, a file of ranks.
 
-    For queries that are judged as a whole, the file holds ranks.
+    ``judge`` gave the judgments that name none. A sheet's items without an answer are added to ``unjudged``. Raises
+    InputError if the file has no grades (or ranks) or only those of graders (models), names no judge, grades an item
+    twice, or has a grade above the largest.
     """
     judgments = drawn.read(path)
     if not judgments.is_of_grades:
@@ -334,7 +350,7 @@ def _answers(
 def _(
     judging: ByComparisons, path: str, drawn: _CampaignUnits, judge: str | None, unjudged: list[Unjudged]
 ) -> dict[str, list[Answer]]:
-    """Parse a file of ranks into answers by judge, one for each query."""
+    """Parse a file of ranks into answers by judge, each the order of a query's documents; see `_answers`."""
     from activeeval.sampling.ranked_sheets import check_held
 
     judgments = drawn.read(path)

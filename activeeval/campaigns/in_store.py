@@ -15,7 +15,10 @@ from activeeval.core.masked_addresses import masked
 
 @dataclass(slots=True, eq=False)
 class StoreHandle:
-    """A name in a store; `close`, or the end of a ``with`` block, closes the store."""
+    """Base of a stored campaign and of a watch: its name in an open store.
+
+    `close`, or the end of a ``with`` block, closes the store.
+    """
 
     store: Store
     name: str
@@ -32,7 +35,10 @@ class StoreHandle:
 
 
 def store_url(url: Any) -> str:
-    """Convert a path to the URL of a store; a URL is returned unchanged."""
+    """Convert a path to the URL of a store; a URL is returned unchanged.
+
+    Raises InputError if the text looks like a server's address without a scheme.
+    """
     text = str(os.fspath(url))
     if "://" in text:
         return text
@@ -42,16 +48,21 @@ def store_url(url: Any) -> str:
 
 
 def opened_with(url: Any, first: Callable[[Store], object], *, create: bool = False) -> Store:
-    """Open a store and run a first operation on it; close the store again if the operation fails.
+    """Open a store and call ``first`` on it; close the store again if that fails.
 
     Parameters
     ----------
     url : path or str
-        As for `store_url`.
+        A file, or a URL of SQLite or PostgreSQL.
     first : callable
         Looks up or creates the object for which the store is opened.
     create : bool
         Create the store if it does not exist.
+
+    Raises
+    ------
+    InputError
+        If the store does not exist and is not to be created, or is not a store; further errors as raised by ``first``.
     """
     store = open_store(store_url(url), create=create)
     try:

@@ -44,7 +44,15 @@ ANSWERS = ("judged", "cannot")
 
 
 def work_of(state: State, events: Sequence[Event]) -> list[JudgeActivity]:
-    """Summarize each judge's work, sorted by name."""
+    """Summarize each judge's work, sorted by name; answers to controls (items with an expected answer) do not count.
+
+    Parameters
+    ----------
+    state : State
+        State of the log, with the valid judgments.
+    events : sequence of Event
+        The same log.
+    """
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     seconds: dict[str, list[float]] = defaultdict(list)
     spent: Counter[str] = Counter()
@@ -71,7 +79,7 @@ def work_of(state: State, events: Sequence[Event]) -> list[JudgeActivity]:
 
 
 def seconds_of(times: Sequence[float]) -> Seconds:
-    """Compute number, median and mean of the times of judgments, in seconds."""
+    """Compute number, median and mean of judging times in seconds; median and mean are None without times."""
     seconds = SecondsTaken.of(times)
     return Seconds(timed=seconds.n, seconds_median=seconds.median, seconds_mean=seconds.mean)
 
@@ -83,7 +91,15 @@ def days_of(events: Sequence[Event]) -> list[DailyAnswers]:
 
 
 def cost_model_of(units: Sequence[UnitRow], events: Sequence[Event]) -> FittedSeconds | None:
-    """Fit the seconds of judging from the judges' clocks; None if no judgment was timed."""
+    """Fit the seconds of judging to the judges' clocks; None if no judgment was timed.
+
+    Parameters
+    ----------
+    units : sequence of UnitRow
+        The items, with their texts, for the effect of length.
+    events : sequence of Event
+        Log of the campaign.
+    """
     try:
         model = fitted(units, events)
     except InputError:
@@ -110,7 +126,10 @@ def seconds_an_item(store: Store, name: str) -> float | None:
 
 
 def judgments_of(state: CampaignState) -> Judgments:
-    """Collect each judge's valid grades; with one judge for each item, also late grades of other judges."""
+    """Collect each judge's valid grades, for measuring agreement.
+
+    With one judge for each item, grades of other judges that came too late to count are included.
+    """
     grades = {
         (judge, pair): event.grade
         for pair, by_judge in state.judgments_by_item.items()
@@ -128,7 +147,10 @@ def judgments_of(state: CampaignState) -> Judgments:
 
 
 def agreement_of(state: CampaignState, confidence: float) -> JudgeAgreement:
-    """Count grades by judge, and measure the agreement of judges on items that several of them graded."""
+    """Count grades by judge, and measure the agreement of judges on items that several of them graded.
+
+    Intervals have this confidence and come from `RESAMPLES` bootstrap samples of queries.
+    """
     judgments = judgments_of(state)
     scale = set(range((state.sample.campaign.design.max_grade or 0) + 1))
     grades = sorted(set(judgments.values.tolist()) | scale)
@@ -162,7 +184,19 @@ def _pairs(
     grades: Sequence[int],
     agreements: Mapping[tuple[str, str], PairAgreement],
 ) -> list[JudgePair]:
-    """Build the confusion matrix of each two judges: rows are the first judge's grades, columns the second's."""
+    """Build the confusion matrix of each two judges: rows are the first judge's grades, columns the second's.
+
+    Parameters
+    ----------
+    judgments : iterable of Judgment
+        At most one grade of each judge for an item.
+    judges : sequence of str
+        All judges, sorted.
+    grades : sequence of int
+        All grades, the order of rows and columns.
+    agreements : mapping of (str, str) to PairAgreement
+        Weighted kappa and mean difference by judges; empty if unknown.
+    """
     by_judge: dict[str, dict[Pair, int]] = defaultdict(dict)
     for judgment in judgments:
         by_judge[judgment.judge.name][judgment.query, judgment.item] = grades.index(judgment.value)
@@ -184,7 +218,15 @@ def _pairs(
 def skipped_by(state: CampaignState, events: Sequence[Event]) -> SkippedItems:
     """Count deferred and unjudgeable items by judge and reason, and test who skips relevant items more often.
 
-    An item is relevant if the grade that counts is above 0; items without such a grade are ignored.
+    An item is relevant if the grade that counts is above 0; items without such a grade are ignored. The test is
+    `skipping_of`, for the items that the judge was shown.
+
+    Parameters
+    ----------
+    state : CampaignState
+        The campaign as of an event, with the grades that count.
+    events : sequence of Event
+        Its log.
     """
     faced: dict[str, set[Pair]] = defaultdict(set)
     skipped: dict[str, set[Pair]] = defaultdict(set)

@@ -16,7 +16,7 @@ _USUAL: dict[int, tuple[str, ...]] = {
 
 
 def grade_names(max_grade: int, names: Mapping[int, str] | None = None) -> list[str]:
-    """Name each grade, from 0 on.
+    """Name each grade from 0 to ``max_grade``: by ``names`` where given, else by a usual name.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def grade_names(max_grade: int, names: Mapping[int, str] | None = None) -> list[
 
 
 def pairs_sentence(n_compared: int, low: int, high: int) -> str:
-    """State how many comparisons of a query are done, and how many it may still need.
+    """State how many comparisons of a query are done, and how many (``low`` to ``high``) it may still need.
 
     Examples
     --------
@@ -42,7 +42,9 @@ def pairs_sentence(n_compared: int, low: int, high: int) -> str:
 
 
 def left_sentence(in_block: int, in_all: int, noun: str = "item") -> str:
-    """State how many items are left.
+    """State how many items are left in the current block (part of the sample) and in all.
+
+    ``noun`` names an item.
 
     Examples
     --------
@@ -55,7 +57,11 @@ def left_sentence(in_block: int, in_all: int, noun: str = "item") -> str:
 
 
 def pace_sentence(seconds: float | None, in_all: int) -> str:
-    """State a judge's pace and how long the remaining items take at this pace; "" if no time is known.
+    """State a judge's pace (seconds for an item), and how long the remaining items take at this pace.
+
+    Empty if ``seconds`` is None.
+
+    ``in_all`` is the number of remaining items.
 
     Examples
     --------
@@ -69,7 +75,16 @@ def pace_sentence(seconds: float | None, in_all: int) -> str:
 
 
 def controls_sentence(judge: str, what: str, share: object, n_skipped: int) -> str:
-    """State how often a judge agreed with the expected answers to controls; ``share`` is formatted for readers.
+    """State how often a judge agreed with the expected answers to controls (items that check the judge).
+
+    Parameters
+    ----------
+    what : {"known", "repeated", "swapped"}
+        Kind of control: a known grade, an item graded before, or a pair compared before with sides swapped.
+    share : object
+        Share of expected answers, formatted for readers.
+    n_skipped : int
+        Controls without a grade or preference.
 
     Examples
     --------
@@ -83,7 +98,7 @@ def controls_sentence(judge: str, what: str, share: object, n_skipped: int) -> s
 
 
 def lasting(seconds: float) -> str:
-    """Format a duration roughly.
+    """Format a duration in seconds roughly, in words.
 
     Examples
     --------
@@ -99,7 +114,10 @@ def lasting(seconds: float) -> str:
 
 
 def precision_sentence(half_width: float | None, at_end: float | None, in_all: int) -> str:
-    """State the half-width of the interval now and at the end, but not its position; "" if it is unknown.
+    """State the half-width of an interval now and at the end, but not the interval's position.
+
+    Empty if ``half_width`` is None. ``at_end`` is the half-width expected after the remaining ``in_all`` items; None if
+    unknown.
 
     Examples
     --------
@@ -115,7 +133,10 @@ def precision_sentence(half_width: float | None, at_end: float | None, in_all: i
 
 
 def named_grade(names: Sequence[str], grade: int | None) -> str:
-    """Name an answer: its grade's name, or "Can’t judge" for None."""
+    """Name an answer by its grade's name, the number if the grade has no name, or "Can’t judge" for None.
+
+    ``names`` are the names of the grades, from 0 on.
+    """
     if grade is None:
         return "Can’t judge"
     return names[grade] if grade < len(names) else str(grade)

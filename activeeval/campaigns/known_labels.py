@@ -10,7 +10,10 @@ from activeeval.core.errors import InputError
 
 
 def grades_of(state: CampaignState) -> dict[Pair, int]:
-    """Collect the grade that counts for each judged item, by query and document; -1 if it could not be judged."""
+    """Collect the grade that counts for each judged item, by query and document; −1 if it could not be judged.
+
+    If several judges graded an item, the campaign's policy combines their grades. Later rounds (samples) win.
+    """
     out: dict[Pair, int] = {}
     for sample in state.rounds:
         grades = round_grades(sample.campaign)
@@ -23,18 +26,21 @@ def grades_of(state: CampaignState) -> dict[Pair, int]:
 
 
 def round_grades(campaign: Campaign) -> dict[int, int]:
-    """Collect the grade that counts for each judged item of one round, by item; -1 if it could not be judged."""
+    """Collect the grade that counts for each judged item of one round (sample), by its index in the pool.
+
+    It is −1 if the item could not be judged, or if several differing grades count together.
+    """
     grades = campaign.grades
     return {item: int(grades[item]) for item in campaign.settled}
 
 
 def labels_of(state: CampaignState) -> dict[Pair, int]:
-    """Collect the grade of each item that a campaign has judged or knew before it was drawn.
+    """Collect the grade of each item, by query and document, that a campaign has judged or knew before it was drawn.
 
     Raises
     ------
     InputError
-        If the campaign has no grades but ranks, or mean gains of differing grades.
+        If the campaign has ranks in place of grades, or items whose differing grades count as their mean gain.
     """
     name = state.campaign.name
     state.campaign.judging.check_known(name)

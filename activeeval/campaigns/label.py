@@ -31,9 +31,19 @@ Documents = dict[str, list[DocumentToJudge]]
 
 @contextmanager
 def labelling(sheet: str, k: int, path: str) -> Iterator[Comparing]:
-    """Open the log of a sheet's comparisons, created if it does not exist; close it at the end of the ``with`` block.
+    """Open the log of a sheet's comparisons, created if it does not exist, for a ``with`` block.
 
-    The campaign and its judge are named after the file as it was called when it was created.
+    The log is a store with one campaign. The campaign and its judge are named after the file as it was called when it
+    was created. Yield the judge's session.
+
+    Parameters
+    ----------
+    sheet : str
+        Sheet of a sample, with the documents of each query.
+    k : int
+        Number of top documents to find for each query.
+    path : str
+        File of the log.
 
     Raises
     ------
@@ -76,14 +86,22 @@ def check_apart(log: str, *others: str | None) -> None:
 
 
 def write_labels(compared: ComparisonOutcome, out: str, preferences: str | None) -> None:
-    """Write the truths so far, and the comparisons if a file for them is given."""
+    """Write the resulting order of each completed query to ``out``, and the comparisons to ``preferences``.
+
+    ``preferences`` is a path, or None to write none. ``compared`` are the judge's results so far.
+    """
     write_truth(compared.truths, out)
     if preferences:
         write_comparisons(compared.comparisons, preferences)
 
 
 def says_no_more(path: str, compared: ComparisonOutcome) -> bool:
-    """Check that a file holds only truths or comparisons that a labelling also has."""
+    """Check that overwriting a file loses nothing: it has only orders or comparisons that a labelling also has.
+
+    False if the file cannot be read.
+
+    ``compared`` are the results of the labelling.
+    """
     try:
         judgments = read(path)
         if judgments.holds("truth"):
@@ -108,7 +126,17 @@ def _check_log(path: str) -> None:
 
 
 def _is_of(store: Store, names: list[str], units: list[UnitRow], judging: Judging) -> bool:
-    """Check that a store holds exactly the comparisons of these queries, in any order."""
+    """Check that a store has one campaign, in which exactly the documents of these queries are compared.
+
+    Parameters
+    ----------
+    names : list of str
+        Campaigns of the store.
+    units : list of UnitRow
+        The queries with their documents.
+    judging : Judging
+        Comparisons for the top k.
+    """
     if len(names) > 1 or store.campaign(names[0]).judging != judging:
         return False
     new, old = ({unit.query_id: unit.places[0].members for unit in rows} for rows in (units, store.units(names[0])))
@@ -116,7 +144,10 @@ def _is_of(store: Store, names: list[str], units: list[UnitRow], judging: Judgin
 
 
 def _read(path: str) -> tuple[Documents, Mapping[str, str]]:
-    """Read the documents of each query of a sample's sheet, in order, and the texts of the queries."""
+    """Read a sample's sheet: return the documents of each query, in order, and the text of each query ("" if unknown).
+
+    Raises InputError if a query has a document twice.
+    """
     sheet = read_sheet(path).plainly_named()
     draws = draws_of(sheet, path)
     columns = {name: sheet.words(name) for name in TEXTS if name in sheet.columns}

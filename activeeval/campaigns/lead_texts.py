@@ -18,7 +18,20 @@ ON_A_PAGE = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentLine:
-    """A document of an item: position of the item, index of the document in it, title, url and length in characters."""
+    """A document of an item, as a line of the list of texts.
+
+    Attributes
+    ----------
+    at : ItemPosition
+        Position of the item.
+    number : int
+        Index of the document in the item; 0 unless the item is a whole query.
+    doc_id, title, url : str
+    n_letters : int
+        Length of the text in characters.
+    is_ahead : bool
+        True if a judgment of the item is still to come.
+    """
 
     at: ItemPosition
     number: int
@@ -41,7 +54,21 @@ class QueryLines:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuidelinesVersion:
-    """A version of the guidelines in markdown, number of answers given under it, time of the last (microseconds)."""
+    """A version of the guidelines for judges.
+
+    Attributes
+    ----------
+    digest : str
+        Identifies the version.
+    text : str
+        Markdown.
+    n_answers : int
+        Number of answers given while it was displayed.
+    last_at : int or None
+        Time of the last of them (UTC microseconds).
+    is_served : bool
+        True if it is displayed now.
+    """
 
     digest: str
     text: str
@@ -52,7 +79,7 @@ class GuidelinesVersion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextsView:
-    """A page of the texts.
+    """A page on which the lead (who runs the campaign) reviews the texts that judges read.
 
     Attributes
     ----------
@@ -60,7 +87,7 @@ class TextsView:
         Counts of the whole campaign.
     queries : sequence of QueryLines
     following : ItemPosition or None
-        The item after which the next page begins; None on the last page.
+        The last item of this page, after which the next page begins; None on the last page.
     guidelines : sequence of GuidelinesVersion
     """
 
@@ -71,12 +98,14 @@ class TextsView:
 
 
 def texts_of(store: Store, name: str, wanted: ItemFilter, served_guidelines: str = "") -> TextsView:
-    """Build a page of a campaign's texts.
+    """Build a page of the texts that a campaign's judges read.
 
     Parameters
     ----------
+    wanted : ItemFilter
+        Items to show, and the item after which the page begins.
     served_guidelines : str
-        Digest of the version that is displayed next to items now.
+        Digest of the version of the guidelines that is displayed next to items now; empty if there is none.
     """
     rows = store.texts_page(name, wanted, ON_A_PAGE + 1)
     page = rows[:ON_A_PAGE]
@@ -90,7 +119,20 @@ def texts_of(store: Store, name: str, wanted: ItemFilter, served_guidelines: str
 
 
 def document_of(store: Store, name: str, at: ItemPosition, number: int) -> ItemView:
-    """Build the view of one document of an item as judges see it; raise InputError if none exists."""
+    """Build the view of one document of an item as judges see it.
+
+    Parameters
+    ----------
+    at : ItemPosition
+        Position of the item.
+    number : int
+        Index of the document in the item; 0 unless the item is a whole query.
+
+    Raises
+    ------
+    InputError
+        If there is no such item or document.
+    """
     row = store.item_texts(name, at)
     documents = list(documents_of(row.doc_id, row.text))
     if not 0 <= number < len(documents):
@@ -100,7 +142,15 @@ def document_of(store: Store, name: str, at: ItemPosition, number: int) -> ItemV
 
 
 def documents_of(doc_id: str, text: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield id and texts of an item's documents: one, or all documents of a query that is judged as a whole."""
+    """Yield id and texts of an item's documents: one, or all documents of a query that is judged as a whole.
+
+    Parameters
+    ----------
+    doc_id : str
+        Id of the item.
+    text : mapping
+        Its stored texts by name; ``documents`` lists those of a whole query.
+    """
     if "documents" not in text:
         yield doc_id, text
     for document in text.get("documents", ()):
@@ -119,6 +169,7 @@ def _query(rows: Sequence[TextRow]) -> QueryLines:
 
 
 def _line(row: TextRow, number: int, view: ItemView) -> DocumentLine:
+    """Build the line of a document; ``number`` is its index in the item."""
     return DocumentLine(
         at=row.at,
         number=number,
@@ -131,6 +182,7 @@ def _line(row: TextRow, number: int, view: ItemView) -> DocumentLine:
 
 
 def _version(row: GuidelinesRow, served: str) -> GuidelinesVersion:
+    """Build a version of the guidelines; ``served`` is the digest of the version displayed now."""
     return GuidelinesVersion(
         digest=row.digest, text=row.text, n_answers=row.n_answers, last_at=row.last_at, is_served=row.digest == served
     )

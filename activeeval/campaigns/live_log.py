@@ -22,7 +22,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingCounts:
-    """Number of waiting items in the lowest open block and in all drawn blocks, and number of open blocks."""
+    """Number of items that wait for a judge.
+
+    Attributes
+    ----------
+    in_block : int
+        In the lowest incomplete block (part of the sample).
+    in_all : int
+        In all drawn blocks.
+    blocks : int
+        Number of blocks with waiting items.
+    """
 
     in_block: int
     in_all: int
@@ -31,12 +41,12 @@ class WaitingCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Precision:
-    """Width of the interval of the first question, without its position.
+    """Width of the interval of the first question, without its position, so that judges do not learn the estimate.
 
     Attributes
     ----------
     half_width : float
-        At the last complete block.
+        At the last complete block (part of the sample).
     at_end : float or None
         Expected when all items are judged.
     """
@@ -56,7 +66,10 @@ class LiveLog:
         self._last: Event | None = None
 
     def look(self, ask: Callable[[State], T]) -> T:
-        """Update the state and return ``ask(state)``; the result must not refer to the state."""
+        """Update the state with new events and return ``ask(state)``.
+
+        The result must not refer to the state, which other threads update.
+        """
         with self._lock:
             events = self._store.events(self._name, since=self._last)
             self._state.apply_all(events)
@@ -85,7 +98,7 @@ class LiveReading:
         self._told: Status | None = None
 
     def look(self, ask: Callable[[CampaignState], T]) -> T:
-        """Update the campaign's state and return ``ask(state)``."""
+        """Update the campaign's state with new events and return ``ask(state)``, under a lock."""
         from activeeval.campaigns.state import state_of
 
         with self._lock:
@@ -94,14 +107,15 @@ class LiveReading:
             return ask(self._state)
 
     def quiet_status(self) -> Status:
-        """Compute the campaign's status as of the last completed block or draw.
+        """Compute the campaign's status as of the last completed block (part of the sample) or draw.
 
-        With controls, no later status is shown: counts that change with some answers and not with others would reveal
-        which of them were controls.
+        With controls (items that check a judge), no later status is shown: counts that change with some answers and not
+        with others would reveal which of them were controls.
         """
         from activeeval.campaigns.status import last_change, status_as_of
 
         def ask(state: CampaignState) -> Status:
+            """Compute the status, or return the last one if nothing has changed."""
             seq = last_change(state.state, state.log)
             if self._told is None or self._told.progress.as_of != seq:
                 self._told = status_as_of(state, seq)
@@ -110,7 +124,11 @@ class LiveReading:
         return self.look(ask)
 
     def precision(self, left: WaitingCounts) -> Precision | None:
-        """Return the latest known precision, and start computing the next if a block was completed since."""
+        """Return the latest known precision (half-widths), and start computing the next if a block was completed.
+
+        A block is a part of the sample. ``left`` are the items that wait now. None before the first precision is ready,
+        or if no estimate is possible.
+        """
         place = (left.blocks, left.in_all and 1)
         if place != self._made_for and (self._making is None or not self._making.is_alive()):
             self._made_for = place
@@ -125,7 +143,7 @@ class LiveReading:
             self._making.join()
 
     def _make(self) -> None:
-        """Compute the precision; None if no estimate is possible."""
+        """Compute and keep the precision; None if no estimate is possible."""
         try:
             self._precision = self.look(precision_of)
         except ActiveEvalError:  # no estimate is possible: judges then see no width
@@ -145,11 +163,11 @@ def precision_of(state: CampaignState) -> Precision | None:
 
 
 def left_in(state: State) -> WaitingCounts:
-    """Count the items that wait, from a state."""
+    """Count the items that wait, from the state of a log."""
     return left_of(state.n_waiting)
 
 
 def left_of(n_waiting: Mapping[int, int]) -> WaitingCounts:
-    """Count the items that wait, from their number in each block."""
+    """Count the items that wait, from their number (value) in each block (key), a part of the sample."""
     waiting = [n for _, n in sorted(n_waiting.items()) if n]
     return WaitingCounts(in_block=waiting[0] if waiting else 0, in_all=sum(waiting), blocks=len(waiting))

@@ -21,9 +21,18 @@ _LONGEST_TITLE = 80
 
 
 def losses_of(state: CampaignState, answers: Sequence[SampleAnswer], units: Sequence[UnitRow]) -> list[Losses]:
-    """List the queries with the largest losses for each difference that is worse or undecided.
+    """List the queries with the largest losses for each difference of two runs that is worse or undecided.
 
-    Queries' weights are those of one sample; for estimates over several rounds the list is empty.
+    Empty for estimates over several rounds (samples), because a query's weight is that of one sample.
+
+    Parameters
+    ----------
+    state : CampaignState
+        The campaign as of an event.
+    answers : sequence of SampleAnswer
+        Its estimates, with their verdicts.
+    units : sequence of UnitRow
+        Its stored items, with their texts.
     """
     listed = [k for k, answer in enumerate(answers) if answer.finding.verdict in LISTED]
     if len(state.read) > 1 or not listed:
@@ -36,7 +45,21 @@ def losses_of(state: CampaignState, answers: Sequence[SampleAnswer], units: Sequ
 def _losses(
     campaign: Campaign, question: int, target: Target, texts: Mapping[str, str], titles: Mapping[Pair, str]
 ) -> Losses:
-    """List the queries with the largest losses for one difference."""
+    """List the queries with the largest losses for one difference, with the result lists of both runs.
+
+    Parameters
+    ----------
+    campaign : Campaign
+        The judged sample.
+    question : int
+        Index of the difference among the campaign's questions.
+    target : Target
+        Its measure and two rankings.
+    texts : mapping of str to str
+        Query texts by id.
+    titles : mapping of (query, document) to str
+        Titles of documents.
+    """
     values = values_of_sample(campaign, target)
     labels = judged_queries(campaign.design, campaign.selection, campaign.labels, target).labels
     places = {query: q for q, query in enumerate(target.pool.query_texts.tolist())}
@@ -58,21 +81,36 @@ def _losses(
 
 
 def _counted(ranking: Rankings, query: int, depth: int) -> list[int]:
-    """List the items of a query's ranking that the measure uses."""
+    """List the items (indices in the pool) of a query's ranking that the measure uses.
+
+    Parameters
+    ----------
+    query : int
+        Index of the query.
+    depth : int
+        Number of ranks that the measure uses.
+    """
     begin, end = ranking.offsets[query : query + 2].tolist()
     items: list[int] = ranking.items[begin : min(end, begin + depth)].tolist()
     return items
 
 
 def _item(target: Target, item: int, grade: int, titles: Mapping[Pair, str], is_only_here: bool) -> ListedItem:
-    """Build the entry of an item in a list, with its grade and title."""
+    """Build the entry of an item in a list, with its title and its grade (−1 if it is not judged).
+
+    ``item`` is its index in the target's pool. ``is_only_here`` is True if the measure does not count it in the other
+    list.
+    """
     (pair,) = target.pool.pairs_of([item])
     judged = grade if grade >= 0 else None
     return ListedItem(doc_id=pair[1], title=titles.get(pair, ""), grade=judged, is_only_here=is_only_here)
 
 
 def _titles(units: Iterable[UnitRow]) -> dict[Pair, str]:
-    """Map each document to its title as judges read it, else to the beginning of its text unless that is HTML."""
+    """Map each (query, document) to its title as judges read it, else to the beginning of its text unless that is HTML.
+
+    Titles are cut to `_LONGEST_TITLE` characters.
+    """
     titles = {}
     for unit in units:
         for place in unit.places:

@@ -35,9 +35,11 @@ FALSE_ALARMS = 0.05
 
 
 def calibrations(state: CampaignState) -> list[Calibration]:
-    """Check the grade model of each round that is used in estimates; empty for designs without a model.
+    """Check the calibration of the grade model of each round (sample) that is used in estimates.
 
-    Also empty for top-k judging: ranks are not grades that the model predicts.
+    Judged items are put into bins of similar expected grade. Weighted by 1 / inclusion probability, the mean given
+    grade of a bin is compared with the mean expected grade. Empty for designs without a model, and for top-k judging:
+    ranks are not grades that the model predicts.
     """
     if state.block == 0 or not state.campaign.judging.has_grades:
         return []
@@ -46,7 +48,18 @@ def calibrations(state: CampaignState) -> list[Calibration]:
 
 
 def _of_round(number: int, sample: DrawnSample) -> Calibration | None:
-    """Check the grade model of one round; None without a model or without judged items in complete blocks."""
+    """Check the grade model of one round in bins of expected grades, and over all items.
+
+    Return None without a model, or without judged items in complete blocks (parts of the sample). The p-value is the
+    smallest of all tests times their number (Bonferroni).
+
+    Parameters
+    ----------
+    number : int
+        Number of the round, from 1.
+    sample : DrawnSample
+        Its sample with the judgments.
+    """
     campaign = sample.campaign
     design, (block, level) = campaign.design, campaign.complete_block
     if design.beliefs is None or block == 0:
@@ -80,7 +93,10 @@ def _of_round(number: int, sample: DrawnSample) -> Calibration | None:
 
 
 def code_of(expected: Floats) -> Ints:
-    """Assign each expected grade to a bin, from 0: bins of similar size, equal values in the same bin."""
+    """Assign each expected grade to a bin, from 0: bins of similar size, equal values in the same bin.
+
+    Shapes (n_items,). There are at most `MOST_BINS` bins, of about `FEWEST_ITEMS` items or more.
+    """
     n_bins = max(1, min(MOST_BINS, expected.size // FEWEST_ITEMS))
     edges = np.unique(np.quantile(expected, np.linspace(0, 1, n_bins + 1)[1:-1]))
     codes = np.searchsorted(edges, expected, side="left")
@@ -88,7 +104,20 @@ def code_of(expected: Floats) -> Ints:
 
 
 def _compared(columns: Floats, queries: Ints) -> CalibrationBin:
-    """Compare expected and given grades of some items; ``columns``: expected, its variance, given grade, weight."""
+    """Compare expected and given grades of n items, as one bin.
+
+    With weights w and d = given − expected grade, the gap is D = Σ w d / Σ w. With e_q = Σ w (d − D) over the items of
+    query q and m queries, its standard error is √(m / (m − 1) Σ e_q²) / Σ w (clustered by query), or that by the
+    model's own variance, √(Σ w² Var) / Σ w, if larger. The standard error of the mean given grade is the first of these
+    with grade − mean in place of d − D.
+
+    Parameters
+    ----------
+    columns : array of shape (4, n)
+        Expected grade, its variance under the model, given grade, and weight (1 / inclusion probability).
+    queries : array of shape (n,)
+        Index of each item's query.
+    """
     expected, variances, observed, weights = columns
     total, code = float(weights.sum()), np.unique(queries, return_inverse=True)[1]
     mean_expected, mean_observed = float(weights @ expected) / total, float(weights @ observed) / total
@@ -114,13 +143,24 @@ def _compared(columns: Floats, queries: Ints) -> CalibrationBin:
 
 
 def _clustered(squares: Floats) -> float:
-    """Estimate the variance of a sum over clusters from their squared totals; NaN for one cluster."""
+    """Estimate the variance of a sum over n clusters from their squared totals: n / (n − 1) Σ squares.
+
+    ``squares`` has shape (n,). NaN for one cluster.
+    """
     n = squares.size
     return n / (n - 1) * float(squares.sum()) if n > 1 else math.nan
 
 
 def _p_value(errors: float, weights: Floats) -> float | None:
-    """Compute the two-sided p-value of a gap in standard errors; None if there are too few queries."""
+    """Compute the two-sided p-value of a gap; None if there are fewer than `FEWEST_QUERIES` queries or it is undefined.
+
+    Parameters
+    ----------
+    errors : float
+        The gap divided by its standard error.
+    weights : array of shape (n_queries,)
+        Sum W_q of the items' weights in each query. Degrees of freedom of the t test: (Σ W_q)² / Σ W_q² − 1.
+    """
     if weights.size < FEWEST_QUERIES or math.isnan(errors):
         return None
     freedom = float(weights.sum()) ** 2 / float(weights @ weights) - 1

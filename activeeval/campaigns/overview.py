@@ -23,7 +23,20 @@ _MOST_REMARKS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeRemark:
-    """A judge's remark on an item: why it cannot be judged, or a note with a grade; event ``seq``."""
+    """A judge's remark on an item.
+
+    Attributes
+    ----------
+    seq : int
+        Number of its event.
+    date : str
+        UTC.
+    judge, query_id, doc_id : str
+    grade : int or None
+        None if the item cannot be judged.
+    text : str
+        Why the item cannot be judged, or the note with the grade.
+    """
 
     seq: int
     date: str
@@ -36,17 +49,18 @@ class JudgeRemark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
-    """The overview page of a lead, as of event ``as_of``.
+    """The overview page of a lead (who runs the campaign), as of event ``as_of``.
 
     Attributes
     ----------
     headline : sequence of str
-        Estimates at the last complete block: the sentences of ``campaign estimate``.
+        Estimates at the last complete block (part of the sample): the sentences of ``campaign estimate``.
     about : sequence of str
         Progress, answers that do not count, expected precision, and whether the goal is reached.
     next : str
         Recommended next step.
     footnotes, cautions : sequence of str
+        Explanations of the estimates, and warnings about them.
     interval : str
         Kind of the headline's intervals.
     has_course : bool
@@ -58,9 +72,11 @@ class Overview:
     judges : sequence of JudgeActivity
     agreement : JudgeAgreement
     checked : JudgeChecks
+        Answers to training items and controls (items with an expected answer).
     n_corrected : int
-        Grades that a later round treated as known and that have changed since.
+        Grades that a later round (sample) treated as known and that have changed since.
     cannot, notes : sequence of JudgeRemark
+        Why items cannot be judged, and notes with grades or comparisons; the newest first.
     """
 
     campaign: str
@@ -84,12 +100,15 @@ class Overview:
 
 
 def overview(state: CampaignState, store: Store, *, interval: str = "t", confidence: float = 0.95) -> Overview:
-    """Build the overview of a campaign for its lead.
+    """Build the overview of a campaign for its lead (the person who runs it).
 
     Parameters
     ----------
     interval : {"t", "group-sequential"}
-        "t" is valid for one analysis, "group-sequential" for interim analyses at the end of each block.
+        "t" is valid for one analysis, "group-sequential" for interim analyses at the end of each block (part of the
+        sample).
+    confidence : float
+        Of the intervals, as 0.95.
     """
     now = status(state, store)
     estimates = estimates_of(state, kind=interval, confidence=confidence) if state.block else None
@@ -123,19 +142,22 @@ def overview(state: CampaignState, store: Store, *, interval: str = "t", confide
 
 
 def course(state: CampaignState, confidence: float = 0.95) -> list[CampaignReading]:
-    """List the estimates at the end of each block so far."""
+    """List the estimates at the end of each block (part of the sample) so far, for a chart."""
     return readings_of(state, "pool", confidence) if state.block else []
 
 
 def _hours_left(state: CampaignState, waiting: int) -> float | None:
-    """Estimate the hours of judging that remain from the median time; None if unknown."""
+    """Estimate the hours of judging that remain for ``waiting`` items, from the median time of a judgment.
+
+    None if no time is known or nothing waits.
+    """
     times = state.state.active_ms
     judges = state.campaign.judges_per_item
     return statistics.median(times) * waiting * judges / 3.6e6 if times and waiting else None
 
 
 def _last(state: CampaignState, kind: str) -> list[Event]:
-    """List the valid judgments of a kind, the newest first; for ``judged`` only those with a note."""
+    """List the latest valid judgments of a kind, the newest first; for ``judged`` only those with a note."""
     standing = sorted((event for event in state.state.standing if event.kind == kind), key=lambda event: -event.seq)
     return [event for event in standing if kind == "cannot" or event.note][:_MOST_REMARKS]
 
@@ -147,6 +169,7 @@ def _compared_with_notes(state: CampaignState) -> list[Event]:
 
 
 def _remark(event: Event, text: str) -> JudgeRemark:
+    """Build the remark of an event."""
     return JudgeRemark(
         seq=event.seq,
         date=date_of(event.at),

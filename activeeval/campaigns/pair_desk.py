@@ -25,7 +25,14 @@ if TYPE_CHECKING:  # not imported for campaigns with graded items
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """A document of a pair, with its index among the query's documents, which identifies its frame on the page."""
+    """A document of a pair as displayed on one side of the page.
+
+    Attributes
+    ----------
+    item : ItemView
+    number : int
+        Index among the query's documents, which identifies the document's frame on the page.
+    """
 
     item: ItemView
     number: int
@@ -37,6 +44,14 @@ class PairView:
 
     Attributes
     ----------
+    left : WaitingCounts
+        Queries that wait.
+    lease_s : int
+        Seconds for which the query is reserved for the judge, counted from the page's latest sign of activity.
+    precision : Precision or None
+        Half-width of the first question's interval; None if no estimate is known.
+    token : str
+        Identifies the claim; sent back with the answer. Empty if nothing is left.
     query_id, query : str
         Empty if nothing is left.
     sides : tuple of Side
@@ -61,7 +76,10 @@ class PairView:
 
 @dataclass(slots=True)
 class PairsDesk(PageDesk):
-    """Judging page for comparing two documents at a time; its controls are earlier pairs with sides swapped."""
+    """Judging page for comparing two documents at a time.
+
+    Its controls (questions that check the judge) are earlier pairs with sides swapped. Parameters as for `PageDesk`.
+    """
 
     @property
     def k(self) -> int:
@@ -78,7 +96,26 @@ class PairsDesk(PageDesk):
         return self._view(question) if question is None or control is None else self._again(question, control)
 
     def answer(self, event: Event, token: str, reply: Reply) -> Acknowledged:
-        """Store a judge's answer to the pair of an event, with the top k that it determines; see `Desk.submit`."""
+        """Store a judge's answer to a pair, with the top k documents of the query if the answer determines them.
+
+        An answer to a control (repeated pair that checks the judge) does not count as a comparison.
+
+        Parameters
+        ----------
+        event : Event
+            Event in which the pair was shown under the token.
+        token : str
+            Token of the claim.
+        reply : Reply
+            The page's reply.
+
+        Raises
+        ------
+        InputError
+            If the answer is not valid for this pair.
+        StateError
+            If another answer was stored under the token.
+        """
         judgment = self.said(event, reply)
         if event.kind != "control_shown":
             return self.desk.submit(token, judgment)
@@ -90,7 +127,11 @@ class PairsDesk(PageDesk):
         return as_seen(self.store.submit(self.name, token, judgment))
 
     def _answer_query(self, event: Event, token: str, judgment: JudgeAnswer) -> Acknowledged:
-        """Store an answer to a control that concerns its query: deferred, cannot be judged, or a document discarded."""
+        """Store an answer to a control (a repeated pair that checks the judge) that concerns the whole query.
+
+        The query is deferred or cannot be judged, or a document is discarded. It counts as after an ordinary pair.
+        Arguments as for `answer`.
+        """
         if not self.store.is_answered(self.name, token):
             claimed = self.desk.claim(event.judge)
             if claimed is not None and claimed.unit == event.unit:
@@ -108,20 +149,36 @@ class PairsDesk(PageDesk):
         return Comparing(self.store, self.name, judge).undo()
 
     def document(self, event: Event, number: int) -> ItemView:
-        """Build the view of a document of an event's query by its index; raise InputError if none exists."""
+        """Build the view of a document of an event's query by its index (``number``).
+
+        Raises InputError if none exists.
+        """
         documents = self.store.texts_of(self.name, event).text.get("documents", ())
         if not 0 <= number < len(documents):
             raise InputError(f"query {event.query_id} has {counted(len(documents), 'document')}, got number {number}")
         return _item(event.query_id, "", documents[number])
 
     def _control(self, judge: str, question: DocumentPair) -> Control | None:
-        """Choose a pair of the query to compare again; None if an ordinary pair comes next."""
+        """Choose a pair of the query to compare again, to check the judge.
+
+        Return None if the ordinary pair ``question`` comes next.
+        """
         if self.controls is None:
             return None
         return self.log.look(partial(self._next_control, self.controls, judge, question.claimed.unit))
 
     def _next_control(self, controls: Controls, judge: str, unit: int, state: State) -> Control | None:
-        """Choose a control pair of this query: the open one, or a new one if due; else None."""
+        """Choose a control (repeated pair that checks the judge) of this query: the open one, or a new one if due.
+
+        Return None if an ordinary pair comes next.
+
+        Parameters
+        ----------
+        unit : int
+            Number of the query's unit (items judged together).
+        state : State
+            State of the campaign's log.
+        """
         posed = state.checks.posed.get(judge)
         events = state.preferences.get((unit, judge), [])
         if posed is not None and posed.unit == unit and _is_to_come(posed, events):
@@ -130,7 +187,15 @@ class PairsDesk(PageDesk):
         return controls.swapped(judge, events, state.checks) if is_due else None
 
     def _again(self, question: DocumentPair, control: Control) -> PairView:
-        """Build the page of a pair that was compared before, so that it looks like any other pair."""
+        """Build the page of a pair that was compared before, so that it looks like any other pair of the query.
+
+        Parameters
+        ----------
+        question : DocumentPair
+            The ordinary pair that is next.
+        control : Control
+            The earlier pair to show in its place.
+        """
         view = self._view(question)
         token, posed = self.store.pose(self.name, control)
         documents = self.store.texts_of(self.name, posed).text["documents"]
@@ -139,12 +204,15 @@ class PairsDesk(PageDesk):
         return replace(view, token=token, sides=sides)
 
     def _n_again(self, judge: str, unit: int) -> int:
-        """Count the pairs of a query that its judge has compared again; the judge sees them counted as any others."""
+        """Count the answered controls (repeated pairs that check the judge) of a query.
+
+        The page counts them as ordinary comparisons. ``unit`` is the number of the query's unit.
+        """
         answers = self.log.look(lambda state: [e for (name, _), e in state.checks.answers.items() if name == judge])
         return sum(event.unit == unit for event in answers)
 
     def _view(self, question: DocumentPair | None) -> PairView:
-        """Build a judge's page for a pair, or for no pair."""
+        """Build a judge's page for a pair, or for no pair (None)."""
         left, lease_s = self.log.left, self.store.campaign(self.name).lease_s
         if question is None:
             return PairView(left=left, lease_s=lease_s, precision=self.reading.precision(left))
@@ -174,13 +242,17 @@ class PairsDesk(PageDesk):
 
 
 def _is_to_come(posed: Event, events: Sequence[Event]) -> bool:
-    """Check whether a shown control still needs an answer, given the later events of its query."""
+    """Check whether a shown control (repeated pair that checks the judge) still needs an answer.
+
+    It does not if the judge has undone a comparison since, or discarded one of its documents. ``events`` are the
+    judge's answers to pairs of the query.
+    """
     is_back = any(event.body.get("what") == "undone" and event.seq > posed.seq for event in events)
     return not is_back and not discarded_of(events) & set(posed.body["sides"])
 
 
 def _last_control(state: State, judge: str) -> Event | None:
-    """Find a judge's latest answer if that was to a control; else None."""
+    """Find a judge's latest answer if it was to a control (repeated pair that checks the judge); else None."""
     last = next(reversed(state.checks.standing.get(judge, {}).values()), None)
     if last is None or last.kind != "checked":
         return None
@@ -194,10 +266,17 @@ def page_desk(
 ) -> JudgesDesk | PairsDesk:
     """Create the judging page that fits how a campaign is judged: grades or comparisons.
 
+    Parameters
+    ----------
+    names : mapping of int to str
+        Names of grades, by grade; empty for comparisons.
+    controls : Controls, optional
+        Items with an expected answer to mix in, to check judges; their secret is set from the campaign's log.
+
     Raises
     ------
     InputError
-        If grades are named that the campaign does not have.
+        If grades are named that the campaign does not have, or known controls are given for comparisons.
     """
     controls = None if controls is None else replace(controls, secret=store.digest_at(name, 1) or "")
     if not store.campaign(name).judging.is_whole:
@@ -211,4 +290,5 @@ def page_desk(
 
 
 def _item(query_id: str, query: str, document: Mapping[str, str]) -> ItemView:
+    """Build the view of a document of a query."""
     return ItemView.of(query_id, document["doc_id"], ItemTexts(query_text=query, text=document))

@@ -17,14 +17,17 @@ _STORED = ("seq", "kind", "judge", "query_id", "doc_id", "grade")
 
 
 def claimed_line(item: ItemClaim | None, store: Store, name: str) -> Row:
-    """Convert a claim to a row with the token for its answer; the token is None if nothing is left."""
+    """Convert a claim to an output row with the token for its answer; the token is None if nothing is left.
+
+    The number of the unit (items judged together) is replaced by a word that reveals no order.
+    """
     if item is None:
         return {"token": None}
     return {name: getattr(item, name) for name in _CLAIMED} | {"unit": _unit_word(item, store, name)}
 
 
 def _unit_word(item: ItemClaim, store: Store, name: str) -> str:
-    """Compute a word that identifies a unit without revealing its place in the queue.
+    """Compute a word that identifies a unit (items judged together) without revealing its place in the queue.
 
     It is keyed with the digest of the first event, which covers the campaign's set-up and sample and which judges never
     see; so it is the same each time.
@@ -34,7 +37,10 @@ def _unit_word(item: ItemClaim, store: Store, name: str) -> str:
 
 
 def acknowledged_line(done: Acknowledged, token: str | None = None) -> Row:
-    """Convert the acknowledgment of an answer to a row, with the token if one is given."""
+    """Convert the acknowledgment of an answer to an output row, with the token if one is given.
+
+    An answer to a control (an item that checks the judge) looks like that to an ordinary item.
+    """
     done = as_seen(done)
     record = {name: getattr(done.event, name) for name in _STORED}
     record |= {"reason": done.event.reason} if done.event.reason else {}

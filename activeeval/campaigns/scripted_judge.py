@@ -29,10 +29,11 @@ class ScriptedAnswers(NamedTuple):
     Attributes
     ----------
     grades : dict
-        By query and document; for ranks, the better document has the larger grade.
+        Grade by (query, document); for ranks, the better document has the larger grade.
     machine : str
-        The file, if the grades are a grader's that count as a judge's; else empty.
+        The file, if the grades are those of a grader (an LLM or other model) and count as a judge's; else empty.
     notes : tuple of Caution or Note
+        Remarks on the source.
     """
 
     grades: dict[Pair, int]
@@ -41,9 +42,16 @@ class ScriptedAnswers(NamedTuple):
 
 
 def script_of(source: str | Judgments, *, machine_is_truth: bool = False) -> ScriptedAnswers:
-    """Create a scripted judge from judgments, in a file or in memory.
+    """Read the answers of a scripted judge from judgments, in a file or in memory.
 
     Plain text is parsed line by line: the compiled readers take a second to start, which would delay each run.
+
+    Parameters
+    ----------
+    source : str or Judgments
+        Path, or judgments in memory.
+    machine_is_truth : bool
+        True to accept a grader's (an LLM's or other model's) grades as a judge's.
 
     Raises
     ------
@@ -79,17 +87,23 @@ def judge_all(
 
     In top-k judging the answers are comparisons: a tie if two grades are equal.
 
+    An answer is given once it is stored.
+
     Parameters
     ----------
     truth : mapping of (str, str) to int
-        Grades by query and document.
+        Grades by (query, document).
+    limit : int, optional
+        Maximum number of items; by default all that are left.
+    unjudged : {"error", "irrelevant"}
+        What to do with a claimed item without a grade: raise InputError, or give grade 0.
     machine : str
-        File of a grader whose grades count as a judge's; stored with each answer.
+        File of a grader (an LLM or other model) whose grades count as a judge's; stored with each answer.
 
     Raises
     ------
     InputError
-        If ``truth`` has no grade of a claimed item and ``unjudged`` is "error"; otherwise such items are irrelevant.
+        If ``truth`` has no grade of a claimed item and ``unjudged`` is "error".
     """
     desk = desk_of(store, name)
     item = desk.claim(judge) if limit is None or limit > 0 else None

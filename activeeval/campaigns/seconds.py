@@ -35,7 +35,9 @@ for each item and documents of about 60 characters, the fit would give 350 s for
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostModel:
-    """Expected seconds: ``item + length · thousand letters + grade · grade``, plus ``query`` for opening a query.
+    """Model of judging time, in seconds.
+
+    An item takes ``item + length · characters / 1000 + grade · grade``; the first item of a query takes ``query`` more.
 
     Attributes
     ----------
@@ -44,7 +46,7 @@ class CostModel:
     n_items : int
         Number of judgments in the fit.
     std_errors : tuple of float
-        Of the four coefficients.
+        Of the four coefficients, in this order; NaN for those that were not fitted.
     """
 
     item: float
@@ -55,7 +57,7 @@ class CostModel:
     std_errors: tuple[float, ...] = (float("nan"),) * 4
 
     def item_seconds(self, lengths: Floats, expected_grades: Floats) -> Floats:
-        """Predict the seconds of each item from its length in characters and its expected grade."""
+        """Predict the seconds of each item from its length in characters and its expected grade; shapes (n_items,)."""
         return self.item + self.length * lengths / 1000 + self.grade * expected_grades
 
     @property
@@ -73,6 +75,7 @@ class MeasuredCosts(PrintableResult):
     Attributes
     ----------
     model : CostModel
+        Fitted seconds.
     costs : Costs
         Seconds of each item of the campaign's pool.
     """
@@ -87,24 +90,24 @@ class MeasuredCosts(PrintableResult):
 
     @property
     def sentences(self) -> list[str]:
-        """Overhead of opening a query."""
+        """A sentence on the overhead of opening a query."""
         return [f"Overhead {self.of_a_query}."]
 
     @property
     def of_a_query(self) -> str:
-        """Overhead of opening a query, as text."""
+        """Overhead of opening a query, as text, in mean items (1 is the cost of an average item of the pool)."""
         return (
             f"{self.overhead:.3g} is the overhead of opening a query, in mean items of {self.costs.values.mean():.3g} s"
         )
 
     @property
     def table(self) -> list[dict[str, Cell]]:
-        """Fitted seconds, one row for each part."""
+        """Fitted seconds, one row for each part (item, text length, grade, new query)."""
         return self.rows()
 
     @property
     def columns(self) -> dict[str, Any]:
-        """Expected cost of each item of the pool, by column, in the format of ``cost``."""
+        """Expected seconds of each item of the pool, as the columns query_id, doc_id and cost of a table."""
         costs = self.costs
         return {"query_id": list(costs.query_ids or ()), "doc_id": list(costs.doc_ids or ()), "cost": costs.values}
 
@@ -118,18 +121,28 @@ class MeasuredCosts(PrintableResult):
 
     @property
     def overhead(self) -> float:
-        """Overhead of opening a query, in mean items."""
+        """Overhead of opening a query, in mean items (1 is the cost of an average item of the pool)."""
         return self.model.query / float(self.costs.values.mean())
 
 
 def fitted(units: Iterable[UnitRow], events: Iterable[Event], prior: CostModel | None = None) -> CostModel:
     """Fit the cost model to timed judgments, shrunk to a prior.
 
-    Least squares of the active seconds s on (1, letters / 1000, grade, first of its query for its judge), with a normal
-    prior worth n₀ = `PRIOR_ITEMS` judgments of the same kind: b = b₀ + n / (n + n₀) (b̂ − b₀), with b̂ the estimate
-    without a prior. The default prior is the mean time for each item and no other effect. If lengths hardly differ
-    (`LEAST_SPREAD`), their effect is left out. A coefficient that comes out negative is set to 0 and the others are
-    fitted again.
+    Least squares of the active seconds on the four regressors (1, characters / 1000, grade, 1 for the first item of its
+    query that the judge sees else 0), with a normal prior worth n₀ = `PRIOR_ITEMS` judgments of the same kind
+    (Zellner's g-prior): b = b₀ + n / (n + n₀) (b̂ − b₀), with n the number of judgments, b₀ the prior's coefficients
+    and b̂ the estimate without a prior. The default prior is the mean time for each item and no other effect. If
+    lengths hardly differ (`LEAST_SPREAD`), their effect is left out. A coefficient that comes out negative is set to 0
+    and the others are fitted again.
+
+    Parameters
+    ----------
+    units : iterable of UnitRow
+        The items, with their texts.
+    events : iterable of Event
+        Log of the campaign.
+    prior : CostModel, optional
+        Coefficients b₀ to shrink to.
 
     Raises
     ------
@@ -193,12 +206,32 @@ def clocked(store: Store, name: str, documents: str | None = None) -> MeasuredCo
 
 
 def is_timed(events: Iterable[Event]) -> bool:
-    """Check whether any judgment was timed."""
+    """Check whether any judgment in a log was timed."""
     return bool(_observations((), events)[1].size)
 
 
 def _solved(rows: Floats, seconds: Floats, before: Floats, free: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Solve for the free coefficients; return all coefficients and their standard errors (NaN if not free)."""
+    """Fit the free coefficients by least squares, shrunk to the prior.
+
+    With s = n / (n + `PRIOR_ITEMS`): b = b₀ + s (b̂ − b₀), with variance s σ̂² (XᵀX)⁻¹ (posterior under Zellner's
+    g-prior), where b̂ and σ̂² are those of least squares.
+
+    Parameters
+    ----------
+    rows : array of shape (n, 4)
+        Regressors X of each judgment.
+    seconds : array of shape (n,)
+        Active seconds of each judgment.
+    before : array of shape (4,)
+        The prior's coefficients b₀, kept where not free.
+    free : bool array of shape (4,)
+        True for coefficients to fit.
+
+    Returns
+    -------
+    coefficients, std_errors : arrays of shape (4,)
+        Standard errors are NaN where not free.
+    """
     x, left, n = rows[:, free], seconds - rows @ before, seconds.size
     share = n / (n + PRIOR_ITEMS)
     solution, errors = before.copy(), np.full(before.size, np.nan)
@@ -211,7 +244,11 @@ def _solved(rows: Floats, seconds: Floats, before: Floats, free: NDArray[np.bool
 
 
 def _observations(units: Iterable[UnitRow], events: Iterable[Event]) -> tuple[Floats, Floats]:
-    """Collect the regressors of each timed judgment, shape (n, 4), and its active seconds, shape (n,)."""
+    """Collect the regressors of each timed judgment, shape (n, 4), and its active seconds, shape (n,).
+
+    The regressors are 1, length of the document in thousand characters, grade, and 1 for the judge's first item of the
+    query (else 0).
+    """
     letters = _letters(units)
     met: set[tuple[str, str]] = set()
     rows, seconds = [], []
@@ -227,7 +264,7 @@ def _observations(units: Iterable[UnitRow], events: Iterable[Event]) -> tuple[Fl
 
 
 def _letters(units: Iterable[UnitRow]) -> dict[str, int]:
-    """Compute the length in characters of each document with a stored text."""
+    """Compute the length in characters of each document with a stored text, by document id."""
     return {place.doc_id: _length(place.text) for unit in units for place in unit.places if place.text}
 
 

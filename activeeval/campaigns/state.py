@@ -43,7 +43,7 @@ class CampaignState:
     state : State
         State of the log after these events.
     rounds : list of DrawnSample
-        Samples of the rounds with their judgments; one unless the campaign was redrawn.
+        Judged samples, drawn one after another; one unless the campaign was redrawn.
     """
 
     def __init__(self, campaign: CampaignRow, versions: Sequence[SampleRow]) -> None:
@@ -69,7 +69,7 @@ class CampaignState:
         return start
 
     def refresh(self, store: Store, as_of: int | None = None) -> Self:
-        """Read and apply the events since the last update; return self.
+        """Read and apply the events since the last update, up to event ``as_of`` if given; return self.
 
         Raises
         ------
@@ -98,7 +98,7 @@ class CampaignState:
         return self
 
     def _draw(self, drawn: Sequence[SampleRow]) -> None:
-        """Rebuild all rounds for a new version of the sample."""
+        """Rebuild all rounds (samples of the campaign) from the stored versions that exist as of the last event."""
         self._versions, self.rounds, self._n_before = [row.version for row in drawn], [], []
         last = [versions[-1] for versions in rounds_of([row for row in drawn if row.digest])]
         for row in last:
@@ -107,7 +107,7 @@ class CampaignState:
         self._samples = {row.version: self._samples[row.version] for row in last}
 
     def _add_round(self, row: SampleRow) -> None:
-        """Append the round of a sample version, with known grades corrected by earlier rounds."""
+        """Append the round (sample) of a stored version; known grades are corrected by judgments of earlier rounds."""
         if row.version not in self._samples:
             self._samples[row.version] = _unpacked(self.versions, row, self.campaign.name)
         sample = self._samples[row.version]
@@ -117,7 +117,7 @@ class CampaignState:
         self.rounds.append(self._judged(sample, drawn if known is drawn.known else drawn.corrected(known)))
 
     def _judged(self, sample: DrawnSample, design: Design) -> DrawnSample:
-        """Build the last round's sample with a design and with the judgments so far."""
+        """Copy the last round's sample (a round has one sample) with a design and the judgments so far."""
         n, third = self.campaign.judges_per_item, self.campaign.adjudicate
         rules = Rules(judges_per_item=n, policy=self.policy, adjudicate=third)
         ways = sample.campaign.ways
@@ -126,7 +126,7 @@ class CampaignState:
         return replace(sample, campaign=campaign)
 
     def _settle(self, places: set[Place]) -> None:
-        """Apply changed judgments of places; rebuild all rounds if one before the last changes."""
+        """Apply changed judgments of places (documents); rebuild all rounds (samples) if an earlier one changes."""
         of_round: dict[int, list[Place]] = {}
         for place in places:
             of_round.setdefault(int(np.searchsorted(self._n_before, place[0], side="left")) - 1, []).append(place)
@@ -142,12 +142,12 @@ class CampaignState:
 
     @property
     def version(self) -> int:
-        """Version of the sample."""
+        """Version of the sample as of the last event, from 1."""
         return self._versions[-1]
 
     @property
     def progress(self) -> Progress:
-        """Items judged, waiting and impossible to judge; an item included again counts in its last round."""
+        """Items judged, waiting and impossible to judge; an item that a later sample includes again counts there."""
         judged, waiting, cannot = map(sum, zip(*(sample.campaign.progress for sample in self.rounds), strict=True))
         return Progress(judged=judged, waiting=waiting, cannot=cannot - asked_again(self.rounds))
 
@@ -158,7 +158,7 @@ class CampaignState:
 
     @property
     def n_corrected(self) -> int:
-        """Number of grades that a later round treated as known and that have changed since."""
+        """Number of grades that a later sample treated as known and that have changed since."""
         as_drawn = (self._samples[versions[-1].version] for versions in rounds_of(self._drawn_versions))
         pairs = zip(as_drawn, self.rounds, strict=True)
         known = ((then.campaign.drawn_design.known, now.campaign.drawn_design.known) for then, now in pairs)
@@ -166,11 +166,12 @@ class CampaignState:
 
     @property
     def _drawn_versions(self) -> list[SampleRow]:
+        """Stored versions of the sample that exist as of the last applied event."""
         return [row for row in self.versions if row.version in self._versions]
 
     @property
     def judgments_by_item(self) -> dict[Pair, dict[str, Event]]:
-        """Valid judgments by item (query, document) and judge; for an item in several rounds, those of the last."""
+        """Valid judgments by item (query, document) and judge; for an item in several samples, those of the last."""
         by_item: dict[Pair, dict[str, Event]] = {}
         for event in self.state.standing:
             by_item.setdefault((event.query_id, event.doc_id), {})[event.judge] = event
@@ -178,17 +179,17 @@ class CampaignState:
 
     @property
     def sample(self) -> DrawnSample:
-        """Sample of the last round, with its judgments."""
+        """Sample of the last round (a campaign may have several samples), with its judgments."""
         return self.rounds[-1]
 
     @property
     def sample_id(self) -> str:
-        """Id of this sample."""
+        """Id (digest) of the last version of the sample."""
         return self._drawn_versions[-1].digest
 
     @property
     def as_drawn(self) -> DrawnSample:
-        """The last round's sample with known grades as drawn, not as corrected since, and with current judgments."""
+        """Sample of the last round with known grades as drawn, not corrected since, and with current judgments."""
         sample = self._samples[self.version]
         if self.sample.campaign.drawn_design.known is sample.campaign.drawn_design.known:
             return self.sample
@@ -196,62 +197,62 @@ class CampaignState:
 
     @property
     def n_budgets(self) -> int:
-        """Number of budgets given: for the first sample, further rounds and top-ups."""
+        """Number of budgets given: one for the first sample, each further sample and each top-up."""
         return n_budgets(self._drawn_versions)
 
     @property
     def batch(self) -> int:
-        """Number of the last batch of the last round; 0 without adaptive depth."""
+        """Number of the last batch (items that labels led to) of the last sample; 0 without adaptive depth."""
         paths = self.sample.campaign.paths
         return 0 if paths is None else paths.n_batches
 
     @property
     def goes_on(self) -> bool:
-        """True if the campaign has adaptive depth and its labels lead to items that are not drawn yet."""
+        """True if the labels lead to items that are not drawn yet; always False without adaptive depth."""
         return self.sample.campaign.goes_on
 
     @property
     def closed(self) -> list[DrawnSample]:
-        """Rounds that are completely judged, up to the first that is not."""
+        """Rounds (samples) that are completely judged, up to the first that is not."""
         is_open = (sample.campaign.is_open or sample.campaign.goes_on for sample in self.rounds)
         return self.rounds[: next((k for k, is_waiting in enumerate(is_open) if is_waiting), len(self.rounds))]
 
     @property
     def read(self) -> list[DrawnSample]:
-        """Samples used in estimates: the completely judged rounds, or else the first round as far as it is judged."""
+        """Samples used in estimates: all that are completely judged, or else the first as far as it is judged."""
         used, by_file = self.closed or self.rounds[:1], self.state.machine_judgments
         return [sample.judged_by_machines(by_file) for sample in used] if by_file else used
 
     @property
     def machine_cautions(self) -> list[Caution]:
-        """Warnings about graders' judgments used as labels, imported or known when the sample was drawn."""
+        """Warnings about judgments of graders (LLMs or other models) used as labels, imported or known earlier."""
         drawn = {source: n for sample in self.rounds for source, n in sample.truth_of_machines}
         return [truth_of_machines(*pair) for pair in {**drawn, **self.state.machine_judgments}.items()]
 
     @property
     def block(self) -> int:
-        """Highest block, over all rounds, up to which all are complete; 0 if the first is not."""
+        """Highest block (part of a sample), numbered over all rounds, up to which all are complete; 0 if none."""
         done = sum(sample.campaign.n_complete_blocks for sample in self.closed)
         later = self.rounds[len(self.closed) :]
         return done + (later[0].campaign.complete_block[0] if later else 0)
 
     @property
     def n_blocks(self) -> int:
-        """Number of blocks of all rounds."""
+        """Number of blocks (parts of a sample) of all rounds (samples)."""
         return sum(len(sample.campaign.drawn_design.blocks) for sample in self.rounds)
 
     @property
     def level(self) -> float:
-        """Threshold of the levels used in estimates, in the last round that is used."""
+        """Threshold of the last sample used in estimates: units with lower levels (judging positions) are used."""
         return self.read[-1].campaign.complete_block[1]
 
     def in_strict_order(self) -> CampaignState:
-        """Return a copy that uses the sample up to the lowest waiting unit instead of complete blocks.
+        """Return a copy that uses the sample up to the first waiting item instead of complete blocks (parts).
 
         Raises
         ------
         InputError
-            If the campaign has no strict order, or several rounds.
+            If the campaign does not give items out strictly in order, or has several rounds (samples).
         """
         name = f"campaign {self.campaign.name}"
         if not self.campaign.strict_order:
@@ -268,17 +269,17 @@ class CampaignState:
 
     @property
     def policy(self) -> str:
-        """Policy that combines several judges' grades."""
+        """Policy that combines several judges' grades of an item."""
         return str(self.campaign.config["policy"])
 
     @property
     def units(self) -> list[Unit]:
-        """Units of all rounds."""
+        """Units (items of a query that are judged together) of all rounds (samples)."""
         return [unit for sample in self.rounds for unit in sample.campaign.units]
 
     @property
     def waiting(self) -> set[tuple[int, str]]:
-        """Unit number in the store and document of each waiting item."""
+        """Waiting items, as (number of the unit in the store, document id); a unit holds items judged together."""
         waiting, n_before = set(), 0
         for sample in self.rounds:
             settled = sample.campaign.settled
@@ -290,7 +291,7 @@ class CampaignState:
 
 
 def _unpacked(versions: Sequence[SampleRow], row: SampleRow, name: str) -> DrawnSample:
-    """Unpack a version of the sample; raise StateError if its digest differs from the stored one."""
+    """Unpack a version (``row``) of a campaign's sample; raise StateError if its digest differs from the stored one."""
     sample, digest = unpacked_version(versions, row, f"campaign {name}")
     if digest != row.digest:
         raise StateError(
@@ -326,7 +327,10 @@ def answered(
     kind: str = "t",
     confidence: float = 0.95,
 ) -> tuple[list[SampleAnswer], list[Note]]:
-    """Estimate the answer to each question of a campaign; return the answers and notes on them.
+    """Estimate the answers to a campaign's questions from its complete blocks (parts of a sample), with notes.
+
+    ``scope`` is "pool" (the pool's queries) or "population" (all queries that these are a sample of), ``kind`` is "t"
+    or "group-sequential" (valid at the end of each block). By default the questions are the campaign's own.
 
     Raises
     ------
@@ -353,14 +357,10 @@ def answered(
 
 
 def check_next_round(state: CampaignState, sample: DrawnSample) -> None:
-    """Check that a sample can be a further round of a campaign, before any of it is stored.
+    """Check that a sample can be added to a campaign as a further round, before any of it is stored.
 
-    Raises
-    ------
-    InputError
-        If it has other questions or another pool.
-    StateError
-        If an item that it treats as known no longer has a grade.
+    Raises InputError if it has other questions or another pool, and StateError if an item that it treats as known no
+    longer has a grade.
     """
     goals = [[(each.title, str(each.target.measure)) for each in of.made_for] for of in (state.rounds[0], sample)]
     if goals[0] != goals[1]:

@@ -33,17 +33,18 @@ class Status:
     ----------
     progress : CampaignProgress
     free, in_hand : int
-        Answers that may be claimed, and claimed ones; in top-k judging queries.
+        Answers that may be claimed now, and answers to claimed items or items on sheets; in top-k judging these are
+        queries.
     by_query : bool
-        True for top-k judging.
+        True for top-k judging, where a query is judged as a whole.
     reached : JudgingProgress
         The progress in a form for sentences.
     differing : int or None
         Items on which two judges differ and that wait for a third; None without adjudication.
     n_unread : int
-        Items that are judged but not yet used in estimates (adaptive depth).
+        Items that are judged but not yet used in estimates; 0 without adaptive depth.
     cautions : tuple of Caution
-        Warnings about graders' judgments used as labels.
+        Warnings about judgments of graders (LLMs or other models) used as labels.
     """
 
     progress: CampaignProgress
@@ -56,7 +57,10 @@ class Status:
     cautions: tuple[Caution, ...] = ()
 
     def row(self) -> dict[str, Cell]:
-        """Build the output row, with free and in_hand before late."""
+        """Build the output row: the figures of ``progress``, with free and in_hand before late.
+
+        In top-k judging these two count queries and are named so. differing and unread are added where they apply.
+        """
         prefix, row = "queries_" if self.by_query else "", dict[str, Cell]()
         for name, value in asdict(self.progress).items():
             row |= {f"{prefix}free": self.free, f"{prefix}in_hand": self.in_hand} if name == "late" else {}
@@ -83,7 +87,7 @@ class CampaignStatus(PrintableResult):
     goal: str = ""
 
     def __getitem__(self, name: str) -> Cell:
-        """Look up a figure by name, e.g. spent, left, judged or waiting."""
+        """Look up a figure by name, e.g. spent, left, judged or waiting; raise KeyError for an unknown name."""
         return self.status.row()[name]
 
     @property
@@ -112,25 +116,36 @@ class CampaignStatus(PrintableResult):
 
 
 def status(state: CampaignState, store: Store) -> Status:
-    """Compute a campaign's progress, with the assignments that are free and in hand now."""
+    """Compute a campaign's progress, with the assignments (needed judgments) that are free and in hand now."""
     assignments = store.waiting(state.campaign.name)
     return _status(state, assignments["free"], assignments["leased"])
 
 
 def last_change(state: State, events: Sequence[Event]) -> int:
-    """Find the last event that completed a block or drew units; single answers do not change it."""
+    """Find the number of the last event that completed a block (part of the sample) or drew items; 0 if none.
+
+    The end of the sample counts as well; single answers do not.
+
+    Parameters
+    ----------
+    state : State
+        State of the log.
+    events : sequence of Event
+        The log.
+    """
     drawn = max((event.seq for event in events if event.kind in ("drawn", "ended")), default=0)
     return max(drawn, *state.complete_at.values(), 0)
 
 
 def status_as_of(state: CampaignState, seq: int) -> Status:
-    """Compute a campaign's progress as of an event, with the assignments free and in hand then."""
+    """Compute a campaign's progress as of event ``seq``, with the needed judgments free and in hand then."""
     past = state.before().follow(state.log[:seq])
     states = Counter(assignment.state for assignment in past.state.assigned)
     return _status(past, states["free"], states["leased"] + states["checked_out"])
 
 
 def _status(state: CampaignState, free: int, in_hand: int) -> Status:
+    """Compute a campaign's progress; ``free`` and ``in_hand`` as in `Status`."""
     return Status(
         progress=progress_of(state),
         free=free,
@@ -186,7 +201,11 @@ def progress_of(state: CampaignState) -> CampaignProgress:
 
 
 def spent_by_block(state: CampaignState) -> dict[int, float]:
-    """Compute the cost spent in each block, over all rounds in sequence, in the pool's mean items."""
+    """Compute the cost spent in each block (part of a sample), numbered through all samples, in mean items.
+
+    A mean item is the average cost of the pool's items. A unit (items judged together) counts by the share of its items
+    that are judged.
+    """
     spent = dict.fromkeys(range(1, state.n_blocks + 1), 0.0)
     for campaign, block, unit in units_by_block(state):
         spent[block] += unit.cost * (1 - campaign.n_open(unit) / len(unit.items))
@@ -194,9 +213,10 @@ def spent_by_block(state: CampaignState) -> dict[int, float]:
 
 
 def units_by_block(state: CampaignState) -> Iterator[tuple[Campaign, int, Unit]]:
-    """Yield each unit with its round and block; blocks are numbered through all rounds.
+    """Yield (round, block, unit) for each unit (items judged together); blocks are numbered through all rounds.
 
-    With adaptive depth, judged units above all thresholds belong to the last block, whose budget pays for them.
+    A round is one sample of the campaign, a block a part of it. With adaptive depth (labels decide what comes next),
+    judged units above all thresholds belong to the last block, whose budget pays for them.
     """
     before = 0
     for sample in state.rounds:
@@ -207,7 +227,10 @@ def units_by_block(state: CampaignState) -> Iterator[tuple[Campaign, int, Unit]]
 
 
 def waiting_by_block(state: CampaignState) -> dict[int, int]:
-    """Count the waiting items of each block, numbered through all rounds; blocks without any are omitted."""
+    """Count the waiting items of each block (part of a sample), numbered through all rounds (samples).
+
+    Blocks without waiting items are omitted.
+    """
     waiting = Counter[int]()
     for campaign, block, unit in units_by_block(state):
         waiting[block] += campaign.n_open(unit)
@@ -215,10 +238,11 @@ def waiting_by_block(state: CampaignState) -> dict[int, int]:
 
 
 def look(state: CampaignState) -> tuple[float, float] | None:
-    """Return the half-width requested for a campaign and the widest now; None if none was requested.
+    """Compute the half-width requested for a campaign, and the widest of its questions now.
 
-    The half-widths are group-sequential, because stopping as soon as the goal is reached means interim analyses at the
-    end of each block.
+    The half-widths are group-sequential, because stopping as soon as the goal is reached means an interim analysis at
+    the end of each block (part of the sample). Return None if no half-width was requested, no block is complete, or the
+    budget was extended, for which no interim analyses are planned.
     """
     wanted = state.campaign.config.get("half_width")
     if wanted is None or state.block == 0 or state.n_budgets > 1:  # interim analyses are planned for the first budget
@@ -228,7 +252,10 @@ def look(state: CampaignState) -> tuple[float, float] | None:
 
 
 def reached(state: CampaignState) -> Note | None:
-    """Build the note on whether the requested half-width is reached; None if none was requested."""
+    """Build the note on whether the requested half-width is reached.
+
+    Return None if none was requested or none can be computed.
+    """
     seen = look(state)
     if seen is None:
         return None
@@ -239,14 +266,17 @@ def reached(state: CampaignState) -> Note | None:
 
 
 def step_of(state: CampaignState, answers: Sequence[SampleAnswer], free: int | None = None) -> Step:
-    """Determine the recommended next step.
+    """Determine the recommended next step of a campaign.
+
+    Stop if the requested half-width is reached. Judge, or wait for judges, while items wait. Otherwise add the budget
+    that should decide the undecided questions, if there are any.
 
     Parameters
     ----------
     answers : sequence of SampleAnswer
-        Estimates so far.
+        Estimates so far; empty before the first complete block (part of the sample).
     free : int, optional
-        Answers that may be claimed; by default unknown.
+        Number of answers that may be claimed now; by default unknown.
     """
     seen = look(state)
     if seen is not None and seen[1] <= seen[0]:
@@ -270,7 +300,10 @@ def estimates_of(
     kind: str = "t",
     confidence: float = 0.95,
 ) -> Estimates:
-    """Estimate a campaign's answers with notes; arguments as for `state.answered`."""
+    """Estimate the answers to a campaign's questions, with notes.
+
+    Arguments and errors as for `activeeval.campaigns.state.answered`.
+    """
     return Estimates.of(
         state.read,
         answered(state, measures, questions, contrasts, scope=scope, kind=kind, confidence=confidence),
@@ -284,7 +317,13 @@ def estimates_of(
 
 
 def interim_rows(answers: Sequence[SampleAnswer]) -> list[dict[str, Cell]]:
-    """Build a row for each question's estimate, with the half-width expected at the end."""
+    """Build an output row for each question's estimate, with the half-width expected when all is judged.
+
+    Parameters
+    ----------
+    answers : sequence of SampleAnswer
+        Estimate, interval and verdict of each question.
+    """
     return [
         {
             "measure": answer.target.name,

@@ -69,16 +69,16 @@ class AnswerOptions(TypedDict, total=False):
 
 
 class RuleOptions(TypedDict, total=False):
-    """Further rules of a campaign.
+    """Further rules of how a campaign is judged.
 
     Attributes
     ----------
     judges_per_item : int
-        By default 1.
+        Number of judges for each item; by default 1, or 2 with ``adjudicate``.
     adjudicate : bool
         True for two judges for each item, and a third where they differ.
     strict_order : bool
-        True to give items out in order, without deferring.
+        True to give items out in order, without deferring; estimates are then possible at any time.
     """
 
     judges_per_item: int
@@ -93,7 +93,9 @@ class StoredCampaign(CampaignWork):
     Attributes
     ----------
     store : Store
+        The open store.
     name : str
+        Name of the campaign.
 
     Examples
     --------
@@ -126,6 +128,11 @@ class StoredCampaign(CampaignWork):
             The grade; otherwise give ``cannot`` or ``later``, or for a pair ``preferred``, ``tie`` or ``discard``.
         answer
             `AnswerOptions`: cannot, later, preferred, tie, discard, key and active_ms.
+
+        Raises
+        ------
+        InputError, StateError
+            If the answer or the token is not valid; if another answer is stored under the same key.
         """
         key, judgment = answer.get("key"), _judgment(grade, answer)
         if not isinstance(claimed, (str, ItemClaim)):
@@ -135,7 +142,7 @@ class StoredCampaign(CampaignWork):
 
     @checked
     def status(self, as_of: int | None = None) -> CampaignStatus:
-        """Compute the campaign's progress: budget spent and left, items judged and waiting."""
+        """Compute the progress as of an event, by default the last: budget spent and left, items judged and waiting."""
         state = self._at(as_of)
         goal = reached(state)
         return CampaignStatus(status=status(state, self.store), goal="" if goal is None else text_of(goal))
@@ -152,7 +159,9 @@ class StoredCampaign(CampaignWork):
         confidence: float = 0.95,
         as_of: int | None = None,
     ) -> Result | Results:
-        """Estimate the answers to the campaign's questions: one result for one question, else a list.
+        """Estimate the campaign's questions from its complete blocks: one result for one question, else a list.
+
+        A block is a part of the sample. By default the questions are those that the sample was drawn for.
 
         Parameters
         ----------
@@ -183,12 +192,12 @@ class StoredCampaign(CampaignWork):
         confidence: float = 0.95,
         as_of: int | None = None,
     ) -> AuditResult:
-        """Audit graders' grades against the campaign's judgments; parameters as for `Sample.audit`.
+        """Audit graders (LLMs or other models) against the campaign's judgments; parameters as for `Sample.audit`.
 
         Raises
         ------
         StateError
-            If no block is complete.
+            If no block (part of the sample) is complete.
         """
         measures = [] if measure is None else measures_of(measure)[0]
         options: dict[str, Any] = {"scope": check_scope(scope), "confidence": confidence}
@@ -210,7 +219,11 @@ class StoredCampaign(CampaignWork):
         Parameters
         ----------
         graders : path, data frame, Judgments or Grades, a list of them, or a dict of names to them, optional
-            Graders to audit in a section of the report.
+            Graders (LLMs or other models) to audit in a section of the report.
+        scope, confidence, as_of
+            As for `estimate`.
+        force : bool
+            True to overwrite an existing file; without it, that raises InputError.
         """
         name = str(os.fspath(path))
         suffix = Path(name.lower().removesuffix(".gz")).suffix
@@ -227,12 +240,13 @@ class StoredCampaign(CampaignWork):
 
     @checked
     def log(self, kind: str = "") -> Any:
-        """Return all events as a data frame; ``kind`` as for `Sample.sheet`."""
+        """Return all events as a data frame; ``kind`` is its library ("pandas", "polars" or "pyarrow", "" for any)."""
         names = ("seq", "kind", "judge", "query_id", "doc_id", "unit", "grade", "reason", "at")
         events = self.store.events(self.name)
         return frame_of([{name: getattr(event, name) for name in names} for event in events], kind, names)
 
     def _at(self, as_of: int | None) -> CampaignState:
+        """Load the campaign's state as of event ``as_of``, by default the last."""
         return state_of(self.store, self.name, as_of)
 
 
@@ -281,7 +295,7 @@ def _judgment(grade: int | None, answer: AnswerOptions) -> JudgeAnswer:
 
 
 def _moments(state: CampaignState, scope: str, confidence: float, answer: SampleAnswer) -> list[EarlyReading]:
-    """List the campaign's estimates over time for one of its original questions."""
+    """List the estimates over time for one of the campaign's original questions, as far as intervals are finite."""
     questions = [(question.title, str(question.target.measure)) for question in state.sample.made_for]
     place = questions.index((direction(answer.system, answer.versus), str(answer.target.measure)))
     moments = []
@@ -309,17 +323,25 @@ def create_campaign(
     Parameters
     ----------
     sample : Sample
+        Drawn by `activeeval.sample`, without judgments.
     url : path or str
         A file, or sqlite:///FILE or postgresql://USER@HOST/DATABASE.
+    name : str
+        Name of the campaign.
     policy : {"majority", "median", "mean-gain"}, optional
         How several judges' grades of an item are combined. By default majority; with an even number of judges
         mean-gain, with ``adjudicate`` median.
     lease_s : int
         Seconds for which a claimed item is reserved for its judge.
     documents, queries : str, optional
-        As for `Sample.save`.
+        Tables of the texts that judges read, as for `Sample.save`.
     rules
         `RuleOptions`: judges_per_item, adjudicate and strict_order.
+
+    Raises
+    ------
+    InputError
+        If the name is taken or not valid, or the sample cannot be judged by these rules.
 
     Examples
     --------

@@ -66,7 +66,7 @@ class DocumentPair:
 
     @property
     def remaining(self) -> RemainingComparisons:
-        """Estimated number of comparisons that the query still needs."""
+        """Number of comparisons that the query still needs, as 5 % and 95 % quantiles of 50 simulated judges."""
         return self.labelling.remaining(0, 50)
 
 
@@ -79,13 +79,13 @@ class ComparisonOutcome:
     n_queries, n_settled : int
         Number of queries of the campaign, and of completed ones.
     n_comparisons : int
-        Number of valid answers.
+        Number of valid comparisons.
     n_ties : int
         Number of tied pairs.
     n_overruled : int
         Number of ties whose documents have different ranks in the result, because other answers separate them.
     truths : dict of str to Truth
-        Result of each completed query.
+        Resulting order of documents of each completed query.
     comparisons : list of Comparison
         Valid comparisons of all queries.
     """
@@ -108,6 +108,7 @@ class Comparing:
     name : str
         Name of the campaign.
     judge : str
+        Name of the judge.
 
     Raises
     ------
@@ -132,17 +133,22 @@ class Comparing:
         return self._question
 
     def prefer(self, document: str | None, active_ms: int | None = None) -> Acknowledged:
-        """Submit the better one of the two documents; None for a tie.
+        """Submit the better one of the current two documents; None for a tie.
+
+        ``active_ms`` is the time taken in milliseconds.
 
         Raises
         ------
         InputError
-            If it is neither of the two.
+            If it is neither of the two, or nothing is left to compare.
         """
         return self._answer({"what": "compared", "preferred": document}, active_ms)
 
     def discard(self, document: str, active_ms: int | None = None) -> Acknowledged:
-        """Remove a document from the query; raise InputError if the query has no such document."""
+        """Remove a document from the query; ``active_ms`` is the time taken in milliseconds.
+
+        Raises InputError if the query has no such document, or nothing is left to compare.
+        """
         return self._answer({"what": "discarded", "document": document}, active_ms)
 
     def undo(self) -> Acknowledged | None:
@@ -164,14 +170,18 @@ class Comparing:
         return compared(self._store, self._name, self._judge, self._k)
 
     def _answer(self, body: Body, active_ms: int | None) -> Acknowledged:
-        """Submit an answer to the current pair; raise InputError if nothing is left to compare."""
+        """Submit an answer to the current pair; raise InputError if nothing is left to compare.
+
+        ``body`` is the content of the event: a preference or a discarded document. ``active_ms`` is the time taken in
+        milliseconds.
+        """
         question = self.ask()
         if question is None:
             raise InputError(f"campaign {self._name}: nothing is left to compare")
         return self._submit(question.claimed.token, body, active_ms)
 
     def _submit(self, token: str, body: Body, active_ms: int | None = None) -> Acknowledged:
-        """Submit an answer under a token, and forget the current pair."""
+        """Submit an answer under the token of a claim, and forget the current pair. Arguments as for `_answer`."""
         judgment = JudgeAnswer(kind="preferred", body=body, active_ms=active_ms)
         done = self._store.submit(self._name, token, settling(self._store, self._name, token, judgment, self._k))
         self._question = None
@@ -185,7 +195,7 @@ class Comparing:
 
 
 def claim_comparison(store: Store, name: str, judge: str, k: int) -> DocumentPair | None:
-    """Give a judge the next pair of the query that is open, or else of the next query; None if nothing is left.
+    """Give a judge the next pair of the query in hand, or else of the next query; None if nothing is left.
 
     Parameters
     ----------
@@ -208,8 +218,12 @@ def settling(store: Store, name: str, token: str, judgment: JudgeAnswer, k: int)
 
     Parameters
     ----------
+    token : str
+        Token under which the pair was shown.
+    judgment : JudgeAnswer
+        The judge's answer.
     k : int
-        As in `claim_comparison`.
+        Number of top documents to find for each query.
 
     Raises
     ------
@@ -237,7 +251,7 @@ def settling(store: Store, name: str, token: str, judgment: JudgeAnswer, k: int)
 
 
 def compared(store: Store, name: str, judge: str, k: int) -> ComparisonOutcome:
-    """Summarize a judge's comparisons so far; ``k`` as in `claim_comparison`."""
+    """Summarize a judge's comparisons so far; ``k`` is the number of top documents to find for each query."""
     events = store.events(name)
     state = State.of(events)
     standing = [event for event in state.standing if event.judge == judge]
@@ -259,7 +273,10 @@ def compared(store: Store, name: str, judge: str, k: int) -> ComparisonOutcome:
 
 
 def truth_of(settled: TopKLabelling, docs: Sequence[str]) -> Truth:
-    """Convert a completed labelling of documents to its order."""
+    """Convert a completed labelling to the resulting order of its documents (``docs``, by index).
+
+    ``settled`` is the labelling: the judge's comparisons of one query.
+    """
     groups = settled.groups()
     above = {item for group in groups for item in group}
     below = [doc for item, doc in enumerate(docs) if item not in {*above, *settled.discarded}]
@@ -277,7 +294,22 @@ def sided(query: str, first: str, second: str) -> Pair:
 
 
 def _labelling(events: Sequence[Event], judge: str, k: int) -> tuple[TopKLabelling, list[str]]:
-    """Replay the events of a unit for a judge; return the labelling and the query's documents in order."""
+    """Replay the events of a unit (one query) for a judge.
+
+    Parameters
+    ----------
+    events : sequence of Event
+        All events of the unit, so far.
+    k : int
+        Number of top documents to find.
+
+    Returns
+    -------
+    labelling : TopKLabelling
+        The comparisons so far, with documents as indices.
+    docs : list of str
+        Ids of the query's documents, by index.
+    """
     state = State.of(events)
     drawn = next(event for event in events if event.kind == "drawn")
     docs = list(drawn.body["members"][0])
@@ -288,7 +320,11 @@ def _labelling(events: Sequence[Event], judge: str, k: int) -> tuple[TopKLabelli
 
 
 def _take(labelling: TopKLabelling, docs: Sequence[str], body: Body) -> None:
-    """Apply an answer to a labelling: a comparison, a discarded document, or an undo."""
+    """Apply an answer to a labelling: a comparison, a discarded document, or an undo.
+
+    ``docs`` are the ids of the labelling's documents, ``body`` is the content of the answer's event. Raises InputError
+    if it is none of these or names a document that the query does not have.
+    """
     if body.get("what") == "undone":
         labelling.undo()
     elif body.get("what") == "discarded":
@@ -300,14 +336,14 @@ def _take(labelling: TopKLabelling, docs: Sequence[str], body: Body) -> None:
 
 
 def _place(docs: Sequence[str], doc: object) -> int:
-    """Find the index of a document; raise InputError if the query has no such document."""
+    """Find the index of a document in ``docs``; raise InputError if the query has no such document."""
     if not isinstance(doc, str) or doc not in docs:
         raise InputError(f"document {doc!r} is not in the query")
     return docs.index(doc)
 
 
 def _standing(query: str, labelling: TopKLabelling, docs: Sequence[str]) -> Iterator[Comparison]:
-    """Yield the valid comparisons of a query."""
+    """Yield the valid comparisons of a query; ``docs`` are the ids of the labelling's documents."""
     for first, second, preferred in labelling.preferences():
         better, other = (second, first) if preferred == second else (first, second)
         yield Comparison(query, docs[better], docs[other], preferred is None)

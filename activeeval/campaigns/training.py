@@ -25,7 +25,18 @@ _IDS = ("query_id", "doc_id")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownItem:
-    """An item with its known grade and the reason for it; ``key`` is its digest."""
+    """An item with a known grade, for training or as a control.
+
+    Attributes
+    ----------
+    key : str
+        Digest of its content.
+    item : ItemView
+        The item as displayed.
+    grade : int
+    why : str
+        Reason for the grade; may be empty.
+    """
 
     key: str
     item: ItemView
@@ -35,10 +46,12 @@ class KnownItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingView:
-    """The training page of a judge: an item and, once it is answered, the judge's grade.
+    """The page of a training item (one with a known grade, judged before the real ones).
 
     Attributes
     ----------
+    known : KnownItem
+        The item, with its known grade and the reason.
     number, n : int
         Number of the item, from 1, and number of items.
     said : int or None
@@ -58,6 +71,10 @@ def read_known(path: str, max_grade: int, most: int | None = MOST) -> list[Known
 
     Parameters
     ----------
+    path : str
+        File of the table.
+    max_grade : int
+        Largest grade of the scale.
     most : int or None
         Maximum number of items, the first of the table; None for all.
 
@@ -80,7 +97,7 @@ def read_known(path: str, max_grade: int, most: int | None = MOST) -> list[Known
 
 
 def training_of(store: Store, name: str, judge: str, known: Sequence[KnownItem]) -> TrainingView | None:
-    """Build the page of the judge's next training item; None if the training is complete."""
+    """Build the page of the judge's next training item; None if the judge has answered all ``known`` items."""
     done = {str(event.body["item"]) for event in store.trainings(name, judge)} if known else set()
     for number, item in enumerate(known, start=1):
         if item.key not in done:
@@ -89,7 +106,10 @@ def training_of(store: Store, name: str, judge: str, known: Sequence[KnownItem])
 
 
 def trained_on(store: Store, name: str, judge: str, known: Sequence[KnownItem], number: int) -> TrainingView:
-    """Build the page of an answered training item; raise InputError if the judge has not answered it."""
+    """Build the page of the answered training item with this number, from 1.
+
+    Raises InputError if the judge has not answered it. ``known`` are all training items.
+    """
     grades = {str(event.body["item"]): event.grade for event in store.trainings(name, judge)}
     if not 1 <= number <= len(known) or known[number - 1].key not in grades:
         raise InputError(f"item {number} of the training is not answered yet")
@@ -109,7 +129,7 @@ def trained(events: Sequence[Event]) -> list[TrainingScore]:
 
 
 def _item(sheet: Sheet, row: int, max_grade: int) -> KnownItem:
-    """Read a training or control item from a row of a table."""
+    """Read an item with a known grade from a row of a table; raise FormatError if its grade is not on the scale."""
     texts = {name: _text(sheet, row, name) for name in ("query", "grade", "why", *_TEXTS)}
     grade = texts["grade"].removesuffix(".0")
     if not (grade.isascii() and grade.isdigit() and int(grade) <= max_grade):
@@ -121,7 +141,7 @@ def _item(sheet: Sheet, row: int, max_grade: int) -> KnownItem:
 
 
 def _text(sheet: Sheet, row: int, name: str) -> str:
-    """Read a cell as text; "" if the column or the value is missing."""
+    """Read a cell of a table as text; "" if the column (``name``) or the value is missing."""
     from activeeval.formats.tables.cells import is_empty
 
     value = sheet.columns[name][row] if name in sheet.columns else None

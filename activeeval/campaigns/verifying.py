@@ -52,7 +52,7 @@ class VerificationResult(PrintableResult):
 
 
 def verified(store: Store, name: str, head: str | None = None) -> VerificationResult:
-    """Verify a campaign; return its problems with the head of its log."""
+    """Verify a campaign; return its problems with the head of its log. ``head`` as for `verify`."""
     problems = tuple(verify(store, name, head))
     return VerificationResult(campaign=name, head=head_of(store, name), problems=problems)
 
@@ -64,16 +64,21 @@ def head_of(store: Store, name: str) -> str:
 
 
 def verify(store: Store, name: str, head: str | None = None) -> list[str]:
-    """List what is wrong with a campaign, one line each; empty if the log is intact and the sample is reproduced.
+    """List what is wrong with a campaign, one line each; empty if its log is intact and its sample is reproduced.
 
-    The stored sample, whose digest is checked, is drawn again from its key and ids; each unit must equal the stored
-    one.
+    The stored sample, whose digest is checked, is drawn again from its random key (of the seed) and ids; each unit
+    (items judged together) must equal the stored one.
 
     Parameters
     ----------
     head : str, optional
-        An earlier result of `head_of`: the log then must be the beginning of the log now. Without it, a log that was
-        cut off at the end or rewritten from its first event is not detected.
+        ``SEQ:DIGEST`` of the last event at an earlier time (`head_of`): the log then must be the beginning of the log
+        now. Without it, a log that was cut off at the end or rewritten from its first event is not detected.
+
+    Raises
+    ------
+    InputError
+        If the head has another form, or there is no such campaign.
     """
     problems = list(store.verify(name)) + ([] if head is None else _since(store, name, head))
     versions, units = store.samples(name), store.units(name)
@@ -96,7 +101,10 @@ def verify(store: Store, name: str, head: str | None = None) -> list[str]:
 
 
 def _since(store: Store, name: str, head: str) -> list[str]:
-    """Check that the log contains the event with this head; return a list with the problem, or an empty list."""
+    """Check that the log contains the event with this head (``SEQ:DIGEST``).
+
+    Return a list with the problem, or an empty list. Raises InputError if the head has another form.
+    """
     number, _, digest = head.partition(":")
     if not number.isdecimal():
         raise InputError(f"the head of a log is SEQ:DIGEST, as `campaign verify` prints it, got {head!r}")
@@ -109,7 +117,21 @@ def _since(store: Store, name: str, head: str) -> list[str]:
 
 
 def _differences(campaign: Campaign, stored: list[UnitRow], version: int, n_units: int, n_blocks: int) -> list[str]:
-    """List the units of a sample that differ from the stored ones, after those of earlier rounds; at most five."""
+    """List the units (items judged together) of a sample that differ from the stored ones.
+
+    At most `_MOST`, then the number of the others.
+
+    Parameters
+    ----------
+    campaign : Campaign
+        The sample, drawn again.
+    stored : list of UnitRow
+        The stored units of its round (sample of the campaign).
+    version : int
+        Version of the sample, for messages.
+    n_units, n_blocks : int
+        Units and blocks (parts of a sample) of earlier rounds, after which the stored numbers continue.
+    """
     planned = campaign.planned
     if len(planned) != len(stored):
         return [f"version {version}: the sample has {counted(len(planned), 'unit')}, the store {len(stored)}"]

@@ -28,7 +28,7 @@ def _as_whole(value: object) -> object:
 
 
 class EmptyBody(BaseModel):
-    """An empty request body."""
+    """An empty request body: a JSON object without fields."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -101,12 +101,12 @@ def submit(served: CurrentCampaign, user: CurrentUser, name: Name, answer: Answe
 @router.get("/status", response_model=Progress, responses=refusals(409))
 @for_role("any token")
 def status(served: CurrentCampaign, name: Name) -> Mapping[str, Any]:
-    """Report the progress of the campaign, without an estimate; with controls, as of its last complete stage."""
+    """Report the progress of the campaign, without an estimate; with control items, as of its last complete block."""
     _check_name(served, name)
     return served.desk.status().row()
 
 
 def _check_name(served: ServedCampaign, name: str) -> None:
-    """Raise RefusedError unless the campaign has this name."""
+    """Raise RefusedError (404) unless the served campaign has this name."""
     if name != served.name:
         raise RefusedError(404, "there is no campaign of that name here")

@@ -44,7 +44,7 @@ router = APIRouter()
 @router.get("/")
 @for_role("anyone")
 def home() -> Response:
-    """Redirect to the judge's page."""
+    """Redirect to the judge's page (status 303)."""
     return RedirectResponse("/judge", 303)
 
 
@@ -59,7 +59,10 @@ def static(name: str) -> Response:
 
 
 def _add_all(app: FastAPI, part: APIRouter, *, is_described: bool) -> None:
-    """Add the routes of a router one by one, so that `app.routes` lists them all."""
+    """Add the routes of a router (``part``) to the application one by one, so that `app.routes` lists them all.
+
+    ``is_described`` is True to list them in the OpenAPI document.
+    """
     for route in part.routes:
         if not isinstance(route, APIRoute):
             continue
@@ -73,7 +76,7 @@ def _add_all(app: FastAPI, part: APIRouter, *, is_described: bool) -> None:
 
 
 def make_app(served: ServedCampaign) -> SecurityMiddleware:
-    """Build the application that serves a campaign."""
+    """Build the application that serves a campaign: all routes, behind the security middleware."""
     app = routes(served)
 
     @app.get("/api/openapi.json", include_in_schema=False)
@@ -86,7 +89,7 @@ def make_app(served: ServedCampaign) -> SecurityMiddleware:
 
 
 def routes(served: ServedCampaign) -> FastAPI:
-    """Build the application without the security middleware."""
+    """Build the application with all routes that fit how the campaign is judged, without the security middleware."""
     app = FastAPI(title="activeeval", openapi_url=None, docs_url=None, redoc_url=None, dependencies=[Depends(guard)])
     app.state.served = served
     judges = comparison_pages.router if isinstance(served.desk, PairsDesk) else judge_pages.router

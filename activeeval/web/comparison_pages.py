@@ -24,7 +24,7 @@ Compared = Annotated[PairsDesk, Depends(desks.at_desk(PairsDesk, "Here documents
 @router.get("")
 @for_role("judge")
 def compare(served: CurrentCampaign, user: CurrentUser, desk: Compared, said: str = "") -> Response:
-    """Show the next two documents that a judge has to compare."""
+    """Show the next two documents that a judge has to compare; ``said`` is the kind of the last answer."""
     return desks.page_of("comparing.html.j2", served, user, view=desk.page(user.name), said=desks.known(said))
 
 
@@ -58,7 +58,10 @@ def document(served: CurrentCampaign, user: CurrentUser, desk: Compared, token: 
 
 
 def _next(request: Request, served: ServedCampaign, desk: PairsDesk, judge: str, said: str) -> Response:
-    """Redirect to the judge's page, or render its next part for htmx."""
+    """Redirect to the judge's page, or render its next part if htmx asked for it.
+
+    ``said`` is the kind of the last answer.
+    """
     if "hx-request" not in request.headers:
         return RedirectResponse(f"/judge?said={said}", 303)
     return desks.part_of("pair.html.j2", served, view=desk.page(judge), said=said)

@@ -40,7 +40,7 @@ class Connection(HttpToolsProtocol):
         self._write_timer: TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
-        """Accept a connection; close another one if there are too many."""
+        """Accept a connection; if there are too many, close the one for which the server has waited longest."""
         super().connection_made(transport)
         self._wait_for_head()
         if len(self.connections) > MOST:
@@ -54,7 +54,7 @@ class Connection(HttpToolsProtocol):
             self._write_timer.cancel()
 
     def data_received(self, data: bytes) -> None:
-        """Parse received bytes in pieces within the limit of a head."""
+        """Parse received bytes, in pieces so that the head of a request never exceeds `HEAD_BYTES`."""
         at = 0
         while at < len(data) and not (self._is_refused or self.transport.is_closing()):
             piece = data[at : at + HEAD_BYTES - self._n_unread]
@@ -68,7 +68,7 @@ class Connection(HttpToolsProtocol):
             self._wait_for_head()
 
     def on_headers_complete(self) -> None:
-        """Start the body; end the connection if too many requests are queued."""
+        """Start the body of a request; end the connection if too many requests are queued."""
         self._has_moved = self._in_body = True
         self._end_head()
         if len(self.pipeline) >= _MOST_PIPELINED:
@@ -86,18 +86,18 @@ class Connection(HttpToolsProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request, and for the client to read the response."""
+        """Start to wait for the next request, and for the client to read the response."""
         self._since = self.loop.time()
         super().on_response_complete()
         self._watch_writing()
 
     def pause_writing(self) -> None:
-        """Wait until the client reads more of a response."""
+        """Stop writing a response until the client reads more of it; close the connection if it does not."""
         super().pause_writing()
         self._watch_writing()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse a malformed request."""
+        """Refuse a malformed request with the reason ``msg``."""
         self._refuse(HTTPStatus.BAD_REQUEST, msg)
 
     @property
@@ -123,7 +123,7 @@ class Connection(HttpToolsProtocol):
         self._head_timer = self.loop.call_later(HEAD_S, self._end_slow)
 
     def _end_head(self) -> None:
-        """Cancel the timer for the head."""
+        """Cancel the timer for the head of a request."""
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
@@ -143,7 +143,10 @@ class Connection(HttpToolsProtocol):
             self._write_timer = self.loop.call_later(BODY_S, self._end_stalled, n_bytes)
 
     def _end_stalled(self, n_before: int) -> None:
-        """Close the connection if no byte was read since the timer started."""
+        """Close the connection if the client has read nothing since the timer started.
+
+        ``n_before`` is the number of bytes that waited then.
+        """
         self._write_timer = None
         if self.transport.get_write_buffer_size() >= n_before:
             self.transport.abort()

@@ -30,16 +30,20 @@ _SAID = ("judged", "cannot", "deferred", "corrected", "preferred", "undone", "no
 @router.post("/renew")
 @for_role("judge")
 def renew(served: CurrentCampaign, user: CurrentUser, fields: Fields) -> Response:
-    """Renew the lease of an item that its judge is working on."""
+    """Renew the lease (reservation) of an item that its judge is working on: status 204, or 410 if it is lost."""
     token = fields.get("token", "")
     owned(served, user, token)
     return Response(status_code=204 if served.desk.renew(user.name, token) else 410)
 
 
 def at_desk(kind: type[D], refusal: str) -> Callable[[Request], D]:
-    """Build a dependency that returns the served desk if it has the given type, and refuses the request otherwise."""
+    """Build a dependency that returns the served judging page's desk if it has the type ``kind``.
+
+    The dependency refuses the request (404, with the sentence ``refusal``) otherwise.
+    """
 
     def desk_in(request: Request) -> D:
+        """Return the desk of the served campaign."""
         desk = served_in(request).desk
         if not isinstance(desk, kind):
             raise RefusedError(404, refusal)
@@ -49,7 +53,10 @@ def at_desk(kind: type[D], refusal: str) -> Callable[[Request], D]:
 
 
 def owned(served: ServedCampaign, user: Person, token: str, refusal: str = _NOT_YOURS) -> Event:
-    """Return the event that showed an item to this judge; raise RefusedError if the token is not theirs."""
+    """Find the event in which this judge was shown an item under a token.
+
+    Raises RefusedError (404, with the sentence ``refusal``) if the token is not theirs.
+    """
     try:
         return served.desk.event_of(user.name, token)
     except InputError as error:
@@ -59,7 +66,7 @@ def owned(served: ServedCampaign, user: Person, token: str, refusal: str = _NOT_
 
 
 def replied(served: ServedCampaign, fields: Fields) -> Reply:
-    """Parse the reply of a form, with the version of the current guidelines."""
+    """Parse the reply in a judge's form, with the version of the current guidelines."""
     return reply_in(fields, served.guidelines.version if served.guidelines else "")
 
 
@@ -70,15 +77,15 @@ def framed(item: ItemView) -> Response:
 
 
 def known(said: str) -> str:
-    """Return the kind of the last answer from the query string, "" if it is not a known one."""
+    """Return the kind of the last answer from the query string; "" if it is not a known one."""
     return said if said in _SAID else ""
 
 
 def page_of(template: str, served: ServedCampaign, user: Person, **values: object) -> Response:
-    """Render a page for a signed-in person."""
+    """Render a page for a signed-in person; ``values`` are further variables of the template."""
     return HTMLResponse(rendered(template, campaign=served.name, user=user, guidelines=served.guidelines, **values))
 
 
 def part_of(template: str, served: ServedCampaign, **values: object) -> Response:
-    """Render a part of a judge's page, for htmx."""
+    """Render a part of a judge's page, for htmx; ``values`` are further variables of the template."""
     return HTMLResponse(rendered(template, guidelines=served.guidelines, **values))

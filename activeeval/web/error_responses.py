@@ -31,12 +31,18 @@ class RefusedError(Exception):
 
 
 def refused(path: str, is_part: bool, status: int, sentence: str) -> Response:
-    """Build the response of a refusal: JSON for the API, plain text for a part of a page, otherwise a page.
+    """Build the response of a refusal: JSON for the API, plain text for a part of a page, else a page.
 
     Parameters
     ----------
+    path : str
+        Path of the request; the API begins with /api/.
     is_part : bool
         True if htmx requested a part of a page.
+    status : int
+        HTTP status.
+    sentence : str
+        Reason for the user.
     """
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 and path.startswith("/api/") else {}
     headers |= {"Retry-After": str(RETRY_S)} if status == 503 else {}
@@ -53,7 +59,7 @@ def refused(path: str, is_part: bool, status: int, sentence: str) -> Response:
 
 
 def answer_to(request: Request, error: Exception) -> Response:
-    """Build the response to an exception raised by a route."""
+    """Build the response to an exception raised by a route: JSON for the API, otherwise text or a page."""
     is_part = "hx-request" in request.headers
     status, sentence = _status_and_sentence(error, is_api=request.url.path.startswith("/api/"))
     response = refused(request.url.path, is_part, status, sentence)
@@ -63,7 +69,7 @@ def answer_to(request: Request, error: Exception) -> Response:
 
 
 def _status_and_sentence(error: Exception, *, is_api: bool) -> tuple[int, str]:
-    """Map an exception to an HTTP status and a sentence."""
+    """Map an exception to an HTTP status and a sentence for the user; ``is_api`` selects the wording for programs."""
     if isinstance(error, RefusedError):
         return error.status, error.sentence
     if isinstance(error, ActiveEvalError):
@@ -81,7 +87,10 @@ def _status_and_sentence(error: Exception, *, is_api: bool) -> tuple[int, str]:
 
 
 def _is_no_address(error: RequestValidationError) -> bool:
-    """Check whether a validation error is about a path or number for which nothing exists, hence 404."""
+    """Check whether a validation error means that nothing exists at the requested address.
+
+    The status is then 404, else 422 for a wrong input.
+    """
     problem = error.errors()[0]
     return problem["loc"][0] == "path" or (problem["loc"][0] == "query" and problem["type"] in _NO_SUCH_NUMBER)
 

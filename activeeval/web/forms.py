@@ -21,7 +21,7 @@ _INPUTS = ("key", "mouse")
 
 
 async def _fields(request: Request) -> Mapping[str, str]:
-    """Parse a form body to a dict; raise RefusedError if it is not a form."""
+    """Parse a form body to a dict of fields; raise RefusedError (415 or 400) if it is not a form."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
         raise RefusedError(415, "This address accepts only a form.")
@@ -37,7 +37,10 @@ Fields = Annotated[Mapping[str, str], Depends(_fields)]
 
 
 def text_of(fields: Mapping[str, str], name: str, most: int = MOST_OF_A_NOTE) -> str:
-    """Read a text field without blanks at its ends; raise RefusedError if it is too long."""
+    """Read a text field without blanks at its ends; raise RefusedError if it has more than ``most`` characters.
+
+    A missing field is "".
+    """
     text = fields.get(name, "").strip()
     if len(text) > most:
         raise RefusedError(
@@ -48,6 +51,8 @@ def text_of(fields: Mapping[str, str], name: str, most: int = MOST_OF_A_NOTE) ->
 
 def reply_in(fields: Mapping[str, str], guidelines: str) -> Reply:
     """Parse a judge's form about an item.
+
+    Raises RefusedError if the form has no valid answer.
 
     Parameters
     ----------
@@ -64,7 +69,10 @@ def reply_in(fields: Mapping[str, str], guidelines: str) -> Reply:
 
 
 def _judgment(fields: Mapping[str, str]) -> JudgeAnswer:
-    """Parse the answer of a form; raise RefusedError if there is none."""
+    """Parse the answer in a judge's form: a preference, a grade, a deferral, or the reason why there is no grade.
+
+    Raises RefusedError (422) if there is none.
+    """
     if (compared := _comparison(fields)) is not None:
         return JudgeAnswer(kind="preferred", body=compared)
     if fields.get("grade", ""):
@@ -83,7 +91,7 @@ def _judgment(fields: Mapping[str, str]) -> JudgeAnswer:
 
 
 def _comparison(fields: Mapping[str, str]) -> dict[str, str | int | None] | None:
-    """Parse the answer to a comparison of two documents; None if the form has none."""
+    """Parse the answer to a comparison of two documents, as the body of the stored event; None if the form has none."""
     if "much" in fields:
         return {"what": "compared", "preferred": fields["much"], "strength": MUCH}
     if "tie" in fields or "preferred" in fields:

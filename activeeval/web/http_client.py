@@ -27,7 +27,10 @@ class UnreachableError(Exception):
 
 
 def check_address(address: str, field: str | None = None) -> None:
-    """Raise InputError unless an address is https, or http to this computer."""
+    """Raise InputError unless an address is https, or http to this computer.
+
+    ``field`` names the option in the error.
+    """
     try:
         parts = urlsplit(address)
         is_safe = parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))
@@ -42,12 +45,19 @@ def check_address(address: str, field: str | None = None) -> None:
 def answer_of(
     address: str, body: str | None = None, headers: Mapping[str, str] | None = None
 ) -> tuple[int, dict[str, Any]]:
-    """Request an address, with a form body by POST, and return the status and the JSON object of the response.
+    """Request an address; return the HTTP status and the JSON object of the response.
+
+    Parameters
+    ----------
+    body : str, optional
+        Form to send by POST; by default a GET request is sent.
+    headers : mapping, optional
+        Further headers.
 
     Raises
     ------
     UnreachableError
-        If there is no such response in time.
+        If the site does not answer with a JSON object in time, reports a server error, or has no safe address.
     """
     data = None if body is None else body.encode()
     question = urllib.request.Request(address, data, {"Accept": "application/json", **(headers or {})})
@@ -67,7 +77,10 @@ def answer_of(
 
 
 def _fetched(question: urllib.request.Request) -> tuple[int, bytes]:
-    """Send a request, and return the status and the bytes of the response."""
+    """Send a request; return the status and the bytes of the response.
+
+    Raises OSError or HTTPException if it fails, and ValueError if the response is too long or takes too long.
+    """
     is_here = is_loopback(urlsplit(question.full_url).hostname or "")
     proxies = urllib.request.ProxyHandler({} if is_here else None)
     try:

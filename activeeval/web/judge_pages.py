@@ -25,7 +25,10 @@ Graded = Annotated[JudgesDesk, Depends(desks.at_desk(JudgesDesk, "Here documents
 @router.get("")
 @for_role("judge")
 def judge(served: CurrentCampaign, user: CurrentUser, desk: Graded, said: str = "") -> Response:
-    """Show a judge's current or next item; redirect a new judge to the training."""
+    """Show a judge's current or next item; redirect a new judge to the training.
+
+    ``said`` is the kind of the last answer.
+    """
     if training_of(served.store, served.name, user.name, served.training) is not None:
         return RedirectResponse("/judge/training", 303)
     return desks.page_of("judging.html.j2", served, user, view=desk.page(user.name), said=desks.known(said))
@@ -34,7 +37,7 @@ def judge(served: CurrentCampaign, user: CurrentUser, desk: Graded, said: str = 
 @router.post("/answer")
 @for_role("judge")
 def answer(request: Request, served: CurrentCampaign, user: CurrentUser, desk: Graded, fields: Fields) -> Response:
-    """Store a judge's answer; for htmx also show the next item at once."""
+    """Store a judge's answer, then redirect to the next item; for htmx render it at once."""
     is_part, token = "hx-request" in request.headers, fields.get("token", "")
     reply = desks.replied(served, fields)
     done, view = desk.answer(desks.owned(served, user, token), token, reply, goes_on=is_part)
@@ -46,7 +49,7 @@ def answer(request: Request, served: CurrentCampaign, user: CurrentUser, desk: G
 @router.get("/document/{token}")
 @for_role("judge")
 def document(served: CurrentCampaign, user: CurrentUser, desk: Graded, token: str) -> Response:
-    """Show the document of an item as a sandboxed page."""
+    """Show the document of an item as a sandboxed page; ``token`` is that of the judge's claim."""
     return desks.framed(desk.texts(desks.owned(served, user, token)))
 
 
@@ -61,7 +64,7 @@ def answers(served: CurrentCampaign, user: CurrentUser, desk: Graded) -> Respons
 @router.get("/answers/{seq}")
 @for_role("judge")
 def correcting(served: CurrentCampaign, user: CurrentUser, desk: Graded, seq: Number) -> Response:
-    """Show an earlier answer of a judge for correction."""
+    """Show the judge's answer of event ``seq`` for correction; refuse with 404 if it is not a valid answer."""
     try:
         view = desk.correcting(user.name, seq)
     except InputError:
@@ -72,7 +75,7 @@ def correcting(served: CurrentCampaign, user: CurrentUser, desk: Graded, seq: Nu
 @router.post("/answers/{seq}")
 @for_role("judge")
 def correct(served: CurrentCampaign, user: CurrentUser, desk: Graded, seq: Number, fields: Fields) -> Response:
-    """Store a judge's correction of an earlier answer."""
+    """Store a judge's correction of the answer of event ``seq``."""
     reply = desks.replied(served, fields)
     if reply.judgment.kind not in ("judged", "cannot"):
         raise RefusedError(422, "An earlier answer cannot be deferred: please choose a grade.")
@@ -83,7 +86,7 @@ def correct(served: CurrentCampaign, user: CurrentUser, desk: Graded, seq: Numbe
 @router.get("/answers/{seq}/document")
 @for_role("judge")
 def answered_document(user: CurrentUser, desk: Graded, seq: Number) -> Response:
-    """Show the document of an earlier answer as a sandboxed page."""
+    """Show the document of the judge's answer of event ``seq`` as a sandboxed page."""
     try:
         return desks.framed(desk.shown_answer(user.name, seq))
     except InputError:

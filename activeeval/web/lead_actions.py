@@ -18,7 +18,10 @@ router = APIRouter(prefix="/lead")
 @router.post("/disagreements/{seq}")
 @for_role("lead")
 def adjudicate(served: CurrentCampaign, user: CurrentUser, seq: Number, fields: Fields) -> Response:
-    """Store the lead's decision on an item on which judges differ."""
+    """Store the lead's decision (grade and reason) on an item on which judges differ.
+
+    ``seq`` is the event of one of its judgments.
+    """
     grade, reason = fields.get("grade", ""), text_of(fields, "reason")
     if not (grade.isascii() and grade.isdigit() and len(grade) < 10):
         raise RefusedError(422, "Please choose the grade that it counts as.")
@@ -41,7 +44,7 @@ def invite(served: CurrentCampaign, user: CurrentUser, fields: Fields) -> Respon
 @router.post("/tokens")
 @for_role("lead")
 def make_token(served: CurrentCampaign, user: CurrentUser, fields: Fields) -> Response:
-    """Create a token for a person's program, and show it once."""
+    """Create a token (secret for HTTP requests) for a person's program, and show it once."""
     person, scope = text_of(fields, "person", 100), fields.get("scope", "")
     if not person or scope not in SCOPES:
         raise RefusedError(422, "Please give the name of the program's user, and choose what it may do.")
@@ -52,7 +55,7 @@ def make_token(served: CurrentCampaign, user: CurrentUser, fields: Fields) -> Re
 @router.post("/people/{number}/end")
 @for_role("lead")
 def end(served: CurrentCampaign, number: Number) -> Response:
-    """Revoke a link, a session or a token."""
+    """Revoke a link, a session, a token or another credential by its id (``number``)."""
     served.store.access(served.name).end_by_id(number)
     return RedirectResponse("/lead/people", 303)
 
@@ -60,7 +63,7 @@ def end(served: CurrentCampaign, number: Number) -> Response:
 @router.post("/redraw")
 @for_role("lead")
 def redraw(served: CurrentCampaign, fields: Fields) -> Response:
-    """Draw a further round."""
+    """Draw a further sample (round) for the campaign, with the judged items as known."""
     from activeeval.campaigns.draw import drawn_again
     from activeeval.inputs.budgets import Budget
 
@@ -79,7 +82,7 @@ def close_campaign(served: CurrentCampaign) -> Response:
 @router.post("/open")
 @for_role("lead")
 def open_campaign(served: CurrentCampaign) -> Response:
-    """Reopen the campaign: items open at its closing are given out again."""
+    """Reopen the campaign: items held back since its closing are given out again."""
     reopen(served.store, served.name)
     return RedirectResponse("/lead", 303)
 
@@ -87,7 +90,7 @@ def open_campaign(served: CurrentCampaign) -> Response:
 @router.post("/top-up")
 @for_role("lead")
 def top_up(served: CurrentCampaign, fields: Fields) -> Response:
-    """Add to the budget of the campaign."""
+    """Add to the budget of the campaign: extend its sample."""
     from activeeval.campaigns.draw import topped_up
     from activeeval.inputs.budgets import Budget
 

@@ -46,7 +46,11 @@ _EVENTS = 100
 @router.get("")
 @for_role("lead")
 def lead(served: CurrentCampaign, user: CurrentUser, interval: Literal["t", "group-sequential"] = "t") -> Response:
-    """Show the interim results and the progress of the campaign."""
+    """Show the interim results and the progress of the campaign.
+
+    ``interval`` is "t" (valid for one analysis) or "group-sequential" (valid for an analysis at the end of every block,
+    a part of the sample).
+    """
     from activeeval.campaigns.overview import overview
 
     view = served.desk.reading.look(lambda state: overview(state, served.store, interval=interval))
@@ -56,7 +60,7 @@ def lead(served: CurrentCampaign, user: CurrentUser, interval: Literal["t", "gro
 @router.get("/course.svg")
 @for_role("lead")
 def picture(served: CurrentCampaign) -> Response:
-    """Show the estimates of the first question over stages as an SVG chart."""
+    """Show the estimates of the first question over blocks (parts of the sample) as an SVG chart."""
     from activeeval.campaigns.overview import course
     from activeeval.campaigns.report.charts import reading_chart
 
@@ -89,14 +93,14 @@ def differing(served: CurrentCampaign, user: CurrentUser) -> Response:
 @router.get("/people")
 @for_role("lead")
 def people(served: CurrentCampaign, user: CurrentUser) -> Response:
-    """Show the people with access."""
+    """Show the people with access to the campaign."""
     return people_page(served, user)
 
 
 @router.get("/log")
 @for_role("lead")
 def log(served: CurrentCampaign, user: CurrentUser, before: NumberAsked = None) -> Response:
-    """Show the event log, newest first, and the export formats."""
+    """Show a page of the event log, newest first, before event ``before`` if given, and the export formats."""
     from activeeval.campaigns.estimates_over_time import date_of
 
     last = served.store.last_seq(served.name) if before is None else before - 1
@@ -110,7 +114,7 @@ def log(served: CurrentCampaign, user: CurrentUser, before: NumberAsked = None) 
 @router.get("/export/{form}")
 @for_role("lead")
 def exported(served: CurrentCampaign, form: str) -> Response:
-    """Send an export of the campaign."""
+    """Send an export of the campaign in a format (key of `FORMS`) as a file."""
     if form not in FORMS:
         raise RefusedError(404, "There is no such format.")
     from activeeval.campaigns.exporting import export
@@ -128,7 +132,15 @@ def exported(served: CurrentCampaign, form: str) -> Response:
 def people_page(
     served: ServedCampaign, user: Person, link: str = "", invited_name: str = "", token: str = ""
 ) -> Response:
-    """Render the page of people, with a new link or token that is shown only once."""
+    """Render the page of people, with a new link or token that is shown only once.
+
+    Parameters
+    ----------
+    link, token : str
+        New invitation link or token; empty if there is none.
+    invited_name : str
+        Name of the person for whom it is.
+    """
     from activeeval.campaigns.estimates_over_time import date_of
 
     access = served.store.access(served.name)

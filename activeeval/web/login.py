@@ -46,7 +46,14 @@ def go(request: Request, served: CurrentCampaign) -> Response:
 def come_back(
     request: Request, served: CurrentCampaign, state: str = "", code: str = "", error: str = "", iss: str = ""
 ) -> Response:
-    """Start a session for a person who returns from the other site, if the campaign knows the account."""
+    """Start a session for a person who returns from the other site, if the campaign knows the account.
+
+    Parameters
+    ----------
+    state, code, error, iss : str
+        Parameters of an OpenID Connect response: proof that this browser began the sign-in, code to exchange for
+        claims, error of the site, and issuer.
+    """
     provider = _provider(served)
     try:
         secret = _secret_of(request, served, state)
@@ -61,7 +68,10 @@ def come_back(
 
 
 def _come_in(request: Request, served: ServedCampaign, provider: Provider, claims: Mapping[str, Any]) -> Response:
-    """Start the session of the person with these claims; raise RefusedError if the campaign does not know them."""
+    """Start the session of the person with these claims (statements of the other site about the account).
+
+    The browser's earlier session ends. Raises RefusedError if the campaign does not know the account.
+    """
     person, is_member = provider.oidc.person_of(claims)
     before = request.cookies.get(served.cookie)
     session = served.store.access(served.name).begin_session(person, before, of_member=is_member)
@@ -73,7 +83,10 @@ def _come_in(request: Request, served: ServedCampaign, provider: Provider, claim
 
 
 def _secret_of(request: Request, served: ServedCampaign, state: str) -> str:
-    """Return the secret of the browser's sign-in, and end the sign-in; raise RefusedError if it is not valid."""
+    """Return the secret of the browser's sign-in from its cookie, and end the sign-in.
+
+    Raises RefusedError if the returned ``state`` does not belong to it, or it is not valid any more.
+    """
     secret = request.cookies.get(_cookie(served), "")
     is_its = bool(secret) and hmac.compare_digest(derived(secret, "state").encode(), state.encode())
     if not is_its or not served.store.access(served.name).end_sign_in(secret):
@@ -89,7 +102,7 @@ def _provider(served: ServedCampaign) -> Provider:
 
 
 def _back(served: ServedCampaign) -> str:
-    """Build the return address from the configured host, not from the request."""
+    """Build the address to which the other site returns people, from the configured host, not from the request."""
     return f"{served.door.url}/sign-in/elsewhere/back"
 
 
@@ -99,6 +112,6 @@ def _cookie(served: ServedCampaign) -> str:
 
 
 def _refused(served: ServedCampaign, refusal: RefusedError) -> Response:
-    """Render the sign-in page with a refusal."""
+    """Render the sign-in page with the status and sentence of a refusal."""
     wait_s = RETRY_S if refusal.status == 503 else 0
     return sign_in_page(served, "", refusal.sentence, refusal.status, wait_s)

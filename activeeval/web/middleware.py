@@ -48,7 +48,9 @@ class SecurityMiddleware:
     Parameters
     ----------
     app : ASGIApp
+        The application to protect.
     door : ServerSettings
+        Address of the server and checks of requests.
     """
 
     def __init__(self, app: ASGIApp, door: ServerSettings) -> None:
@@ -57,7 +59,10 @@ class SecurityMiddleware:
         self._headers: Mapping[str, str] = HEADERS | secure
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request."""
+        """Handle a request: refuse it by its headers or body, or pass it on.
+
+        See the ASGI specification for the arguments.
+        """
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
@@ -66,6 +71,7 @@ class SecurityMiddleware:
         has_begun = False
 
         async def with_headers(message: Message) -> None:
+            """Send a message of the response, with the security headers at its start."""
             nonlocal has_begun
             if message["type"] == "http.response.start":
                 has_begun = True
@@ -75,6 +81,7 @@ class SecurityMiddleware:
             await send(message)
 
         async def refuse(status: int, sentence: str, send_by: Send = with_headers) -> None:
+            """Send a refusal with a status and a sentence; ``send_by`` sends its messages."""
             response = refused(scope["path"], "hx-request" in headers, status, sentence)
             await response(scope, receive, send_by)
 
@@ -94,7 +101,10 @@ class SecurityMiddleware:
         return None
 
     def _problem(self, scope: Scope, headers: Headers) -> tuple[int, str] | None:
-        """Return the status and sentence of a refusal by the headers alone, None if the request is allowed."""
+        """Return (status, sentence) of a refusal by the headers alone; None if the request is allowed.
+
+        It checks the proxy, the Host header, and that a form comes from a page of this server.
+        """
         peer = scope["client"][0] if scope.get("client") else ""
         if self.door.behind_proxy and peer != self.door.behind_proxy:
             return 403, "This server accepts requests only from its proxy."
@@ -111,7 +121,10 @@ class SecurityMiddleware:
 
 
 def _is_from_here(headers: Headers, host: str) -> bool:
-    """Check by its headers whether a form was sent from a page of this server; without any header it was not."""
+    """Check by its headers whether a form was sent from a page of this server; False without such headers.
+
+    ``host`` is the Host header.
+    """
     site = headers.get("sec-fetch-site")
     if site is not None:
         return site == "same-origin"
@@ -122,7 +135,10 @@ def _is_from_here(headers: Headers, host: str) -> bool:
 
 
 async def _body(receive: Receive, headers: Headers) -> bytes | int:
-    """Read the body of a request; return the status of a refusal (408, 413) if it is too slow or too long."""
+    """Read the body of a request; return a status if it is refused: 408 if it is too slow, 413 if it is too long.
+
+    ``receive`` is the ASGI function that yields the parts of the body.
+    """
     length = headers.get("content-length", "0")
     if not (length.isascii() and length.isdigit() and len(length) < 20) or int(length) > MOST_BYTES:
         return 413
@@ -141,10 +157,12 @@ async def _body(receive: Receive, headers: Headers) -> bytes | int:
 
 
 def _lingering(receive: Receive, send: Send) -> Send:
-    """Wrap `send` to send the whole response at once and close the connection a little later.
+    """Wrap ``send`` to send the whole response at once and close the connection a little later.
 
     Closed at once, the connection would show a client that is still sending an error without the reason. A limited
     amount of further input is discarded, the rest is not read.
+
+    ``receive`` and ``send`` are ASGI functions for messages of one request.
     """
 
     async def send_and_linger(message: Message) -> None:
@@ -164,7 +182,7 @@ def _lingering(receive: Receive, send: Send) -> Send:
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
-    """Build a `receive` that returns the body already read, and then further messages."""
+    """Build a ``receive`` function that returns the body already read, and then further messages."""
     is_read = False
 
     async def replay() -> Message:

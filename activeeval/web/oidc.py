@@ -30,6 +30,7 @@ class Oidc:
     secret : str
         Secret of this client.
     claim : {"email", "sub"}
+        What identifies an account: its verified e-mail address, or the site's number.
     leads, judges : mapping of str to str
         From the account's key (`account_key`) to the name in the campaign.
     """
@@ -42,7 +43,7 @@ class Oidc:
     judges: Mapping[str, str] = field(default_factory=dict)
 
     def check(self) -> None:
-        """Raise InputError if sign-in could not work or would not be encrypted."""
+        """Raise InputError if sign-in could not work (a setting is missing or not valid) or would not be encrypted."""
         check_address(self.issuer, "oidc")
         if "?" in self.issuer:
             raise InputError("an issuer has no question mark", field="oidc")
@@ -61,7 +62,12 @@ class Oidc:
         return self.host if self.claim == "email" else ""
 
     def person_of(self, claims: Mapping[str, Any]) -> tuple[Person, bool]:
-        """Return the person who signed in, and whether access depends on an invitation by a lead.
+        """Return the person who signed in, and True if access depends on an invitation by a lead.
+
+        Parameters
+        ----------
+        claims : mapping
+            Verified statements of the site about the account.
 
         Raises
         ------
@@ -88,7 +94,7 @@ class Oidc:
         raise self.unknown(claims)
 
     def unknown(self, claims: Mapping[str, Any]) -> RefusedError:
-        """Return a 403 for an account without access to this campaign."""
+        """Build the refusal (403) of an account without access to this campaign."""
         value = visible(str(claims.get(self.claim))[:100])
         return RefusedError(
             403, f"{self.host} signed you in as {value}, who has no access to this campaign: ask its lead."

@@ -53,7 +53,7 @@ class NothingLeft(BaseModel):
 
 
 class ClaimedItem(BaseModel):
-    """An item leased to a judge, with the token for its answer; a line of ``campaign claim``."""
+    """An item leased (reserved) to a judge, with the token for its answer; a line of ``campaign claim``."""
 
     model_config = ConfigDict(extra="forbid")
     token: str
@@ -95,7 +95,7 @@ Progress = create_model(
 
 
 def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Describe refusals with some statuses, and those that any request may have, for OpenAPI."""
+    """Describe refusals for OpenAPI: those with the given HTTP statuses, and those that any request may have."""
     every = (400, 401, 403, 404, 405, 408, 413, 421, 422, 500, 503, *statuses)
     return {
         status: {"model": Refusal, "description": _SENTENCES[status]} | _headers(status) for status in sorted(every)
@@ -103,7 +103,7 @@ def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def described(app: FastAPI, served: ServedCampaign) -> dict[str, Any]:
-    """Build the OpenAPI document of a campaign's API."""
+    """Build the OpenAPI document of a campaign's API, with the kinds of answers and the grades that it accepts."""
     text = app.openapi()
     text["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     for path in text["paths"].values():

@@ -21,21 +21,24 @@ _one_at_a_time = threading.Lock()  # each hash takes 64 MB
 
 @cache
 def hasher() -> PasswordHasher:
-    """Create the hasher: argon2id with the second choice of RFC 9106 (3 passes, 64 MB, 4 lanes)."""
+    """Create the password hasher: argon2id with the second recommended option of RFC 9106.
+
+    That is 3 passes over 64 MB in 4 lanes.
+    """
     from argon2 import PasswordHasher  # imported late: only sign-in needs it
 
     return PasswordHasher()
 
 
 def problem_of(password: str) -> str:
-    """Return the reason why a new password is not accepted, "" if it is."""
+    """Return the reason why a new password is not accepted, as a sentence; "" if it is accepted."""
     if len(password) < LEAST:
         return f"Please choose a password of at least {LEAST} characters: a few words are good."
     return f"Please choose a password of at most {MOST} characters." if len(password) > MOST else ""
 
 
 def hashed_password(password: str, again: str) -> str:
-    """Hash a new password; raise RefusedError if its length is wrong or the two inputs differ."""
+    """Hash a new password, typed twice; raise RefusedError if its length is wrong or the two inputs differ."""
     if problem := problem_of(password):
         raise RefusedError(422, problem)
     if password != again:
@@ -45,7 +48,7 @@ def hashed_password(password: str, again: str) -> str:
 
 
 def is_right(password: str, password_hash: str | None) -> bool:
-    """Check a password against a hash; without a hash it takes as long and fails."""
+    """Check a password against an argon2 hash; without a hash (None) it takes as long and fails."""
     from argon2.exceptions import VerificationError
 
     with _one_at_a_time:
@@ -57,5 +60,5 @@ def is_right(password: str, password_hash: str | None) -> bool:
 
 
 def _plain(password: str) -> bytes:
-    """Convert a password to bytes, normalized over different keyboards."""
+    """Convert a password to bytes, in Unicode form NFKC so that different keyboards give the same bytes."""
     return normalize("NFKC", password).encode(errors="surrogatepass")

@@ -19,7 +19,10 @@ HOME = {"judge": "/judge", "lead": "/lead"}
 @router.get("/come-in/{invite}")
 @for_role("anyone")
 def invitation(request: Request, served: CurrentCampaign, invite: str) -> Response:
-    """Show the person of an invitation, and a button that accepts it, so that link previews do not use it up."""
+    """Show whom an invitation is for, and a button that accepts it, so that link previews do not use it up.
+
+    ``invite`` is the secret of the link.
+    """
     person = served.store.access(served.name).person_of("invite", invite)
     if person is None:
         return _come_in_again(request, served)
@@ -29,7 +32,10 @@ def invitation(request: Request, served: CurrentCampaign, invite: str) -> Respon
 @router.post("/come-in/{invite}")
 @for_role("anyone")
 def come_in(request: Request, served: CurrentCampaign, invite: str) -> Response:
-    """Start a session from an invitation; a browser that already used it continues its session."""
+    """Start a session from an invitation; a browser that already used it continues its session.
+
+    ``invite`` is the secret of the link.
+    """
     entry = served.store.access(served.name).come_in(invite, request.cookies.get(served.cookie))
     if entry is None:
         return _come_in_again(request, served)
@@ -40,7 +46,7 @@ def come_in(request: Request, served: CurrentCampaign, invite: str) -> Response:
 
 
 def _come_in_again(request: Request, served: ServedCampaign) -> Response:
-    """Redirect a browser that has a session to its first page; raise RefusedError if it has none."""
+    """Redirect a browser that has a session to its first page; raise RefusedError (410) if it has none."""
     before = request.cookies.get(served.cookie)
     person = served.store.access(served.name).person_of("session", before) if before else None
     if person is None:
@@ -62,7 +68,12 @@ def go_out(request: Request, served: CurrentCampaign) -> Response:
 
 
 def invited(served: ServedCampaign, role: str, person: str) -> str:
-    """Issue an invitation link; a judge invited by e-mail address may also sign in at the other site."""
+    """Issue an invitation link for a person; return its URL.
+
+    A judge invited by e-mail address may also sign in at the other site.
+
+    ``role`` is "judge" or "lead" (who runs the campaign).
+    """
     access = served.store.access(served.name)
     secret = access.issue("invite", role, person)
     if served.provider and served.provider.oidc.host_of_addresses and role == "judge" and "@" in person:
@@ -71,12 +82,15 @@ def invited(served: ServedCampaign, role: str, person: str) -> str:
 
 
 def set_session(response: Response, served: ServedCampaign, secret: str) -> None:
-    """Set the session cookie of a browser."""
+    """Set the session cookie of a browser to a session's secret."""
     set_cookie(response, served, served.cookie, secret, _COOKIE_S)
 
 
 def set_cookie(response: Response, served: ServedCampaign, name: str, value: str, age_s: int) -> None:
-    """Set a cookie that is invisible to scripts and not sent with other sites' forms."""
+    """Set a cookie that is invisible to scripts and not sent with other sites' forms; ``age_s`` is its life in seconds.
+
+    An age of 0 deletes it.
+    """
     response.set_cookie(
         name, value, max_age=age_s, path="/", secure=served.door.is_secure, httponly=True, samesite="lax"
     )

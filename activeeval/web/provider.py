@@ -33,7 +33,10 @@ _log = logging.getLogger(__name__)
 
 
 def derived(secret: str, purpose: str) -> str:
-    """Derive one text of a sign-in from its secret; it reveals neither the secret nor the other texts."""
+    """Derive one text of a sign-in from its secret, for a purpose such as "state" or "nonce".
+
+    It reveals neither the secret nor the texts for other purposes.
+    """
     return urlsafe_b64encode(hmac.digest(secret.encode(), purpose.encode(), hashlib.sha256)).rstrip(b"=").decode()
 
 
@@ -43,6 +46,7 @@ class Provider:
     Parameters
     ----------
     oidc : Oidc
+        Address of the site, and the credentials of this server there.
     """
 
     def __init__(self, oidc: Oidc) -> None:
@@ -51,7 +55,10 @@ class Provider:
         self._guard = threading.Lock()
 
     def address(self, secret: str, back: str) -> str:
-        """Build the address at the site where a person signs in and from which they return to ``back``."""
+        """Build the address at the site where a person signs in, and from which they return to the address ``back``.
+
+        ``secret`` is that of the sign-in. Raises RefusedError if the site cannot be reached.
+        """
         from authlib.oauth2.rfc6749.parameters import prepare_grant_uri
         from authlib.oauth2.rfc7636 import create_s256_code_challenge
 
@@ -68,6 +75,17 @@ class Provider:
     def claims(self, secret: str, code: str, back: str) -> Mapping[str, Any]:
         """Exchange a code for the verified claims about the person who returned with it.
 
+        Claims are statements about the account, as its e-mail address.
+
+        Parameters
+        ----------
+        secret : str
+            Secret of the sign-in.
+        code : str
+            Code with which the person returned.
+        back : str
+            Address to which the person returned.
+
         Raises
         ------
         RefusedError
@@ -80,13 +98,13 @@ class Provider:
         return self._with_userinfo(claims, str(tokens.get("access_token", "")))
 
     def check_issuer(self, issuer: str) -> None:
-        """Raise RefusedError if a response names another issuer, or lacks the issuer although the site supports it."""
+        """Raise RefusedError if a response names another issuer, or none although the site says that it always does."""
         says_always = self._about().get("authorization_response_iss_parameter_supported") is True
         if issuer != self.oidc.issuer and (issuer or says_always):
             raise self._invalid("the answer names another issuer")
 
     def _tokens(self, secret: str, code: str, back: str) -> dict[str, Any]:
-        """Exchange a code for tokens."""
+        """Exchange a code for the site's tokens; raise RefusedError if it refuses. Arguments as for `claims`."""
         from authlib.oauth2.auth import ClientAuth
         from authlib.oauth2.rfc6749.parameters import prepare_token_request
 
@@ -104,7 +122,12 @@ class Provider:
         return tokens
 
     def _checked(self, token: str, nonce: str, access_token: object) -> Mapping[str, Any]:
-        """Verify an ID token (signature, issuer, client, time, nonce), and return its claims."""
+        """Verify an ID token (signature, issuer, client, time, nonce), and return its claims.
+
+        Raises RefusedError if it is not valid. ``nonce`` is the random text that it must repeat.
+
+        ``access_token`` is checked against the ID token's hash of it, if it has one.
+        """
         from authlib.oidc.core import CodeIDToken
         from joserfc import jwt
         from joserfc.errors import InvalidKeyIdError, JoseError
@@ -126,7 +149,10 @@ class Provider:
         return dict(claims)
 
     def _with_userinfo(self, claims: Mapping[str, Any], access_token: str) -> Mapping[str, Any]:
-        """Add the claims of the userinfo endpoint, if there is one; raise RefusedError if they are another person's."""
+        """Add the claims of the site's userinfo endpoint, if there is one; the given claims take precedence.
+
+        Raises RefusedError if they are another person's.
+        """
         if "userinfo_endpoint" not in self._about():
             return claims
         headers = {"Authorization": f"Bearer {access_token}"}
@@ -136,7 +162,7 @@ class Provider:
         return {**more, **claims}
 
     def _keys(self, at_most_s: float) -> KeySet:
-        """Load the site's public keys, cached for at most `at_most_s` seconds."""
+        """Load the site's public keys, from the cache if they are at most ``at_most_s`` seconds old."""
         from joserfc.jwk import KeySet
 
         listed = self._known(self._endpoint("jwks_uri"), at_most_s).get("keys")
@@ -151,7 +177,7 @@ class Provider:
         return about
 
     def _endpoint(self, name: str) -> str:
-        """Return an endpoint's address from the metadata; raise RefusedError if it is not https."""
+        """Return an endpoint's address from the site's metadata; raise RefusedError if it is not https."""
         address = str(self._about().get(name, ""))
         try:
             check_address(address)
@@ -160,7 +186,10 @@ class Provider:
         return address
 
     def _known(self, address: str, at_most_s: float) -> dict[str, Any]:
-        """Fetch a JSON document of the site, from the cache if it is at most `at_most_s` seconds old."""
+        """Fetch a JSON document of the site, from the cache if it is at most ``at_most_s`` seconds old.
+
+        Raises RefusedError if the site cannot be reached or has no such document.
+        """
         with self._guard:
             at, document = self._cache.get(address, (0.0, {}))
             if document and time.monotonic() - at <= at_most_s:
@@ -173,20 +202,20 @@ class Provider:
         return document
 
     def _answer(self, *question: Any) -> tuple[int, dict[str, Any]]:
-        """Request an address; raise RefusedError if it cannot be reached."""
+        """Request an address (`answer_of`); raise RefusedError if it cannot be reached."""
         try:
             return answer_of(*question)
         except UnreachableError as error:
             raise self._unreachable(str(error)) from None
 
     def _unreachable(self, reason: str) -> RefusedError:
-        """Log a reason, and build the refusal "cannot be reached"."""
+        """Log a reason, and build the refusal (503) that the site cannot be reached."""
         _log.warning("sign-in at %s: %s", self.oidc.host, visible(reason[:500]))
         return RefusedError(
             503, f"{self.oidc.host} cannot be reached at the moment: sign-in there is not possible. Try again soon."
         )
 
     def _invalid(self, reason: str) -> RefusedError:
-        """Log a reason, and build the refusal of an invalid sign-in."""
+        """Log a reason, and build the refusal (400) of an invalid sign-in."""
         _log.warning("sign-in at %s: %s", self.oidc.host, visible(reason[:500]))
         return RefusedError(400, f"The answer of {self.oidc.host} is not valid: please sign in again.")

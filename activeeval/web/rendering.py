@@ -20,7 +20,7 @@ _BELOW = 2
 
 @cache
 def templates() -> Environment:
-    """Build the template environment, once."""
+    """Build the environment of the page templates, once."""
     environment = Environment(
         loader=PackageLoader("activeeval.web"),
         autoescape=True,
@@ -41,7 +41,7 @@ def templates() -> Environment:
 
 
 def rendered(template: str, **values: Any) -> str:
-    """Render a page, or a part of one."""
+    """Render a template (a page, or a part of one) with the given variables."""
     return templates().get_template(template).render(**values)
 
 

@@ -25,6 +25,7 @@ def for_role(role: Role) -> Callable[[Endpoint], Endpoint]:
     """
 
     def mark(endpoint: Endpoint) -> Endpoint:
+        """Store the role on the route's function."""
         endpoint.role = role  # type: ignore[attr-defined]
         return endpoint
 
@@ -32,7 +33,7 @@ def for_role(role: Role) -> Callable[[Endpoint], Endpoint]:
 
 
 def role_of(endpoint: Callable[..., Any]) -> Role | None:
-    """Return the role of a route's function, None if it has none."""
+    """Return the role of a route's function; None if it has none."""
     role: Role | None = getattr(endpoint, "role", None)
     return role
 
@@ -44,7 +45,10 @@ def served_in(request: Request) -> ServedCampaign:
 
 
 def guard(request: Request) -> None:
-    """Check that the user has the route's role, and store the person in the request; raise RefusedError otherwise."""
+    """Check that the user has the route's role, and store the person in the request.
+
+    Raises RefusedError if the route has no role, nobody is signed in, or the person has another role.
+    """
     role = role_of(request.scope["endpoint"])
     if role == "anyone":
         return
@@ -54,7 +58,10 @@ def guard(request: Request) -> None:
 
 
 def _by_session(request: Request, role: str) -> Person:
-    """Identify a person by the proxy's header or the session cookie."""
+    """Identify a person by the proxy's header or the session cookie.
+
+    Raises RefusedError without either (401), or if the person may not use the role (403).
+    """
     served = served_in(request)
     secret = request.cookies.get(served.cookie)
     person = _by_proxy(request, served)
@@ -68,9 +75,10 @@ def _by_session(request: Request, role: str) -> Person:
 
 
 def _by_proxy(request: Request, served: ServedCampaign) -> Person | None:
-    """Identify a person by the proxy's header; the middleware guarantees that the request comes from the proxy.
+    """Identify a person by the header in which the proxy names the user; None without it.
 
-    A repeated header is refused: one of the values may come from the client.
+    The middleware guarantees that the request comes from the proxy. A repeated header is refused: one of the values may
+    come from the client. Raises RefusedError if it is repeated or not UTF-8.
     """
     header = served.door.auth_header
     values = request.headers.getlist(header) if header and served.door.behind_proxy else []
@@ -86,7 +94,10 @@ def _by_proxy(request: Request, served: ServedCampaign) -> Person | None:
 
 
 def _by_token(request: Request, role: str) -> Person:
-    """Identify a program by its bearer token."""
+    """Identify a program by its bearer token.
+
+    Raises RefusedError without a valid token (401), or if it is only for the status and the role needs more (403).
+    """
     served, header = served_in(request), request.headers.get("authorization", "")
     secret = header[len(_BEARER) :].strip() if header.lower().startswith(_BEARER) else ""
     person = served.store.access(served.name).person_of("token", secret) if secret else None

@@ -37,7 +37,9 @@ class Team:
     Attributes
     ----------
     lead : str
+        Name of the person who runs the campaign.
     judges : sequence of str
+        Names; each gets an invitation.
     password : str or None
         New sign-in password of the lead; None keeps the current one.
     """
@@ -54,7 +56,10 @@ class Invitation:
     Attributes
     ----------
     kind : {"lead", "judge"}
-    judge, url : str
+    judge : str
+        Name of the judge, or of the lead.
+    url : str
+        Link that starts a session once.
     make_token : callable or None
         Creates and returns a token for a judge's program, only when called; None for a lead.
     """
@@ -80,9 +85,14 @@ def serve(
 
     Parameters
     ----------
+    desk : JudgesDesk or PairsDesk
+        Judging page of the campaign.
+    door : ServerSettings
+        Address of the server and checks of requests.
     team : Team
+        People to invite.
     guidelines : str or None
-        Markdown.
+        Text shown beside every item, in markdown.
     say : callable
         Called with each invitation before the first request is answered.
     training : sequence of KnownItem
@@ -118,7 +128,10 @@ def serve(
 
 
 def _set_password(served: ServedCampaign, password: str) -> None:
-    """Set the lead's sign-in password and end the sessions of the old one; an unchanged password has no effect."""
+    """Set the sign-in password of the lead (who runs the campaign), and end the sessions of the old one.
+
+    An unchanged password has no effect.
+    """
     access = served.store.access(served.name)
     current = access.password_of(served.lead)
     if current is None or not is_right(password, current):
@@ -126,9 +139,10 @@ def _set_password(served: ServedCampaign, password: str) -> None:
 
 
 def _warm_up_later(served: ServedCampaign) -> None:
-    """Prepare estimates in a background thread shortly after the start, so that a lead's first page is fast."""
+    """Prepare estimates in a background thread shortly after the start, so that the lead's first page is fast."""
 
     def warm() -> None:
+        """Start the first estimate."""
         with suppress(ActiveEvalError):  # the lead's page reports the error
             served.desk.reading.precision(served.desk.log.left)
 
@@ -138,7 +152,7 @@ def _warm_up_later(served: ServedCampaign) -> None:
 
 
 def _listener(door: ServerSettings) -> socket.socket:
-    """Open the listening socket; raise InputError if that fails."""
+    """Open the listening socket at the host and port of the settings (``door``); raise InputError if that fails."""
     family = socket.AF_INET6 if ":" in door.host else socket.AF_INET
     try:
         return socket.create_server((door.host, door.port), family=family, backlog=connections.BACKLOG)
@@ -148,7 +162,7 @@ def _listener(door: ServerSettings) -> socket.socket:
 
 
 def _server_of(served: ServedCampaign) -> uvicorn.Server:
-    """Configure the uvicorn server."""
+    """Configure the uvicorn server of a campaign."""
     config = uvicorn.Config(
         make_app(served),
         ssl_certfile=served.door.certificate or None,
@@ -176,6 +190,7 @@ def _end_on_signal(server: uvicorn.Server) -> None:
     """
 
     def end(*_: object) -> None:
+        """Ask the server to end."""
         server.should_exit = True
 
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -183,7 +198,7 @@ def _end_on_signal(server: uvicorn.Server) -> None:
 
 
 def _run(server: uvicorn.Server, served: ServedCampaign, listener: socket.socket) -> None:
-    """Run the server; raise InputError if the certificate cannot be loaded."""
+    """Run the server on the listening socket until it ends; raise InputError if the certificate cannot be loaded."""
     try:
         server.run(sockets=[listener])
     except OSError as error:

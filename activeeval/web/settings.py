@@ -30,6 +30,7 @@ class ServerSettings:
     Attributes
     ----------
     host : str
+        Address to listen at.
     port : int
         0 selects a free port.
     certificate, key : str
@@ -51,7 +52,10 @@ class ServerSettings:
     auth_header: str = ""
 
     def check(self, oidc: Oidc | None = None) -> None:
-        """Raise InputError if traffic would not be encrypted, or options contradict each other."""
+        """Raise InputError if traffic would not be encrypted, or options contradict each other.
+
+        ``oidc`` are the settings of sign-in at another site, which are checked too; None without it.
+        """
         if oidc is not None:
             oidc.check()
             self._check_signing_in()
@@ -85,7 +89,7 @@ class ServerSettings:
 
     @property
     def url(self) -> str:
-        """Start of all links."""
+        """Start of all links: the public URL, or scheme, host and port."""
         if self.address:
             return self.address.rstrip("/")
         host = "127.0.0.1" if self.host in ("0.0.0.0", "::") else self.host
@@ -98,7 +102,7 @@ class ServerSettings:
         return self.url.partition("://")[2].lower()
 
     def is_meant(self, host: str) -> bool:
-        """Check whether a Host header names this server.
+        """Check whether a Host header (``host``) names this server.
 
         This prevents DNS rebinding: a page of another site, whose name points here, sends that site's name. A server
         that listens at every address accepts any IP address, as only names can be made to point elsewhere.
@@ -115,7 +119,7 @@ class ServerSettings:
 
     @staticmethod
     def _name_of(host: str) -> str:
-        """Remove the port from a Host header."""
+        """Remove the port from a Host header; the brackets of an IPv6 address stay."""
         return host[: host.index("]") + 1] if host.startswith("[") and "]" in host else host.partition(":")[0].lower()
 
 
@@ -138,7 +142,15 @@ def _is_address(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guidelines:
-    """Judging guidelines as safe HTML, and their version, which answers store."""
+    """Judging guidelines as displayed.
+
+    Attributes
+    ----------
+    html : str
+        Safe HTML.
+    version : str
+        Digest of the text, stored with answers.
+    """
 
     html: str
     version: str
@@ -152,14 +164,17 @@ class ServedCampaign:
     ----------
     store : Store
     desk : JudgesDesk or PairsDesk
+        Judging page: for grades, or for comparisons of documents.
     door : ServerSettings
+        Address of the server and checks of requests.
     guidelines : Guidelines or None
+        Shown beside every item.
     lead : str
         Name of the lead among the users that a proxy names.
     training : sequence of KnownItem
         Items with known grades with which every judge begins.
     provider : Provider or None
-        Client of the other site where people sign in.
+        Client of another site where people sign in; None if there is none.
     """
 
     store: Store

@@ -23,14 +23,17 @@ _WRONG = "The name or the password is wrong. Only leads have passwords."
 @router.get("/sign-in")
 @for_role("anyone")
 def form(served: CurrentCampaign) -> Response:
-    """Show the ways to sign in."""
+    """Show the sign-in page: a form for name and password, and a link to the other site if there is one."""
     return sign_in_page(served, "", "", 200)
 
 
 @router.post("/sign-in")
 @for_role("anyone")
 def sign_in(request: Request, served: CurrentCampaign, fields: Fields) -> Response:
-    """Start a session by name and password, in place of the browser's current one."""
+    """Start a session by name and password, in place of the browser's current one.
+
+    After too many failures, refuse with 429 and the seconds to wait.
+    """
     name, password = fields.get("person", "")[:200], fields.get("password", "")
     address, access = address_of(request, served), served.store.access(served.name)
     tried = access.try_password(name, address)
@@ -59,9 +62,10 @@ def set_password(served: CurrentCampaign, user: CurrentUser, fields: Fields) -> 
 
 
 def address_of(request: Request, served: ServedCampaign) -> str:
-    """Return the client's address for counting tries: of IPv6 the /64 network, as a household has a whole one.
+    """Return the client's address for counting password attempts.
 
-    Behind a proxy it is the last address in X-Forwarded-For, which the proxy appends.
+    Of an IPv6 address it is the /64 network, as a household has a whole one. Behind a proxy it is the last address in
+    X-Forwarded-For, which the proxy appends.
     """
     peer = request.client.host if request.client else ""
     if served.door.behind_proxy:
@@ -74,7 +78,19 @@ def address_of(request: Request, served: ServedCampaign) -> str:
 
 
 def sign_in_page(served: ServedCampaign, name: str, problem: str, status: int, wait_s: int = 0) -> Response:
-    """Render the sign-in page, with a problem and the seconds to wait, if any."""
+    """Render the sign-in page.
+
+    Parameters
+    ----------
+    name : str
+        Name typed before; "" at first.
+    problem : str
+        Sentence on what went wrong; "" if nothing.
+    status : int
+        HTTP status.
+    wait_s : int
+        Seconds to wait before the next try; 0 for none.
+    """
     elsewhere = served.provider.oidc.host if served.provider else ""
     values = {"campaign": served.name, "name": name, "problem": problem, "most": MOST, "elsewhere": elsewhere}
     headers = {"Retry-After": str(wait_s)} if wait_s else {}
@@ -82,7 +98,7 @@ def sign_in_page(served: ServedCampaign, name: str, problem: str, status: int, w
 
 
 def _lasting(seconds: int) -> str:
-    """Format a duration in seconds or minutes."""
+    """Format a duration as seconds, or from 90 seconds on as whole minutes, rounded up."""
     if seconds < 90:
         return counted(seconds, "second")
     return counted(-(-seconds // 60), "minute")

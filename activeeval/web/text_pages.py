@@ -32,7 +32,17 @@ def texts(
     unit: Annotated[int | None, Query(ge=0, le=_LARGEST)] = None,
     position: Annotated[int, Query(ge=0, le=_LARGEST)] = 0,
 ) -> Response:
-    """Show a page of items with their texts."""
+    """Show a page of items with their texts.
+
+    Parameters
+    ----------
+    find : str
+        Words to search for in ids and texts.
+    missing : bool
+        True to show only items without text.
+    unit, position : int
+        The item after which the page begins: number of its unit (items judged together), and index within it.
+    """
     from activeeval.campaigns.estimates_over_time import date_of  # imported late: a judge's first page does not need it
 
     after = None if unit is None else ItemPosition(unit, position)
@@ -48,7 +58,15 @@ def texts(
 def item(
     served: CurrentCampaign, user: CurrentUser, unit: WholeNumber, position: WholeNumber, number: WholeNumber
 ) -> Response:
-    """Show a document with its query, as judges see it."""
+    """Show a document with its query, as judges see it.
+
+    Parameters
+    ----------
+    unit, position : int
+        The item: number of its unit (items judged together), and index within it.
+    number : int
+        Index of the document in the item.
+    """
     view = _document(served, ItemPosition(unit, position), number)
     frame = f"/lead/texts/{unit}/{position}/{number}/document"
     return page_of("text.html.j2", served, user, item=view, frame=frame)
@@ -57,12 +75,12 @@ def item(
 @router.get("/{unit}/{position}/{number}/document")
 @for_role("lead")
 def document(served: CurrentCampaign, unit: WholeNumber, position: WholeNumber, number: WholeNumber) -> Response:
-    """Show a document as a sandboxed page."""
+    """Show a document as a sandboxed page; arguments as for `item`."""
     return framed(_document(served, ItemPosition(unit, position), number))
 
 
 def _document(served: ServedCampaign, at: ItemPosition, number: int) -> ItemView:
-    """Return a document of an item; raise RefusedError if it does not exist."""
+    """Build the view of a document of the item ``at``, by its index; raise RefusedError (404) if there is none."""
     try:
         return document_of(served.store, served.name, at, number)
     except InputError as error:

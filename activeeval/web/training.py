@@ -20,7 +20,7 @@ router = APIRouter(prefix="/judge/training")
 @router.get("")
 @for_role("judge")
 def train(served: CurrentCampaign, user: CurrentUser) -> Response:
-    """Show the next training item; redirect to the judging page after the last one."""
+    """Show the judge's next training item (with a known grade); redirect to the judging page after the last one."""
     view = training_of(served.store, served.name, user.name, served.training)
     if view is None:
         return RedirectResponse("/judge", 303)
@@ -30,7 +30,7 @@ def train(served: CurrentCampaign, user: CurrentUser) -> Response:
 @router.get("/{number}")
 @for_role("judge")
 def taught(served: CurrentCampaign, user: CurrentUser, number: Number) -> Response:
-    """Show the known grade of a training item, its explanation, and the judge's answer."""
+    """Show the known grade of a training item, its explanation, and the judge's answer; items count from 1."""
     view = _answered(served, user.name, number)
     return desks.page_of("training.html.j2", served, user, view=view, grades=served.grades)
 
@@ -38,7 +38,7 @@ def taught(served: CurrentCampaign, user: CurrentUser, number: Number) -> Respon
 @router.post("/{number}")
 @for_role("judge")
 def answer(served: CurrentCampaign, user: CurrentUser, number: Number, fields: Fields) -> Response:
-    """Store a judge's answer to a training item, and show the known grade."""
+    """Store a judge's answer to the training item with this number, and redirect to the page with the known grade."""
     reply = desks.replied(served, fields)
     if reply.judgment.grade is None or not 1 <= number <= len(served.training):
         raise RefusedError(422, "Please choose a grade.")
@@ -50,7 +50,7 @@ def answer(served: CurrentCampaign, user: CurrentUser, number: Number, fields: F
 @router.get("/{number}/document")
 @for_role("judge")
 def document(served: CurrentCampaign, number: Number) -> Response:
-    """Show the document of a training item as a sandboxed page."""
+    """Show the document of the training item with this number as a sandboxed page."""
     if not 1 <= number <= len(served.training):
         raise RefusedError(404, "There is no such item here.")
     item: ItemView = served.training[number - 1].item
@@ -58,7 +58,7 @@ def document(served: CurrentCampaign, number: Number) -> Response:
 
 
 def _answered(served: ServedCampaign, judge: str, number: Number) -> TrainingView:
-    """Return the view of an answered training item; raise RefusedError if items are answered out of order."""
+    """Build the view of an answered training item; raise RefusedError (404) if the judge has not answered it."""
     try:
         return trained_on(served.store, served.name, judge, served.training, number)
     except InputError as error:

@@ -121,7 +121,22 @@ def create(
 
 
 def _further_round(name: str, db: str | None, form: str, options: dict[str, Any], **texts: Any) -> None:
-    """Draw a further round of a campaign under its existing rules."""
+    """Draw a further sample (round) of a campaign under its existing rules, and print what was drawn.
+
+    Parameters
+    ----------
+    form : str
+        Output format, as "text" or "jsonl".
+    options : dict
+        Values of the command's sampling options by name.
+    texts
+        ``documents`` and ``queries``: tables of the texts, or None.
+
+    Raises
+    ------
+    UsageError
+        If an option is given that only a new campaign has.
+    """
     source, typed = click.get_current_context().get_parameter_source, click.core.ParameterSource.COMMANDLINE
     for option in _OF_NEW:
         if source(option) is typed:
@@ -138,7 +153,15 @@ def _further_round(name: str, db: str | None, form: str, options: dict[str, Any]
 
 
 def _drawing(name: str, db: str | None, *, create: bool = False, **texts: Any) -> CampaignDrawing:
-    """Describe where a campaign's samples are stored and which tables hold its texts."""
+    """Describe where a campaign's samples are stored and which tables hold its texts.
+
+    Parameters
+    ----------
+    create : bool
+        True if the store may be created.
+    texts
+        Fields of `CampaignDrawing` that name tables of texts.
+    """
     from activeeval.campaigns.draw import CampaignDrawing
 
     store = partial(opened, name, db, create=create)
@@ -146,7 +169,7 @@ def _drawing(name: str, db: str | None, *, create: bool = False, **texts: Any) -
 
 
 def _say_next(name: str, db: str | None) -> None:
-    """Print the command with which judging continues."""
+    """Print the next step of a campaign: the command that continues judging, or that all is judged."""
     from activeeval.campaigns.commands.next_step import next_command
     from activeeval.campaigns.report.judges_content import Step
     from activeeval.campaigns.report.next_steps import next_sentence
@@ -161,7 +184,15 @@ def _say_next(name: str, db: str | None) -> None:
 
 
 def _labels(other: str, db: str | None) -> tuple[KnownGrades, TextFiles]:
-    """Read another campaign's grades and the sources of its texts."""
+    """Read another campaign's grades, and the files that its texts came from.
+
+    Parameters
+    ----------
+    other : str
+        ``NAME``, or ``URL#NAME`` for a campaign in another store.
+    db : str or None
+        Store of a campaign without a URL; None for the default store.
+    """
     from activeeval.campaigns.draw import kept_texts, known_of
     from activeeval.core.masked_addresses import masked
 

@@ -72,13 +72,23 @@ def status(name: str, db: str | None, as_of: int | None, confidence: float, pric
 
 
 def say_campaign_costs(price: Price | None, status: Status) -> None:
-    """Print the cost of the answers to come and of those so far; nothing if the price is unknown."""
+    """Print the cost of the answers still needed and of the items judged so far; print nothing without a price."""
     say_costs(price, status.free + status.in_hand, "answers to come")
     say_costs(price, status.progress.judged, "items judged so far")
 
 
 def _show_status(state: CampaignState, current: Status, estimates: Estimates | None, db: str | None) -> None:
-    """Print for a reader: estimates, progress, a table if there are several questions, and the next step."""
+    """Print for a reader: estimates, progress, a table if there are several questions, and the next step.
+
+    Parameters
+    ----------
+    current : Status
+        Progress of the campaign.
+    estimates : Estimates or None
+        None if no estimate is possible yet.
+    db : str or None
+        The --db option, for the printed command.
+    """
     from activeeval.campaigns.report.next_steps import (
         aside_sentence,
         expected_sentence,
@@ -113,7 +123,10 @@ def _show_status(state: CampaignState, current: Status, estimates: Estimates | N
 
 
 def controls_of(state: CampaignState) -> list[str]:
-    """State for each judge and kind of control how often the answer was as expected."""
+    """State for each judge and kind of control how often the answer was as expected, one sentence each.
+
+    A control is an item with an expected answer, mixed into a judge's work to check the judge.
+    """
     from activeeval.campaigns.control_items import controlled
     from activeeval.campaigns.judging_messages import controls_sentence
 
@@ -122,7 +135,7 @@ def controls_of(state: CampaignState) -> list[str]:
 
 
 def _command(step: Step, state: CampaignState, db: str | None) -> str:
-    """Build the command of a step."""
+    """Build the shell command that carries out a step; empty if none exists. ``db`` is the --db option."""
     from activeeval.campaigns.commands.next_step import next_command
     from activeeval.campaigns.status import reached_of
 

@@ -110,7 +110,13 @@ def submit(name: str, db: str | None, token: str, key: str | None, then_claim: b
 
 
 def _judgment(answer: Mapping[str, Any]) -> JudgeAnswer:
-    """Build an answer from the options of ``submit``; raise UsageError unless exactly one answer is given."""
+    """Build an answer from the options of ``submit`` by name.
+
+    Raises
+    ------
+    UsageError
+        Unless exactly one answer is given, or if ``cannot`` is blank.
+    """
     from activeeval.campaigns.store import JudgeAnswer
 
     n_answers = sum(answer[name] is not None for name in ("grade", "preferred", "discard", "cannot"))

@@ -75,7 +75,7 @@ def label(sheet: str, k: int, log: str, out: str, preferences: str | None, force
 
 
 def summed_up(compared: ComparisonOutcome) -> str:
-    """Summarize a judge's progress, and ties if there are any."""
+    """Summarize a judge's progress in a line: completed queries, comparisons, and ties if there are any."""
     done = (
         f"{compared.n_settled} of {counted(compared.n_queries, 'query')} settled by "
         f"{counted(compared.n_comparisons, 'comparison')}"
@@ -87,7 +87,13 @@ def summed_up(compared: ComparisonOutcome) -> str:
 
 
 def converse(work: Comparing) -> None:
-    """Ask for comparisons and store the answers until all queries are complete or the judge stops."""
+    """Ask at the terminal for comparisons and store the answers, until all queries are complete or the judge stops.
+
+    Parameters
+    ----------
+    work : Comparing
+        The judge's session, which chooses the pairs.
+    """
     query, current, began = None, None, 0.0
     while True:
         question = work.ask()
@@ -109,7 +115,10 @@ def converse(work: Comparing) -> None:
 
 
 def _typed(prompt: str, **options: Any) -> str | None:
-    """Read a line from the terminal; None at the end of input."""
+    """Read a line from the terminal, without blanks and in lower case; None at the end of input or after Ctrl-C.
+
+    ``options`` are those of `click.prompt`.
+    """
     try:
         return str(click.prompt(prompt, err=True, **options)).strip().lower()
     except click.Abort:
@@ -118,7 +127,7 @@ def _typed(prompt: str, **options: Any) -> str | None:
 
 
 def _is_undone(work: Comparing) -> bool:
-    """Ask at the end whether to undo the last answer; undo it if so and return True."""
+    """Ask, once all queries are complete, whether to undo the last answer; return True if it was undone."""
     answer = _typed("all settled", default="", show_default=False, prompt_suffix=" [Enter/u]: ")
     if not sys.stdin.isatty():
         click.echo(err=True)  # without a terminal no Enter has ended the line
@@ -126,7 +135,19 @@ def _is_undone(work: Comparing) -> bool:
 
 
 def _is_taken(work: Comparing, question: DocumentPair, answer: str | None, active_ms: int) -> bool:
-    """Store a typed answer; return False if it is not a valid one."""
+    """Store a typed answer to a pair; return False if the text is not a valid answer.
+
+    Parameters
+    ----------
+    work : Comparing
+        The judge's session.
+    question : DocumentPair
+        The pair.
+    answer : str or None
+        "1" or "2" (this document is better), "=" (tie), "x1" or "x2" (discard), "u" (undo the last answer).
+    active_ms : int
+        Milliseconds since the pair was printed.
+    """
     sides = {"1": question.first, "2": question.second}
     if answer in ("1", "2", "="):
         done = work.prefer(sides.get(answer), active_ms)
@@ -140,7 +161,10 @@ def _is_taken(work: Comparing, question: DocumentPair, answer: str | None, activ
 
 
 def _show_query(question: DocumentPair, n_queries: int) -> None:
-    """Print a query with its text and the expected number of comparisons on stderr."""
+    """Print a query with its text and the expected number of comparisons on stderr.
+
+    ``question`` is the first pair of the query, ``n_queries`` the number of queries of the campaign.
+    """
     claimed, left = question.claimed, question.remaining
     place = f"query {claimed.unit} of {n_queries}, {counted(question.n_documents, 'document')}"
     click.echo(f"\n{place}, {left.low} to {left.high} comparisons: {visible(question.query)}", err=True)
@@ -156,7 +180,7 @@ def _show(question: DocumentPair) -> None:
 
 
 def _cut(text: str, margin: str) -> str:
-    """Wrap a text and keep its first lines."""
+    """Wrap a text to `_WIDTH` characters and keep its first `_LINES` lines, each after the margin."""
     lines = [line for part in text.splitlines() for line in textwrap.wrap(part, _WIDTH)]
     kept_lines = lines[:_LINES] + (["…"] if len(lines) > _LINES else [])
     return "\n".join(margin + visible(line) for line in kept_lines)

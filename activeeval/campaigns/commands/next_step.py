@@ -14,7 +14,17 @@ if TYPE_CHECKING:
 
 
 def campaign_command(name: str, db: str | None, command: str, *arguments: str) -> str:
-    """Format a command on a campaign as typed in a shell; the store's address is printed without its password."""
+    """Format a command on a campaign as typed in a shell; the store's address is printed without its password.
+
+    Parameters
+    ----------
+    db : str or None
+        The --db option; None for the default store.
+    command : str
+        Subcommand of ``activeeval campaign``.
+    arguments : str
+        Its further words.
+    """
     where = option_words(db=db and place_of(name, db))
     return shlex.join(["activeeval", "campaign", command, name, *where, *arguments])
 
@@ -28,12 +38,14 @@ def next_command(
     judges_per_item: int = 1,
     by_query: bool = False,
 ) -> str:
-    """Format the command of a step; empty if none exists.
+    """Format the shell command that carries out a step; empty if none exists.
 
     Parameters
     ----------
     judges : sequence of str
-        Judges so far; the command names the first.
+        Judges so far; the command names the first, or "NAME" if there is none.
+    judges_per_item : int
+        With several, the sheet to write must name its judge.
     by_query : bool
         True for top-k judging, which has no sheets.
     """

@@ -32,9 +32,12 @@ judge_option = any_judge_option(required=True, help="Name or number of the judge
 
 
 class _Duration(click.ParamType):  # type: ignore[type-arg]  # older releases are not generic
+    """Command-line type for a duration such as 45m, 12h or 3d; its value is in seconds."""
+
     name = "TIME"
 
     def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> int:
+        """Convert a text to seconds; fail with a usage error if it is not a duration of at most a year."""
         match = _TIME.fullmatch(str(value))
         seconds = round(float(match[1]) * _SECONDS[match[2]]) if match else 0
         if not 1 <= seconds <= _LONGEST_LEASE:
@@ -58,7 +61,20 @@ def lasting(seconds: int) -> str:
 
 
 def url_of(name: str, db: str | None) -> str:
-    """Build the URL of a campaign's store."""
+    """Build the URL of a campaign's store.
+
+    Parameters
+    ----------
+    name : str
+        Name of the campaign.
+    db : str or None
+        A file or a URL; None for the file ``NAME.activeeval`` in this folder.
+
+    Raises
+    ------
+    InputError
+        If ``db`` names a server without a URL scheme, or a database in memory.
+    """
     from activeeval.campaigns.store import address_of, checked_name, file_url
     from activeeval.core.masked_addresses import masked
 
@@ -73,14 +89,14 @@ def url_of(name: str, db: str | None) -> str:
 
 
 def place_of(name: str, db: str | None) -> str:
-    """Build the address of a campaign's store without secrets."""
+    """Build the address of a campaign's store as shown in messages, without its password; arguments as for `url_of`."""
     from activeeval.core.masked_addresses import masked
 
     return masked(url_of(name, db))
 
 
 def named_again(db: str | None) -> str:
-    """Format the --db option for a printed command, without the password; empty for the default store."""
+    """Format the --db option for a printed command, without the password; empty if ``db`` is None."""
     from activeeval.core.masked_addresses import masked
 
     return f" --db {masked(db)}" if db else ""
@@ -88,7 +104,17 @@ def named_again(db: str | None) -> str:
 
 @contextmanager
 def opened(name: str, db: str | None, *, create: bool = False, wait_s: float = 30.0) -> Iterator[Store]:
-    """Open a campaign's store and close it afterwards; ``wait_s`` as for `activeeval.campaigns.store.open_store`."""
+    """Open a campaign's store and close it at the end of the ``with`` block.
+
+    Parameters
+    ----------
+    name, db
+        As for `url_of`.
+    create : bool
+        True to create the store if it does not exist.
+    wait_s : float
+        Seconds to wait while another process writes.
+    """
     from activeeval.campaigns.store import open_store
 
     with open_store(url_of(name, db), create=create, wait_s=wait_s) as store:
@@ -96,7 +122,7 @@ def opened(name: str, db: str | None, *, create: bool = False, wait_s: float = 3
 
 
 def check_free(name: str, db: str | None) -> None:
-    """Raise InputError if a campaign of this name exists or cannot be stored, before anything is computed."""
+    """Raise InputError if a campaign of this name exists or cannot be stored; arguments as for `url_of`."""
     from activeeval.campaigns.store import is_made
 
     if not is_made(url_of(name, db)):
@@ -107,12 +133,15 @@ def check_free(name: str, db: str | None) -> None:
 
 
 def of_campaign(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a command with the campaign's name and the --db option."""
+    """Add the argument NAME (the campaign) and the option --db (its store) to a command."""
     return name_argument(db_option(command))
 
 
 def judge_of(text: str) -> str:
-    """Normalize a judge's name for storage: blanks and capitals do not distinguish judges."""
+    """Normalize a judge's name for storage: blanks and capitals do not distinguish judges.
+
+    Raise UsageError if it is empty.
+    """
     from activeeval.core.judgments.judge_names import judge_name
 
     name = judge_name(text)

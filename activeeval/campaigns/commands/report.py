@@ -80,7 +80,7 @@ def report(
 
 
 def _costs(store: Store, name: str, as_of: int | None, price: Price) -> tuple[Price, Status]:
-    """Compute the price by the judges' clocks and the campaign's progress."""
+    """Compute what `say_campaign_costs` needs: the price with the measured time of a judgment, and the progress."""
     from activeeval.campaigns.judges import seconds_an_item
     from activeeval.campaigns.state import state_of
     from activeeval.campaigns.status import status

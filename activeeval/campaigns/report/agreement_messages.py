@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 
 def alike_sentence(n_alike: int, n_items: int, common_grade: float, base_rate: float) -> str:
-    """State how many items got the same grade from all their judges, and the share of the most common grade.
+    """State how many of ``n_items`` items got the same grade from all their judges, and the most common grade.
+
+    ``base_rate`` is the share of ``common_grade`` among all their grades.
 
     Examples
     --------
@@ -25,7 +27,15 @@ def alike_sentence(n_alike: int, n_items: int, common_grade: float, base_rate: f
 
 
 def undefined_sentence(coefficient: Coefficient, n_items: int, common_grade: float) -> str:
-    """Explain why the coefficient is undefined; empty if it is defined."""
+    """Explain why a coefficient of agreement is undefined; empty if it is defined.
+
+    Parameters
+    ----------
+    n_items : int
+        Number of items that several judges graded.
+    common_grade : float
+        The only grade that these items got.
+    """
     if not coefficient.why_undefined:
         return ""
     if not coefficient.n:
@@ -35,7 +45,9 @@ def undefined_sentence(coefficient: Coefficient, n_items: int, common_grade: flo
 
 
 def severity_sentence(judges: Sequence[str], difference: Coefficient, confidence: float) -> str:
-    """State which judge grades lower than another; empty if the interval of their difference includes 0.
+    """State which of two judges grades lower; empty if the interval of their mean difference includes 0.
+
+    ``difference`` is the mean of the first judge's grades minus the second's.
 
     Examples
     --------
@@ -56,11 +68,15 @@ def severity_sentence(judges: Sequence[str], difference: Coefficient, confidence
 
 
 def _percent(share: float) -> str:
+    """Format a share as a percentage."""
     return f"{100 * share:.3g} %"
 
 
 def sentences_beside(figures: SharedAgreement) -> list[str]:
-    """List the sentences that complement the coefficients: equal grades, undefined coefficients, stricter judges."""
+    """List the sentences that complement the coefficients: equal grades, undefined coefficients, stricter judges.
+
+    ``figures`` is the agreement of judges on items that several of them graded.
+    """
     alike = alike_sentence(figures.n_alike, figures.n_items, figures.common_grade, figures.alpha.base_rate or 0.0)
     sentences = [undefined_sentence(figures.alpha, figures.n_items, figures.common_grade), alike]
     for pair in figures.pairs:

@@ -22,7 +22,7 @@ def gist(summary: CampaignReport) -> str:
 
 
 def audit(summary: CampaignReport) -> list[Block]:
-    """Build the section that audits graders against judges' labels; empty without graders."""
+    """Build the section that audits graders (LLMs or other models) against judges' labels; empty without graders."""
     graders = summary.audit
     if not graders:
         return []
@@ -43,4 +43,5 @@ def _of_grader(grader: GraderAudit) -> list[Block]:
 
 
 def _table(rows: Sequence[Mapping[str, str]]) -> Table:
+    """Build a table from rows that all have the same columns; empty without rows."""
     return Table(list(rows[0]), [list(row.values()) for row in rows]) if rows else Table([], [])

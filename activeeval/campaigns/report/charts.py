@@ -26,17 +26,21 @@ _REFERENCE = re.compile(r'(\bid="|url\(#|href="#)')
 def reading_chart(name: str, readings: Sequence[CampaignReading], answer: int, unit: str, budget: float) -> str:
     """Draw a question's estimates against the cost spent, with t intervals and group-sequential intervals.
 
+    The t intervals are valid for one analysis, the group-sequential ones for an analysis after every block. Return the
+    chart as SVG.
+
     Parameters
     ----------
     name : str
         Id of the chart within its page: letters and digits.
     readings : sequence of CampaignReading
+        Estimates at the end of each block (part of the sample), in order.
     answer : int
         Index of the question in the readings.
     unit : str
-        Unit of costs.
+        Unit of costs, for the axis.
     budget : float
-        Right end of the axis, so that the chart shows the progress of judging.
+        Right end of the cost axis, so that the chart shows the progress of judging.
     """
     with styled(_LOOK):
         figure, axis = _figure()
@@ -59,7 +63,11 @@ def reading_chart(name: str, readings: Sequence[CampaignReading], answer: int, u
 
 
 def _focus(axis: Any, bounded: Sequence[tuple[float, float, float]]) -> None:
-    """Scale the axis to the t intervals; a group-sequential interval may be many times longer at first and is cut."""
+    """Scale the value axis to the t intervals and cut longer lines.
+
+    A group-sequential interval may be many times longer at first. ``bounded`` has (cost, low, high) for each finite t
+    interval.
+    """
     if not bounded:
         return
     low, high = min(low for _, low, _ in bounded), max(high for *_, high in bounded)
@@ -70,7 +78,10 @@ def _focus(axis: Any, bounded: Sequence[tuple[float, float, float]]) -> None:
 
 
 def calibration_chart(name: str, bins: Sequence[CalibrationBin]) -> str:
-    """Draw given grades, ± 2 standard errors, against the model's expected grades; ``name`` as in `reading_chart`."""
+    """Draw given grades, ± 2 standard errors, against the grade model's expected grades; return the chart as SVG.
+
+    ``name`` is the id of the chart within its page, ``bins`` the groups of items with similar expected grades.
+    """
     with styled(_LOOK):
         figure, axis = _figure()
         largest = max(max(part.expected, part.observed + 2 * (part.std_error or 0.0)) for part in bins)
@@ -90,6 +101,7 @@ def calibration_chart(name: str, bins: Sequence[CalibrationBin]) -> str:
 
 
 def _figure() -> tuple[Any, Any]:
+    """Create a figure of 4.8 by 3.2 inches with one axis in the charts' style."""
     figure, (axis,) = plain_figure(4.8, 3.2)
     axis.grid(alpha=0.25)
     axis.spines[["top", "right"]].set_visible(False)

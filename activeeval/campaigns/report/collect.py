@@ -67,8 +67,14 @@ def summary(
 
     Parameters
     ----------
+    as_of : int, optional
+        Number of the last event to use.
+    scope : {"pool", "population"}
+        Population of the estimates: the pool's queries, or all queries that these are a sample of.
+    confidence : float
+        Of the intervals.
     graders : sequence
-        Graders to audit, as for `activeeval.inputs.grader_values.read_graders`.
+        Graders (LLMs or other models) to audit, as for `activeeval.inputs.grader_values.read_graders`.
 
     Raises
     ------
@@ -109,7 +115,7 @@ def summary(
 
 
 def _head(state: CampaignState) -> ProgressHeader:
-    """Summarize a campaign's progress and its date."""
+    """Build the head of the report: the campaign's progress, dates and settings."""
     goal = reached(state)
     return ProgressHeader(
         **asdict(progress_of(state)),
@@ -128,7 +134,7 @@ def _head(state: CampaignState) -> ProgressHeader:
 
 
 def _estimate(answer: SampleAnswer, confidence: float) -> CampaignEstimate:
-    """Convert an answer to report values; its interval allows for items that cannot be judged."""
+    """Convert the estimate of a question to report values; its interval allows for items that cannot be judged."""
     low, high = answer.estimate.bounds(answer.interval)
     at_once = None if answer.shared is None else answer.estimate.bounds(answer.shared.interval)
     return CampaignEstimate(
@@ -156,7 +162,15 @@ def _estimate(answer: SampleAnswer, confidence: float) -> CampaignEstimate:
 
 
 def _cost(state: CampaignState, events: Sequence[Event], units: Sequence[UnitRow]) -> Cost:
-    """Summarize judges' work, answers by day, and judging times."""
+    """Summarize judges' work, answers by day, and judging times.
+
+    Parameters
+    ----------
+    events : sequence of Event
+        Log of the campaign.
+    units : sequence of UnitRow
+        Stored items, with their texts, for the effect of length.
+    """
     answers = [event for event in events if event.kind in ("judged", "cannot")]
     return Cost(
         judges=work_of(state.state, events),
@@ -167,7 +181,10 @@ def _cost(state: CampaignState, events: Sequence[Event], units: Sequence[UnitRow
 
 
 def _design(state: CampaignState, readings: Sequence[CampaignReading]) -> DesignSummary:
-    """Summarize what was drawn, and how."""
+    """Summarize what was drawn, and how.
+
+    ``readings`` are the estimates over time, which show when blocks (parts of the sample) were complete.
+    """
     # once there are estimates, these carry the warnings about graders
     machines = [] if state.block else state.machine_cautions
     campaign, versions = state.sample.campaign, [row for row in state.versions if row.version <= state.version]
@@ -206,7 +223,7 @@ def _design(state: CampaignState, readings: Sequence[CampaignReading]) -> Design
 
 
 def _round(sample: DrawnSample) -> Round:
-    """Summarize the inclusion probabilities of a round's items."""
+    """Summarize a round (one sample of the campaign): its items, known grades and inclusion probabilities."""
     campaign = sample.campaign
     items = [item for unit in campaign.units for item in unit.items]
     probs = item_probabilities(campaign)[items]
@@ -228,7 +245,10 @@ def _known(sample: DrawnSample) -> int:
 
 
 def _blocks(state: CampaignState, readings: Sequence[CampaignReading]) -> list[BlockProgress]:
-    """List the progress of each block, numbered through all rounds."""
+    """List the progress of each block (part of a sample), numbered through all samples.
+
+    ``readings`` are the estimates over time, as for `_design`.
+    """
     spent, ends, rows = spent_by_block(state), _complete_at(state, readings), list[BlockProgress]()
     units: dict[int, list[Unit]] = {}
     for _, block, unit in units_by_block(state):
@@ -259,7 +279,11 @@ def _blocks(state: CampaignState, readings: Sequence[CampaignReading]) -> list[B
 
 
 def _complete_at(state: CampaignState, readings: Sequence[CampaignReading]) -> dict[int, int]:
-    """Map each complete block to the event at which it and all blocks before it were complete."""
+    """Map each complete block (part of a sample) to the event at which it and all blocks before it were complete.
+
+    With adaptive depth (labels decide what comes next) that event is known only from the readings (estimates over
+    time).
+    """
     if all(sample.campaign.paths is None for sample in state.rounds):
         return state.state.complete_at
     ends: dict[int, int] = {}

@@ -29,7 +29,7 @@ def finite(value: float) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingBlock:
-    """Number of waiting items of a block."""
+    """Number of waiting items of a block (part of the sample), by the block's number from 1."""
 
     block: int
     items: int
@@ -42,17 +42,19 @@ class ProgressHeader(CampaignProgress):
     Attributes
     ----------
     date, created : str
-        UTC.
+        Date of the last event, and of the campaign's creation (UTC).
     rounds, rounds_read, block_read : int
-        Rounds drawn, rounds used in estimates, and their complete blocks.
+        Rounds (samples) drawn, rounds used in estimates, and complete blocks (parts of a sample) of these.
     unit : str
         Unit of costs.
     judges_per_item : int
+        Number of judges for each item.
     waiting_by_block : list of WaitingBlock
+        Waiting items; blocks without any are omitted.
     goal : str
         Sentence on whether the requested half-width is reached; empty if none was requested.
     batch : int
-        Number of the last batch; 0 without adaptive depth.
+        Number of the last batch of items that followed from labels; 0 without adaptive depth.
     goes_on : bool
         True if items wait or labels lead to more.
     """
@@ -77,14 +79,16 @@ class CampaignEstimate(CampaignQuestion):
     Attributes
     ----------
     value, std_error, low, high : float or None
-        The interval allows for items that cannot be judged.
+        Estimate, its standard error, and its interval, which allows for items that cannot be judged.
     confidence : float
     half_width, half_width_at_end : float or None
         Now, and expected when all items are judged.
     p_value : float or None
-        Only for differences.
+        Of the null hypothesis of no difference; None for a single run.
     queries, items : int
+        Number of queries and of judged items in the estimate.
     effective_sample_size : float or None
+        Number of random, completely judged queries with the same precision.
     cautions : list of MessageText
     low_at_once, high_at_once : float or None
         Simultaneous interval for all differences of a measure.
@@ -116,13 +120,15 @@ class CampaignReading:
     Attributes
     ----------
     as_of : int
+        Number of the event.
     date : str
+        UTC.
     block, blocks, rounds : int
-        Complete blocks, planned blocks, and rounds used.
+        Complete blocks (parts of a sample), planned blocks, and rounds (samples) used.
     spent : float
-        In the pool's mean items.
+        Cost of the judged items, in the pool's mean items (1 is the cost of an average item).
     answers, every_look : list of Answer
-        By question; with t intervals, and with group-sequential intervals if available.
+        One for each question; with t intervals, and with group-sequential intervals (valid at every block), else empty.
     """
 
     as_of: int
@@ -135,7 +141,11 @@ class CampaignReading:
     every_look: list[Answer]
 
     def ends(self, question: int) -> dict[str, float | None]:
-        """Tabulate a question's estimate and its intervals; None for infinite or unknown values."""
+        """Tabulate a question's estimate and its intervals; None for infinite or unknown values.
+
+        ``question`` is its index. Intervals with ``every_look`` are group-sequential: valid at the end of every block
+        (part of the sample).
+        """
         answer, always = self.answers[question], self.every_look[question] if self.every_look else None
         return {
             "value": finite(answer.value),
@@ -146,19 +156,30 @@ class CampaignReading:
         }
 
     def row(self) -> dict[str, Any]:
-        """Convert the reading to a dict for JSON."""
+        """Convert the estimates and their event to a dict for JSON."""
         fields = {name: getattr(self, name) for name in ("as_of", "date", "block", "blocks", "rounds", "spent")}
         return fields | {"answers": [self.ends(k) for k in range(len(self.answers))]}
 
     def says_the_same(self, other: CampaignReading) -> bool:
-        """Check whether another reading has the same estimates and intervals."""
+        """Check whether another reading (estimates as of another event) has the same values and intervals."""
         own_row, theirs = self.row()["answers"], other.row()["answers"]
         return [(row["value"], row["low"]) for row in own_row] == [(row["value"], row["low"]) for row in theirs]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryShare:
-    """A judged query with its share of an estimate's variance and its shift of the estimate."""
+    """Influence of a judged query on an estimate.
+
+    Attributes
+    ----------
+    query_id, text : str
+    items : int
+        Number of the query's graded items.
+    share : float
+        Share of the estimate's variance, from 0 to 1.
+    shift : float
+        Change of the estimate by the query's judgments, from what was expected before judging.
+    """
 
     query_id: str
     text: str
@@ -215,8 +236,21 @@ class CampaignReport:
     footnotes : list of str
         Explanations of measures and intervals.
     next : Step
+        Recommended next step.
+    head : ProgressHeader
+        Progress, dates and settings.
+    readings : list of CampaignReading
+        Estimates at the end of each block (part of the sample).
     losses : list of Losses
-        For each difference that is worse or undecided; empty if several rounds are used.
+        For each difference that is worse or undecided; empty if several rounds (samples) are used.
+    queries : list of Largest
+        Queries with most influence, for each question.
+    calibration : list of Calibration
+        Expected against given grades, for each round's grade model.
+    checked : JudgeChecks
+        Answers to training items and controls (items with an expected answer).
+    skipped : SkippedItems
+        Items that judges deferred or could not judge.
     audit : list of GraderAudit
         Audits of the named graders, once estimates are possible.
     reached : JudgingProgress

@@ -17,7 +17,7 @@ def gist(summary: CampaignReport) -> str:
 
 
 def design(summary: CampaignReport) -> list[Block]:
-    """Build the section on what was drawn, and how."""
+    """Build the report's section on what was drawn, and how."""
     drawn = summary.design
     questions = "; ".join(name_of(question) for question in drawn.questions)
     head = summary.head
@@ -55,14 +55,14 @@ def design(summary: CampaignReport) -> list[Block]:
 
 
 def _policy(design: DesignSummary) -> str:
-    """Describe the number of judges for each item and the policy."""
+    """Describe the number of judges for each item, and the policy that combines their grades."""
     if design.judges_per_item == 1:
         return "one judge for each item"
     return f"{design.judges_per_item} judges for each item, whose grades are combined by policy {design.policy}"
 
 
 def _blocks(design: DesignSummary) -> list[Block]:
-    """Build the table of blocks."""
+    """Build the table of blocks (parts of the sample; at the end of each an estimate is valid)."""
     header = ["block", "budget up to here", "threshold", "items", "answered", "cost", "spent", "complete as of"]
     rows = [
         [
@@ -81,12 +81,12 @@ def _blocks(design: DesignSummary) -> list[Block]:
 
 
 def gist_of_log(summary: CampaignReport) -> str:
-    """State the length of the log."""
+    """State the length of the event log in a few words."""
     return counted(summary.log.events, "event")
 
 
 def log(summary: CampaignReport) -> list[Block]:
-    """Build the section on the log."""
+    """Build the section on the event log: events by kind, and answers that do not count."""
     events = summary.log
     blocks: list[Block] = [Table(["kind of event", "events"], [[row.kind, count(row.n)] for row in events.kinds])]
     if events.late:

@@ -51,7 +51,10 @@ def now(summary: CampaignReport) -> list[Block]:
 
 
 def _at_once(estimates: Sequence[CampaignEstimate], confidence: str) -> list[Block]:
-    """Build the table of simultaneous intervals; empty if there are none."""
+    """Build the table of simultaneous intervals (all hold at once with this confidence); empty if there are none.
+
+    ``confidence`` is formatted, as "95%".
+    """
     rows = [
         [name_of(estimate), interval_of(estimate.low_at_once, estimate.high_at_once)]
         for estimate in estimates
@@ -72,12 +75,12 @@ def _cautions(estimates: Sequence[CampaignEstimate]) -> list[Block]:
 
 
 def gist_over_time(summary: CampaignReport) -> str:
-    """State the number of readings."""
+    """State in a few words how often the estimates were computed: at the end of each block (part of the sample)."""
     return f"{counted(len(summary.readings), 'reading')}, one for each completed block"
 
 
 def over_time(summary: CampaignReport) -> list[Block]:
-    """Build the section with the estimates at the end of each block."""
+    """Build the section with the estimates at the end of each block (part of the sample)."""
     readings, estimates = summary.readings, summary.estimates
     if not readings:
         return []
@@ -114,7 +117,7 @@ def over_time(summary: CampaignReport) -> list[Block]:
 
 
 def _left_out(questions: Sequence[CampaignEstimate | Largest]) -> list[Block]:
-    """State how many questions are only in the JSON report."""
+    """State how many questions beyond `MOST_QUESTIONS` are only in the JSON report; empty if there are none."""
     n = len(questions) - MOST_QUESTIONS
     return [Paragraph(f"{counted(n, 'more question')}: in the report as JSON.")] if n > 0 else []
 
@@ -128,7 +131,7 @@ def gist_of_queries(summary: CampaignReport) -> str:
 
 
 def queries(summary: CampaignReport) -> list[Block]:
-    """Build the section with the most influential queries of each question."""
+    """Build the section with the most influential queries of each question, by their shares of the variance."""
     if not summary.queries:
         return []
     blocks: list[Block] = [
@@ -161,13 +164,13 @@ def queries(summary: CampaignReport) -> list[Block]:
 
 
 def gist_of_model(summary: CampaignReport) -> str:
-    """State whether the grade model is well calibrated."""
+    """State for each round (sample of the campaign) whether its grade model is well calibrated, in a few words."""
     words = {None: "too few queries to say", True: "it is off", False: "agrees within chance with the grades"}
     return "; ".join(words[table.is_off] for table in summary.calibration)
 
 
 def calibration(summary: CampaignReport) -> list[Block]:
-    """Build the section that compares expected and given grades, for each round."""
+    """Build the section that compares expected and given grades, for the grade model of each round (sample)."""
     blocks: list[Block] = []
     for table in summary.calibration:
         of_round = f" of round {table.round}" if summary.head.rounds > 1 else ""
@@ -200,7 +203,7 @@ def calibration(summary: CampaignReport) -> list[Block]:
 
 
 def _verdict(table: Calibration) -> str:
-    """State in one sentence whether the grade model is off."""
+    """State in one sentence whether the grade model is off, and where most clearly."""
     if table.is_off is None:
         return "Too few queries are judged to say whether the grade model is off."
     p_value = f"{p_of(table.p_value)} for all rows together"

@@ -127,18 +127,20 @@ class CalibrationBin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """Calibration of a round's grade model.
+    """Calibration of the grade model of a round (one sample of a campaign).
 
     Attributes
     ----------
     round : int
         From 1.
     bins : list of CalibrationBin
+        Judged items by expected grade.
     all : CalibrationBin
+        All judged items.
     is_off : bool or None
-        None if no bin could be tested.
+        True if the model's expectations differ significantly; None if no bin could be tested.
     p_value : float or None
-        For all tests together.
+        For all tests together (Bonferroni).
     worst : "all", int or None
         Test with the smallest p-value: over all items, or the bin with this index.
     """
@@ -153,7 +155,7 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GradesByJudge:
-    """Number of times that a judge gave each grade."""
+    """Number of times that a judge gave each grade, in the order of `JudgeAgreement.grades`."""
 
     judge: str
     counts: list[int]
@@ -161,7 +163,21 @@ class GradesByJudge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgePair:
-    """Confusion matrix of two judges (rows: the first), their weighted kappa and their mean difference."""
+    """Agreement of two judges on the items that both graded.
+
+    Attributes
+    ----------
+    judges : list of str
+        The two names.
+    table : list of list of int
+        Confusion matrix: rows are the first judge's grades, columns the second's.
+    n : int
+        Number of items.
+    kappa : Coefficient or None
+        Quadratically weighted kappa; None if unknown.
+    difference : Coefficient or None
+        Mean of the first judge's grades minus the second's; None if unknown.
+    """
 
     judges: list[str]
     table: list[list[int]]
@@ -177,10 +193,12 @@ class JudgeAgreement:
     Attributes
     ----------
     grades : list of int
+        All grades of the scale, in ascending order.
     histogram : list of GradesByJudge
     n_items : int
         Items that several judges graded.
     confidence : float
+        Of the coefficients' intervals.
     alpha : Coefficient or None
         Krippendorff's alpha, ordinal.
     pairs : list of JudgePair
@@ -219,15 +237,17 @@ class SharedAgreement(JudgeAgreement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkippedByJudge:
-    """Number of items that a judge deferred or could not judge, and the shares among relevant and other items.
+    """Items that a judge skipped (deferred or could not judge), with a test for skipping relevant ones.
 
     Attributes
     ----------
     judge : str
     later, cannot : int
+        Number of deferrals, and of items that the judge could not judge.
     n_relevant, n_other, skipped_relevant, skipped_other : int
+        Relevant items (grade above 0) and others that the judge was shown, and those of them that were skipped.
     p_value : float
-        As in `Skipping`.
+        Of the null hypothesis that relevant items are not skipped more often than others.
     is_named : bool
         True if relevant items are skipped significantly more often.
     """
@@ -271,7 +291,7 @@ class TrainingScore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlScore:
-    """Share of controls to which a judge gave the expected answer.
+    """Share of controls (items with an expected answer, mixed among the others) that a judge answered as expected.
 
     Attributes
     ----------
@@ -293,7 +313,10 @@ class ControlScore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeChecks:
-    """Judges' answers with an expected result: training and controls; none counts as a judgment."""
+    """Judges' answers to items with an expected answer: training items, and controls mixed among a judge's other items.
+
+    None counts as a judgment.
+    """
 
     training: list[TrainingScore]
     controls: list[ControlScore]
@@ -309,7 +332,7 @@ class Step:
         Judge the waiting items; wait for items that judges hold; add to the sample; draw a new sample, if this one
         cannot be extended; stop, as the requested half-width is reached; or nothing, as all items are judged.
     budget : float or None
-        Additional budget that should decide the open questions.
+        Additional budget, in mean items, that should decide the open questions; None if the step needs none.
     """
 
     kind: StepKind

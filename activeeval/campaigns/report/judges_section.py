@@ -28,7 +28,7 @@ def gist_of_cost(summary: CampaignReport) -> str:
 
 
 def cost(summary: CampaignReport) -> list[Block]:
-    """Build the section on the cost spent and the time taken."""
+    """Build the report's section on the cost spent and the time taken, by block (part of the sample), judge and day."""
     costs, blocks = summary.cost, list[Block]()
     if not costs.judges:
         return [Paragraph("There are no judgments yet.")]
@@ -61,7 +61,10 @@ def _days(days: Sequence[DailyAnswers]) -> list[Block]:
 
 
 def _model(costs: Cost) -> list[Block]:
-    """Build the table of the fitted cost model."""
+    """Build the table of the fitted cost model, or a sentence that there is none.
+
+    The model has seconds for an item, its text length, its grade and the first item of a query.
+    """
     model, of_all = costs.model, costs.all
     if model is None:
         return [
@@ -123,7 +126,7 @@ def agreement(summary: CampaignReport) -> list[Block]:
 
 
 def _kappa(pair: JudgePair) -> list[str]:
-    """Build the row of a pair of judges: weighted kappa, raw agreement and base rate."""
+    """Build the table row of a pair of judges: weighted kappa, its interval, raw agreement, base rate and items."""
     kappa = pair.kappa
     judges = " and ".join(pair.judges)
     if kappa is None:
@@ -139,7 +142,7 @@ def _confusion(pair: JudgePair, grades: Sequence[int]) -> Table:
 
 
 def gist_of_checked(summary: CampaignReport) -> str:
-    """Count the expected answers to training and control items."""
+    """Count the expected answers to training items and controls (items with an expected answer), in a few words."""
     checked = summary.checked
     shares = [*(row.share for row in checked.training), *(row.share for row in checked.controls)]
     right, n = sum(share.right for share in shares), sum(share.n for share in shares)
@@ -147,7 +150,7 @@ def gist_of_checked(summary: CampaignReport) -> str:
 
 
 def checked(summary: CampaignReport) -> list[Block]:
-    """Build the section on training and control items; empty if there were none."""
+    """Build the section on training items and controls (items with an expected answer); empty if there were none."""
     figures = summary.checked
     rows = [[row.judge, "began with", *_expected(row.share), ""] for row in figures.training]
     rows += [[row.judge, _WHAT[row.what], *_expected(row.share), count(row.n_skipped)] for row in figures.controls]
@@ -165,7 +168,7 @@ def _expected(share: Share) -> list[str]:
 
 
 def gist_of_skipped(summary: CampaignReport) -> str:
-    """Count deferred items and items that cannot be judged."""
+    """Count deferred items and items that cannot be judged, in a few words."""
     judges = summary.skipped.judges
     later, cannot = sum(row.later for row in judges), sum(row.cannot for row in judges)
     return f"{count(later)} put off, {count(cannot)} cannot" if later or cannot else "nothing"

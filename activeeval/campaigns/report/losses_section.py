@@ -13,13 +13,17 @@ from activeeval.sampling.lost_queries import PLACES, ListedItem, LosingQuery, lo
 
 
 def gist(summary: CampaignReport) -> str:
-    """Name the queries with the largest losses in the first question."""
+    """Name the queries with the largest losses in the first question that has any."""
     largest = summary.losses[0].queries[:2]
     return f"{' and '.join(f'{query.query_id} ({percent(query.share)})' for query in largest)} lose most"
 
 
 def losses(summary: CampaignReport) -> list[Block]:
-    """Build the section: the queries with the largest losses of each question, then both lists of each query."""
+    """Build the section on the queries with the largest losses.
+
+    A loss is a query's part in making the new run worse than the old one. The section has, for each question, a table
+    of the queries, then both result lists of each.
+    """
     blocks: list[Block] = []
     for of_question in summary.losses[:MOST_QUESTIONS]:
         question = summary.estimates[of_question.question]
@@ -38,7 +42,15 @@ def losses(summary: CampaignReport) -> list[Block]:
 
 
 def _lists(query: LosingQuery, label: str, system: str, versus: str) -> Table:
-    """Build a table of a query's two lists side by side."""
+    """Build a table of a query's two result lists side by side.
+
+    Parameters
+    ----------
+    label : str
+        Heading of the grades' columns.
+    system, versus : str
+        Names of the runs; the list of ``versus`` comes first.
+    """
     old, new = names_of(system, versus)
     rows = [
         [str(rank), *_item(item_before), *_item(item_now)]
@@ -50,7 +62,7 @@ def _lists(query: LosingQuery, label: str, system: str, versus: str) -> Table:
 
 
 def _item(item: ListedItem | None) -> tuple[str, str]:
-    """Format an item and its grade; empty strings after the end of a list."""
+    """Format an item and its grade; two empty strings after the end of a list (None)."""
     if item is None:
         return "", ""
     title = f"{item.doc_id}{item.title and f': {item.title}'}"

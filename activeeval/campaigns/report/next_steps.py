@@ -33,13 +33,13 @@ class JudgingProgress:
     noun : str
         Noun for items; "judgment" if each is judged once.
     block, blocks : int
-        Complete blocks, and planned blocks.
+        Number of complete blocks (parts of the sample), and of planned blocks.
     missing : int
         Waiting items of the lowest open block.
     judges : sequence of str
         Judges, by decreasing number of judgments.
     batch : int
-        Number of the last batch; 0 without adaptive depth.
+        Number of the last batch of items that followed from labels; 0 without adaptive depth.
     goes_on : bool
         True if items wait or labels lead to more.
     """
@@ -56,7 +56,7 @@ class JudgingProgress:
 
 
 def reached_sentence(reached: JudgingProgress) -> str:
-    """State how much of a campaign is judged, by whom, and which blocks are complete.
+    """State how much of a campaign is judged, by whom, and which blocks (parts of the sample) are complete.
 
     Examples
     --------
@@ -81,7 +81,10 @@ def reached_sentence(reached: JudgingProgress) -> str:
 
 
 def aside_sentence(*, late: int, put_off: int, cannot: int, in_hand: int = 0) -> str:
-    """State how many answers are late, deferred, impossible or in judges' hands; empty if none exists.
+    """State how many answers are late or in judges' hands and how many items are deferred or impossible to judge.
+
+    ``late`` answers came after the item had gone to another judge; ``put_off`` counts deferred items; ``in_hand``
+    counts answers to claimed items. Empty if all are 0.
 
     Examples
     --------
@@ -99,7 +102,7 @@ def aside_sentence(*, late: int, put_off: int, cannot: int, in_hand: int = 0) ->
 
 
 def expected_sentence(findings: Sequence[Answer]) -> str:
-    """State the half-width expected at the end; empty unless there is exactly one question.
+    """State the half-width of the interval expected when all is judged; empty unless there is exactly one question.
 
     Examples
     --------
@@ -118,6 +121,8 @@ def expected_sentence(findings: Sequence[Answer]) -> str:
 def next_sentence(step: Step, command: str = "") -> str:
     """State the next step, with its command if one is given.
 
+    ``command`` is the shell command that carries out the step.
+
     Examples
     --------
     >>> next_sentence(Step(kind="judge"), "activeeval campaign next autumn --out batch.csv")
@@ -130,12 +135,12 @@ def next_sentence(step: Step, command: str = "") -> str:
 
 
 def before_command(step: Step) -> str:
-    """Choose the first word of a step's sentence."""
+    """Choose the word that begins a step's sentence: "Done:" if judging may end, else "Next:"."""
     return "Done:" if step.kind in ("stop", "done") else "Next:"
 
 
 def after_command(step: Step) -> str:
-    """Describe what the command of a step does."""
+    """Describe what the command of a step does, as the end of a sentence that begins with the command."""
     return _STEPS[step.kind][1]
 
 
@@ -145,12 +150,15 @@ def without_command(step: Step) -> str:
 
 
 def _of_batches(reached: JudgingProgress) -> str:
-    """State what can be estimated in a campaign with adaptive depth, and whether more items follow."""
+    """State which batch this is, what can be estimated, and whether more items follow.
+
+    This is for a campaign with adaptive depth: the labels of a batch of items decide the next batch.
+    """
     can = f"block {reached.block} of {reached.blocks} is complete" if reached.block else "no estimate is possible yet"
     more = "the next items depend on the judgments" if reached.goes_on else "the budget allows no further items"
     return f"this is batch {reached.batch}, {can}, {more}"
 
 
 def _people(names: Sequence[str]) -> str:
-    """Join judges' names; many are abbreviated."""
+    """Join judges' names; a long list is abbreviated."""
     return f"{names[0]} and {names[1]}" if len(names) == 2 else some_names(names)

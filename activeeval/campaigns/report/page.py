@@ -56,10 +56,12 @@ _SECTIONS: Sequence[tuple[str, Callable[[CampaignReport], str], Callable[[Campai
 
 
 def campaign_text(summary: CampaignReport, suffix: str, command: str = "") -> str:
-    """Format the report of a campaign for a file whose name ends in one of `SUFFIXES`.
+    """Format the report of a campaign as HTML, markdown or JSON.
 
     Parameters
     ----------
+    suffix : str
+        Suffix of the file's name, one of `SUFFIXES`.
     command : str
         Command of the next step; empty if unknown.
     """
@@ -72,14 +74,20 @@ def campaign_text(summary: CampaignReport, suffix: str, command: str = "") -> st
 
 
 def blocks_of(summary: CampaignReport, command: str = "") -> list[Block]:
-    """Build the blocks of a report: the first screen, then the sections."""
+    """Build the content blocks of a report page: the first screen, then the sections that have content.
+
+    ``command`` is the command of the next step; empty if unknown.
+    """
     sections = [(title, gist, blocks(summary)) for title, gist, blocks in _SECTIONS]
     folded = [Section(title, gist(summary), blocks) for title, gist, blocks in sections if blocks]
     return [*_first_screen(summary, command), *folded]
 
 
 def _first_screen(summary: CampaignReport, command: str) -> list[Block]:
-    """Build the part above the sections: headline, progress, next step, warnings and chart."""
+    """Build the part above the sections: headline, progress, next step, warnings and chart.
+
+    ``command`` as in `blocks_of`.
+    """
     headline = [Paragraph(text, is_headline=True) for text in summary.headline]
     head, step = summary.head, summary.next
     sentences = [
@@ -96,7 +104,7 @@ def _first_screen(summary: CampaignReport, command: str) -> list[Block]:
 
 
 def _expected(summary: CampaignReport) -> str:
-    """State the half-width of the first question expected at the end, if items wait."""
+    """State the half-width of the first question's interval expected when all is judged; empty unless items wait."""
     first = summary.estimates[0] if summary.estimates else None
     if first is None or not summary.head.waiting or first.half_width is None or first.half_width_at_end is None:
         return ""
@@ -108,7 +116,11 @@ def _expected(summary: CampaignReport) -> str:
 
 
 def _cautions(summary: CampaignReport) -> list[Block]:
-    """List the most severe warnings, at most three lines."""
+    """List the most severe warnings, at most `_MOST_CAUTIONS` lines, and the number of the others.
+
+    Warnings about models' grades used as labels come first, then severe ones. Warnings that concern only the first
+    block (part of the sample) are left out once it is complete.
+    """
     named = [(name_of(estimate), estimate.cautions) for estimate in summary.estimates]
     is_early = summary.head.block <= 1
     design = [caution for caution in summary.design.cautions if is_early or caution.code != _OF_FIRST_BLOCK]

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 def estimate_of(value: float | None) -> str:
-    """Format a number with three significant digits."""
+    """Format a number with three significant digits; "n/a" for None."""
     return "n/a" if value is None else f"{value:.3g}"
 
 
 def p_of(value: float | None) -> str:
-    """Format a p-value.
+    """Format a p-value; "p n/a" for None.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def count(value: int) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Format a share as a percentage."""
+    """Format a share as a percentage with one decimal; "n/a" for None."""
     return "n/a" if share is None else f"{share:.1%}"
 
 
@@ -66,7 +66,7 @@ def judged_by(judges_per_item: int) -> str:
 
 
 def name_of(question: CampaignQuestion) -> str:
-    """Name a question by its measure and systems.
+    """Name a question by its measure and systems, as "measure, system − versus".
 
     Examples
     --------

@@ -52,13 +52,14 @@ class Transaction(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """An authenticated judge or lead.
+    """An authenticated judge or lead (who runs the campaign).
 
     Attributes
     ----------
     name : str
     role : {"judge", "lead"}
     scope : {"all", "status"}
+        All that the role may do, or only reading the campaign's status.
     """
 
     name: str
@@ -111,7 +112,12 @@ class Access:
         self._read, self._write, self._now = read, write, now
 
     def issue(self, kind: str, role: str, person: str, scope: str = "all") -> str:
-        """Create an invite, session or token; return its secret."""
+        """Create an invite, session or token for a person; return its secret.
+
+        A token of scope "status" only reads the status.
+
+        Raises InputError if kind, role or scope is unknown, or the name is not valid.
+        """
         if kind not in _SECRET or role not in ROLES:
             raise InputError(f"expected one of {', '.join(_SECRET)} for a judge or a lead, got {kind!r} for {role!r}")
         if scope not in SCOPES:
@@ -167,7 +173,7 @@ class Access:
         self._write(work)
 
     def begin_session(self, person: Person, instead_of: str | None = None, *, of_member: bool = False) -> str | None:
-        """Create a session for a person whom another site has authenticated; return its secret.
+        """Create a session for a person whom another site has authenticated; return its secret, or None.
 
         Parameters
         ----------
@@ -185,7 +191,7 @@ class Access:
         return self._write(work)
 
     def set_password(self, person: str, password_hash: str) -> str:
-        """Set a lead's password, revoke the old password and all sessions; return the secret of a new session."""
+        """Set a lead's password hash, revoke the old one and all sessions; return the secret of a new session."""
         lead = Person(checked_judge(person), "lead")
 
         def work(connection: Connection, number: int, _: CampaignRow) -> str:
@@ -198,13 +204,13 @@ class Access:
         return self._write(work)
 
     def password_of(self, person: str) -> str | None:
-        """Read the hash of a person's password; None if none exists."""
+        """Read the hash of a person's password; None if the person has none."""
         return self._read(lambda connection, number, _: _password(connection, number, person))
 
     def try_password(self, person: str, address: str) -> PasswordTry:
-        """Record a password attempt for a name from an address, as failed until `sign_in` confirms it.
+        """Record a password attempt for a name from a network address, as failed until `sign_in` confirms it.
 
-        Attempts for unknown names are counted in the same way.
+        Attempts for unknown names are counted in the same way. If attempts must wait, this one is not counted.
         """
         name = judge_name(person)
 
@@ -217,7 +223,7 @@ class Access:
     def sign_in(
         self, person: str, address: str, password_hash: str, instead_of: str | None = None
     ) -> tuple[str, Person] | None:
-        """Create a session after a correct password attempt; None if the password was revoked or changed meanwhile.
+        """Create a session after a correct password; None if the password was revoked or changed meanwhile.
 
         Parameters
         ----------
@@ -244,7 +250,7 @@ class Access:
         return self._write(work)
 
     def person_of(self, kind: str, secret: str) -> Person | None:
-        """Look up the person of a session or token by its secret; None if it is not valid now."""
+        """Look up the person of a session, token or invite (``kind``) by its secret; None if it is not valid now."""
 
         def look(connection: Connection, number: int, _: CampaignRow) -> tuple[Person | None, bool]:
             now = self._now(connection)
@@ -259,7 +265,7 @@ class Access:
         return person
 
     def end(self, kind: str, secret: str) -> None:
-        """Revoke the credential with this secret."""
+        """Revoke the credential of this kind with this secret; no effect if it is not valid."""
 
         def work(connection: Connection, number: int, _: CampaignRow) -> None:
             now = self._now(connection)
@@ -268,7 +274,7 @@ class Access:
         self._write(work)
 
     def end_by_id(self, row_id: int) -> None:
-        """Revoke a credential by its id in `rows`, and for a member also all sessions; no effect if it has ended."""
+        """Revoke a credential by its id in `rows`, and for a member also the sessions; no effect if it has ended."""
 
         def work(connection: Connection, number: int, _: CampaignRow) -> None:
             is_open, now = (credential.c.campaign_id == number, credential.c.ended_at.is_(None)), self._now(connection)
@@ -292,7 +298,7 @@ class Access:
         return self._read(work)
 
     def _begin(self, connection: Connection, number: int, person: Person, instead_of: str | None) -> str:
-        """Create a session and end the browser's previous one; return the new secret."""
+        """Create a session and end the browser's previous one (its secret, if any); return the new secret."""
         now = self._now(connection)
         if instead_of is not None:
             _end(connection, now, *_good("session", number, instead_of, now))
@@ -305,13 +311,13 @@ class Access:
         return connection.execute(select(credential.c.id).where(*is_it, *is_good)).first() is not None
 
     def _add(self, connection: Connection, number: int, kind: str, person: Person) -> str:
-        """Create a credential with a new secret; return the secret."""
+        """Create a credential of this kind with a new secret; return the secret. ``number`` is the campaign's id."""
         secret = secrets.token_urlsafe(32)
         self._insert(connection, number, kind, person, hashed(secret))
         return secret
 
     def _insert(self, connection: Connection, number: int, kind: str, person: Person, digest: str) -> None:
-        """Insert a credential with its digest."""
+        """Insert a credential with the digest of its secret (for a password: its slow hash)."""
         now = self._now(connection)
         values = {
             "campaign_id": number,
@@ -337,26 +343,26 @@ class Access:
 
 
 def _good(kind: str, number: int, secret: str, now: int) -> tuple[Any, ...]:
-    """Build the conditions under which a secret is a valid credential of a campaign."""
+    """Build the conditions under which a secret is valid for a campaign (``number``) at ``now`` (microseconds)."""
     is_it = (credential.c.campaign_id == number, credential.c.kind == kind, credential.c.digest == hashed(secret))
     idle = (credential.c.seen_at > now - IDLE_S * MICROSECONDS,) if kind == "session" else ()
     return (*is_it, credential.c.ended_at.is_(None), credential.c.expires_at > now, *idle)
 
 
 def _password(connection: Connection, number: int, person: str) -> str | None:
-    """Read the hash of a person's valid password; None if none exists."""
+    """Read the hash of a person's valid password in the campaign with id ``number``; None if there is none."""
     is_it = (credential.c.campaign_id == number, credential.c.kind == "password", credential.c.person == person)
     chosen = select(credential.c.digest).where(*is_it, credential.c.ended_at.is_(None))
     return connection.execute(chosen.order_by(credential.c.id.desc())).scalars().first()
 
 
 def _end(connection: Connection, now: int, *conditions: Any) -> None:
-    """Mark the credentials that meet the conditions as ended."""
+    """Mark the credentials that meet the SQL conditions as ended at ``now`` (UTC microseconds)."""
     connection.execute(update(credential).where(*conditions).values(ended_at=now))
 
 
 def _row(row: Any, now: int) -> CredentialRow:
-    """Convert a database row to a credential without its secret."""
+    """Convert a database row to a credential without its secret, as of ``now`` (UTC microseconds)."""
     is_idle = row.kind == "session" and row.seen_at <= now - IDLE_S * MICROSECONDS
     return CredentialRow(
         **{name: getattr(row, name) for name in ("id", "kind", "role", "scope", "person", "created_at", "seen_at")},

@@ -30,6 +30,7 @@ class DatabaseAddress:
     Attributes
     ----------
     url : URL
+        As SQLAlchemy uses it; may contain a password.
     place : str
         Its name in messages, without secrets.
     path : str or None
@@ -42,6 +43,7 @@ class DatabaseAddress:
 
     @property
     def is_sqlite(self) -> bool:
+        """True for SQLite, False for PostgreSQL."""
         return self.url.get_backend_name() == "sqlite"
 
     @property
@@ -70,7 +72,10 @@ def file_url(path: str) -> str:
 
 
 def checked_name(name: str) -> str:
-    """Return a campaign's name if it is valid; raise InputError otherwise."""
+    """Return a campaign's name if it is valid; raise InputError otherwise.
+
+    It must not be empty, begin or end with blanks, or contain a slash, a backslash, a line break or a zero byte.
+    """
     if not name or name != name.strip() or any(letter in name for letter in "/\\\0\n"):
         raise InputError(f"a campaign's name is a word or more without / and \\, got {shown(masked(name))}")
     return name
@@ -104,7 +109,10 @@ def address_of(url: str) -> DatabaseAddress:
 
 
 def _check_file(parsed: URL, url: str, place: str) -> None:
-    """Raise InputError if the URL of a SQLite file has options, a host, or no valid file name."""
+    """Raise InputError if the URL of a SQLite file has options, a host, or no valid file name.
+
+    ``parsed`` is the URL ``url``, ``place`` its name in messages.
+    """
     if "?" in url:
         name = place.partition("?")[0]
         raise InputError(f"{name}: a file of SQLite takes no options; a ? in its name is written %3F")

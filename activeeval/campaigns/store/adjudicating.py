@@ -18,12 +18,16 @@ from activeeval.core.judgments.state import Assignment
 
 
 class Adjudication(NamedTuple):
-    """A lead's decision on the grade of the item of event ``seq``, with the reason.
+    """A lead's decision on the grade of an item on which judges differ.
 
     Attributes
     ----------
     seq : int
         Event of any judgment of the item.
+    lead : str
+        Name of the lead.
+    grade : int
+    reason : str
     judges : int
         Number of judges that each item needs.
     has_third : bool
@@ -42,7 +46,10 @@ assignment, event, place = tables.assignment, tables.event, tables.place
 
 
 def ask_third(connection: Connection, campaign_id: int, campaign: CampaignRow, new: Iterable[Event]) -> None:
-    """Add an assignment for a third judge to each item on which new answers differ; the log must be locked."""
+    """Ask for a third judgment (add an assignment) of each item on which judges differ after the ``new`` answers.
+
+    No effect if the campaign has no third judges. The log must be locked.
+    """
     if campaign.adjudicate:
         for unit, doc_id in sorted({(e.unit or 0, e.doc_id) for e in new if e.kind in ANSWERS}):
             if needs_third([e.grade for e in _standing(connection, campaign_id, unit, doc_id)]):
@@ -50,7 +57,22 @@ def ask_third(connection: Connection, campaign_id: int, campaign: CampaignRow, n
 
 
 def decide(connection: Connection, campaign_id: int, ruling: Adjudication, at: int) -> Acknowledged:
-    """Store a lead's grade for an item whose judges differ; their judgments stay in the log."""
+    """Store a lead's grade for an item whose judges differ; their judgments stay in the log.
+
+    Parameters
+    ----------
+    ruling : Adjudication
+        The decision.
+    at : int
+        Time in UTC microseconds.
+
+    Raises
+    ------
+    InputError
+        If the event is not a judgment.
+    StateError
+        If judges do not differ, or the item waits for another judge.
+    """
     lock_log(connection, campaign_id)
     answers = events(connection, campaign_id, event.c.seq == ruling.seq, event.c.kind.in_(ANSWERS))
     if not answers:
@@ -69,7 +91,7 @@ def decide(connection: Connection, campaign_id: int, ruling: Adjudication, at: i
 
 
 def _standing(connection: Connection, campaign_id: int, unit: int, doc_id: str) -> list[Event]:
-    """Read the valid answers to a document of a unit."""
+    """Read the valid answers (not replaced or retracted) to a document of a unit (items judged together)."""
     of_place = (event.c.unit == unit, event.c.doc_id == doc_id)
     stored = events(connection, campaign_id, *of_place, event.c.kind.in_((*ANSWERS, "retracted")))
     replaced = {e.supersedes for e in stored}
@@ -77,7 +99,7 @@ def _standing(connection: Connection, campaign_id: int, unit: int, doc_id: str) 
 
 
 def _add(connection: Connection, campaign_id: int, unit: int, doc_id: str, k: int) -> None:
-    """Insert the assignment of judge ``k`` for a document, unless it exists."""
+    """Insert the assignment (needed judgment) number ``k`` of a document, unless it exists."""
     at_place = (place.c.campaign_id == campaign_id, place.c.unit == unit, place.c.doc_id == doc_id)
     position = select(place.c.position).where(*at_place).scalar_subquery()
     columns = (assignment.c.block, assignment.c.position, assignment.c.k)

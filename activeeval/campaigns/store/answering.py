@@ -39,7 +39,7 @@ ANSWERED = "the item had been answered already"
 
 
 class KeyedAnswer(NamedTuple):
-    """An answer with its key, which makes sending it again harmless."""
+    """An answer with its idempotency key: sending it again under the same key stores nothing new."""
 
     judgment: JudgeAnswer
     key: str
@@ -48,7 +48,11 @@ class KeyedAnswer(NamedTuple):
 def check_judgment(
     judgment: JudgeAnswer, campaign: CampaignRow, kinds: Iterable[str] = (*ANSWERS, "deferred", "preferred")
 ) -> None:
-    """Raise InputError if an answer is malformed or of a kind that the campaign does not allow."""
+    """Raise InputError if an answer is malformed or of a kind that the campaign does not allow.
+
+    ``kinds`` are the kinds allowed here; see `JudgeAnswer`. In a campaign with strict order (items given out one by
+    one) an item cannot be deferred.
+    """
     if judgment.kind not in tuple(kinds):
         raise InputError(f"an answer is one of {', '.join(kinds)}, got {shown(str(judgment.kind))}")
     if judgment.kind == "deferred" and campaign.strict_order:
@@ -75,7 +79,10 @@ def check_key(key: str | None) -> None:
 
 
 def claim_of(connection: Connection, campaign_id: int, token: str) -> Event:
-    """Look up the event in which an item was shown under a token; raise InputError if none exists."""
+    """Look up the event in which an item was shown under a token (secret of a claim).
+
+    Raises InputError if there is none.
+    """
     claimed = with_key(connection, campaign_id, "shown:" + hashed(token))
     if claimed is None:
         raise InputError(f"no item was given out under the token {shown(token)}")
@@ -85,7 +92,24 @@ def claim_of(connection: Connection, campaign_id: int, token: str) -> Event:
 def submit(
     connection: Connection, campaign_id: int, claimed: Event, answer: KeyedAnswer, at: int, lease_s: int
 ) -> Acknowledged:
-    """Store the answer to an item that was shown, as ``late`` if its claim has expired or was replaced."""
+    """Store the answer to an item that was shown, as ``late`` if its claim has expired or was replaced.
+
+    Parameters
+    ----------
+    claimed : Event
+        Event in which the item was shown.
+    answer : KeyedAnswer
+        An answer whose key is stored already is acknowledged as repeated.
+    at : int
+        Time in UTC microseconds.
+    lease_s : int
+        Seconds for which a query stays reserved after a comparison.
+
+    Raises
+    ------
+    StateError
+        If a different answer is stored under the key.
+    """
     # a concurrent submit with the same token waits here, and then finds that the token is gone
     assignment_id = connection.execute(_HELD, {"of_hash": (claimed.key or "").removeprefix("shown:")}).scalar()
     lock_log(connection, campaign_id)
@@ -110,7 +134,19 @@ def submit(
 def judgment_event(
     item: Event, judgment: JudgeAnswer, at: int, key: str | None, supersedes: int | None = None
 ) -> Event:
-    """Build the event of an answer from the event of its item."""
+    """Build the event of an answer.
+
+    Parameters
+    ----------
+    item : Event
+        An event of the item, from which ids and unit are copied.
+    at : int
+        Time in UTC microseconds.
+    key : str or None
+        Idempotency key.
+    supersedes : int, optional
+        Number of the event that the answer replaces.
+    """
     return replace(
         item,
         seq=0,
@@ -128,14 +164,17 @@ def judgment_event(
 
 
 def late_event(item: Event, judgment: JudgeAnswer, at: int, key: str | None, why: str) -> Event:
-    """Build the ``late`` event of an answer that does not count; its body keeps the answer."""
+    """Build the ``late`` event of an answer that does not count; its body keeps the answer.
+
+    Parameters as for `judgment_event`; ``why`` is the reason.
+    """
     body: dict[str, Any] = {"said": judgment.kind, "reason": judgment.reason}
     body |= {"body": dict(judgment.body)} if judgment.body else {}
     return replace(judgment_event(item, judgment, at, key), kind="late", reason=why, body=body)
 
 
 def says_the_same(stored: Event, judgment: JudgeAnswer) -> bool:
-    """Check whether a stored event has the content of an answer."""
+    """Check whether a stored event has the content of an answer; times and remarks are ignored."""
     body = stored.body
     stored_content = (stored.kind, stored.reason, dict(body))
     if stored.kind == "late":
@@ -153,7 +192,26 @@ def _of_item(body: Mapping[str, Any]) -> dict[str, Any]:
 def retract(
     connection: Connection, campaign_id: int, seq: int, judge: str, reason: str, at: int, what: str = ""
 ) -> Acknowledged:
-    """Retract an answer, so that its item waits for a judge again."""
+    """Retract the answer of event ``seq``, so that its item waits for a judge again.
+
+    Parameters
+    ----------
+    judge : str
+        Who retracts it.
+    reason : str
+        Required if it is another judge's answer.
+    at : int
+        Time in UTC microseconds.
+    what : str
+        `REOPENED` to keep the comparisons made so far, else empty.
+
+    Raises
+    ------
+    StateError
+        If the event is not a valid answer.
+    InputError
+        If it is another judge's answer and no reason is given.
+    """
     answer = _answer_of(connection, campaign_id, seq)
     if judge != answer.judge and not reason:
         raise InputError(
@@ -173,9 +231,22 @@ def retract(
 
 
 def reopen(connection: Connection, request: Claim, seq: int) -> ItemClaim:
-    """Retract a query's completed comparisons; give the query to the same judge again, with the pairs compared so far.
+    """Retract a query's completed comparisons and give the query to the same judge again.
 
-    The judge and the judge's current item must be locked; the current item becomes free.
+    The pairs compared so far are kept. The judge and the judge's current item must be locked; the current item becomes
+    free.
+
+    Parameters
+    ----------
+    request : Claim
+        The judge's request.
+    seq : int
+        Event that completed the query.
+
+    Raises
+    ------
+    StateError
+        If the event is not a valid answer.
     """
     retract(connection, request.campaign_id, seq, request.judge, "", request.now, REOPENED)
     held = _assignment_of(connection, request.campaign_id, _answer_of(connection, request.campaign_id, seq))
@@ -193,7 +264,15 @@ def _answer_of(connection: Connection, campaign_id: int, seq: int) -> Event:
 
 
 def _repeated(stored: Event, item: Event, answer: KeyedAnswer) -> Acknowledged:
-    """Acknowledge an answer sent again; raise StateError if its content differs from the stored one."""
+    """Acknowledge an answer sent again under its key; raise StateError if its content differs from the stored one.
+
+    Parameters
+    ----------
+    stored : Event
+        The event with this key.
+    item : Event
+        Event in which the item was shown.
+    """
     is_of_item = (stored.query_id, stored.doc_id, stored.judge) == (item.query_id, item.doc_id, item.judge)
     if not is_of_item or not says_the_same(stored, answer.judgment):
         has_key = not answer.key.startswith("token:")
@@ -208,7 +287,7 @@ def _acknowledged(connection: Connection, campaign_id: int, *happened: Event) ->
 
 
 def _why_late(connection: Connection, campaign_id: int, claimed: Event) -> str:
-    """Find the reason why an answer is late from the events that followed its claim."""
+    """Find the reason why an answer to a claim is late, from the events that followed the claim."""
     kinds = ("shown", "checked_out", "deferred", *ANSWERS)
     of_item = (event.c.unit == claimed.unit, event.c.doc_id == claimed.doc_id, event.c.k == claimed.k)
     after = events(connection, campaign_id, *of_item, event.c.seq > claimed.seq, event.c.kind.in_(kinds))
@@ -218,7 +297,7 @@ def _why_late(connection: Connection, campaign_id: int, claimed: Event) -> str:
 
 
 def _assignment_of(connection: Connection, campaign_id: int, answer: Event) -> int:
-    """Lock the assignment of an answer and return its id."""
+    """Lock the assignment (one of the judgments that an item needs) of an answer, and return its id."""
     place = tables.place
     of_item = (place.c.campaign_id == campaign_id, place.c.unit == answer.unit, place.c.doc_id == answer.doc_id)
     position = select(place.c.position).where(*of_item).scalar_subquery()

@@ -32,7 +32,10 @@ def problems_of(connection: Connection, campaign_id: int, campaign: CampaignRow)
 
 
 def rebuild(connection: Connection, campaign_id: int, campaign: CampaignRow) -> None:
-    """Recreate the assignments from the log alone."""
+    """Recreate the assignments (judgments needed by each item, with their holders) from the log alone.
+
+    Raises StateError if the log is damaged.
+    """
     if connection.dialect.name == "postgresql":
         # waits for transactions that hold an assignment, and blocks new ones
         connection.execute(text("LOCK TABLE assignment IN EXCLUSIVE MODE"))
@@ -47,19 +50,20 @@ def rebuild(connection: Connection, campaign_id: int, campaign: CampaignRow) -> 
 
 
 def _state_of(campaign: CampaignRow, log: Sequence[Event]) -> State:
+    """Compute the state of a campaign from its whole log."""
     n, third = campaign.judges_per_item, campaign.adjudicate
     return State.of(log, judges_per_item=n, adjudicate=third, lease_s=campaign.lease_s)
 
 
 def _file(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
-    """Check the SQLite file itself."""
+    """Check the SQLite file itself; yield a message for each problem."""
     if connection.dialect.name == "sqlite":
         rows = connection.exec_driver_sql("PRAGMA quick_check(5)").scalars()
         yield from (f"the file is damaged: {' '.join(str(row).split())}" for row in rows if row != "ok")
 
 
 def _guards(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
-    """Check that the triggers that make tables append-only exist."""
+    """Check that the triggers that make tables append-only exist; yield a message for each table without them."""
     is_sqlite = connection.dialect.name == "sqlite"
     verbs = ("no_update", "no_delete", "no_replace") if is_sqlite else ("no_change", "no_truncate")
     statement = (
@@ -75,7 +79,7 @@ def _guards(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
 
 
 def _orphans(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
-    """Check that rows refer to existing rows of other tables."""
+    """Check that rows refer to existing rows of other tables; yield a message for each that does not."""
     place, unit, assignment = tables.place, tables.unit, tables.assignment
     in_unit = exists().where(tables.matches(place, unit, "campaign_id", ("unit", "number")))
     for row in connection.execute(select(place.c.unit, place.c.doc_id).where(~in_unit)):
@@ -93,7 +97,10 @@ def _orphans(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
 
 
 def _log(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator[str]:
-    """Check the digest chain, the references between events, and that judges exist."""
+    """Check the digest chain, the references between events, and that judges exist.
+
+    Yield a message for each problem.
+    """
     log = events(connection, campaign_id)
     yield from breaks_of(log, genesis(connection, campaign_id))
     yield from _references(log)
@@ -110,7 +117,7 @@ def _nobody(event: Event) -> str | None:
 
 
 def _references(log: Sequence[Event]) -> Iterator[str]:
-    """Check that superseded events are earlier answers."""
+    """Check that superseded events are earlier answers; yield a message for each that is not."""
     by_seq = {event.seq: event for event in log}
     for event in log:
         if event.supersedes is not None:
@@ -120,7 +127,10 @@ def _references(log: Sequence[Event]) -> Iterator[str]:
 
 
 def _units(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator[str]:
-    """Check that units and their texts equal those of the ``drawn`` events."""
+    """Check that units (items judged together) and their texts equal those of the ``drawn`` events.
+
+    Yield a message for each difference.
+    """
     logged = {event.unit: event for event in events(connection, campaign_id, tables.event.c.kind == "drawn")}
     samples = {sample.version: sample for sample in samples_of(connection, campaign_id)}
     for unit in units_of(connection, campaign_id):
@@ -136,7 +146,10 @@ def _units(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator
 
 
 def _samples(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator[str]:
-    """Check that the first event of each sample version names the stored sample."""
+    """Check that the first event of each sample version names the stored sample.
+
+    Yield a message for each difference.
+    """
     log = events(connection, campaign_id, tables.event.c.kind.in_(("drawn", "ended")))
     first: dict[int, Event] = {}
     for event in log:
@@ -153,20 +166,23 @@ def _samples(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterat
 
 
 def _is_as_drawn(unit: UnitRow, event: Event, sample: SampleRow) -> bool:
-    """Check whether a stored unit equals its ``drawn`` event."""
+    """Check whether a stored unit (items judged together) equals the ``drawn`` event that logged it."""
     expected = drawn(unit, event.at, sample.digest)
     return (dict(expected.body), expected.query_id) == (dict(event.body), event.query_id)
 
 
 def _documents(campaign_id: int) -> Any:
-    """Select the documents that a campaign uses."""
+    """Select digest and content of the documents that a campaign uses."""
     place, document = tables.place, tables.document
     used = select(place.c.document).where(place.c.campaign_id == campaign_id)
     return select(document.c.digest, document.c.content).where(document.c.digest.in_(used))
 
 
 def _assignments(connection: Connection, campaign_id: int, campaign: CampaignRow) -> Iterator[str]:
-    """Check that the assignments equal those that follow from the log."""
+    """Check that the stored assignments (needed judgments, with holders) equal those that follow from the log.
+
+    Yield a message for each difference.
+    """
     state = _state_of(campaign, events(connection, campaign_id))
     yield from state.problems
     table = tables.assignment

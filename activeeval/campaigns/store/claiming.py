@@ -45,7 +45,10 @@ FREED = {"state": "free", "judge": None, "token_hash": None, "lease_until": None
 
 
 class Claim(NamedTuple):
-    """A judge's request for an item of a campaign; ``by_query`` as for `activeeval.campaigns.store.Store.claim`."""
+    """A judge's request for an item of a campaign at ``now`` (UTC microseconds).
+
+    With ``by_query`` the judge stays with a query while it has items in the block (part of the sample).
+    """
 
     campaign_id: int
     campaign: CampaignRow
@@ -55,7 +58,7 @@ class Claim(NamedTuple):
 
 
 def claim(connection: Connection, request: Claim) -> ItemClaim | None:
-    """Give a judge the item already held, or else the next one; None if nothing is left for this judge.
+    """Give a judge the item that the judge holds, or else the next one; None if nothing is left for this judge.
 
     The judge and the held item must be locked (`lock_judge`, `lock_held`).
     """
@@ -76,7 +79,10 @@ def claim(connection: Connection, request: Claim) -> ItemClaim | None:
 
 
 def hand_over(connection: Connection, request: Claim, chosen: int) -> ItemClaim:
-    """Give a judge a free assignment and free the judge's current one; both must be locked."""
+    """Give a judge a free assignment (needed judgment) by its id, and free the judge's current one.
+
+    Both must be locked.
+    """
     token = secrets.token_urlsafe(16)
     is_held = (
         assignment.c.campaign_id == request.campaign_id,
@@ -96,7 +102,7 @@ def hashed(token: str) -> str:
 
 
 def lock_judge(connection: Connection, campaign_id: int, judge: str, now: int) -> None:
-    """Lock a judge's row until the commit, so that requests of one judge run one after another; insert a new judge."""
+    """Lock a judge's row (inserted if new) until the commit, so that requests of one judge run one after another."""
     values = {"of_campaign": campaign_id, "of_judge": judge}
     if connection.execute(_judge(), values).first() is None:
         row = {"campaign_id": campaign_id, "name": judge, "created_at": now}
@@ -105,7 +111,7 @@ def lock_judge(connection: Connection, campaign_id: int, judge: str, now: int) -
 
 
 def lock_held(connection: Connection, campaign_id: int, judge: str) -> None:
-    """Lock the assignment that a judge holds until the commit.
+    """Lock the assignment (needed judgment of an item) that a judge holds, until the commit.
 
     This lock must come before the lock of the log: the transaction that holds the log waits for no other lock. Imports
     of files lock their assignments in the order of ids and must not hold this lock before.
@@ -114,15 +120,20 @@ def lock_held(connection: Connection, campaign_id: int, judge: str) -> None:
 
 
 def is_takeable(assignments: Any, now: Any) -> ColumnElement[bool]:
-    """Build the condition that an assignment is free or its lease has expired.
+    """Build the condition that an assignment (needed judgment) is free or its lease has expired at ``now``.
 
-    It must name the states as the index of open assignments does.
+    It must name the states as the index of open assignments does. ``assignments`` is the table or an alias of it.
     """
     return and_(_is_open(assignments), or_(assignments.c.state == "free", assignments.c.lease_until < now))
 
 
 def _next(connection: Connection, values: Mapping[str, Any], *, by_query: bool = False) -> int | None:
-    """Take the best assignment of the lowest block that has one; of a higher block if other judges were quicker."""
+    """Take the best assignment (needed judgment) of the lowest block (part of the sample) that has one for this judge.
+
+    Return its id, or None. Within a block come the judge's last unit (items judged together), units that no other judge
+    holds, any unit, then items that the judge deferred; with ``by_query`` first the judge's last query, then queries
+    that no judge has open. ``values`` are the parameters of the statements.
+    """
     has_put_off = connection.execute(_laters().limit(1), values).first() is not None
     unit = connection.execute(_last_unit(), values).scalar()
     places = ["unit", "alone", "any"] if unit is not None else ["alone", "any"]
@@ -144,8 +155,10 @@ def _next(connection: Connection, values: Mapping[str, Any], *, by_query: bool =
 def _of_query(connection: Connection, bound: dict[str, Any], prefix: str) -> int | None:
     """Take a random item of the judge's current query, else of a query that no other judge has open.
 
+    Return its id or None.
+
     The item is chosen at random by the token, because the order within a unit or query depends on ranks, which the
-    judge must not see.
+    judge must not see. ``prefix`` is "fresh " to skip items that the judge has deferred, else "".
     """
     taken: int | None = connection.execute(_taking(f"{prefix}query"), bound).scalar()
     if taken is None and (query := connection.execute(_free_query(prefix), bound).scalar()) is not None:
@@ -155,7 +168,10 @@ def _of_query(connection: Connection, bound: dict[str, Any], prefix: str) -> int
 
 @cache
 def _taking(where: str) -> Update:
-    """Build the statement that takes the first assignment of a selection, if it is still free."""
+    """Build the statement that takes the first assignment (needed judgment) of a selection, if it is still free.
+
+    ``where`` is the selection's name in `_places`.
+    """
     first = _places()[where].limit(1).with_for_update(skip_locked=True, of=_CANDIDATE).scalar_subquery()
     still = assignment.c.state == "leased" if where == "held" else is_takeable(assignment, _NOW)
     values = {
@@ -169,7 +185,12 @@ def _taking(where: str) -> Update:
 
 @cache
 def _places() -> dict[str, Select[Any]]:
-    """Build the selections in which `_taking` looks for an assignment, by name: the judge's own, parts of a block."""
+    """Build the selections in which `_taking` looks for an assignment (needed judgment), by name.
+
+    "held" is the judge's own item, "put off" the items that the judge deferred. "unit" is the judge's last unit (items
+    judged together), "alone" are units that no other judge holds, "query" is one query, and "any" is all of the block
+    (part of the sample). With the prefix "fresh " deferred items are left out.
+    """
     s = _CANDIDATE
     is_leased = literal_column("candidate.state") == literal_column("'leased'")
     held = select(s.c.id).where(s.c.campaign_id == _CAMPAIGN, s.c.judge == _JUDGE, is_leased)
@@ -190,7 +211,7 @@ def _places() -> dict[str, Select[Any]]:
 
 
 def _query_of(assignments: Any) -> Any:
-    """Select the query of an assignment."""
+    """Select the query of an assignment (needed judgment); ``assignments`` is the table or an alias of it."""
     unit = tables.unit
     of_unit = (unit.c.campaign_id == _CAMPAIGN, unit.c.number == assignments.c.unit)
     return select(unit.c.query_id).where(*of_unit).correlate(assignments).scalar_subquery()
@@ -198,7 +219,7 @@ def _query_of(assignments: Any) -> Any:
 
 @cache
 def _free_query(prefix: str) -> Select[Any]:
-    """Build the statement for the first query of a block that no judge has open."""
+    """Build the statement for the first query of a block (part of the sample) that no judge has open."""
     s, o = _CANDIDATE, _OTHER
     in_hand = (o.c.campaign_id == _CAMPAIGN, literal_column("other.state") == literal_column("'leased'"))
     taken = select(_query_of(o)).where(*in_hand, o.c.lease_until >= _NOW)
@@ -207,7 +228,7 @@ def _free_query(prefix: str) -> Select[Any]:
 
 @cache
 def _lowest_block() -> Select[Any]:
-    """Build the statement for the lowest block above a given one with an assignment that the judge can take."""
+    """Build the statement for the lowest block (part of the sample) above a given one with work for the judge."""
     s = _CANDIDATE
     chosen = select(s.c.block).where(_can_take(), s.c.block > bindparam("above"))
     return chosen.order_by(s.c.block, s.c.unit, s.c.position, s.c.k).limit(1)
@@ -215,7 +236,7 @@ def _lowest_block() -> Select[Any]:
 
 @cache
 def _last_unit() -> Select[Any]:
-    """Build the statement for the unit of the judge's last answer."""
+    """Build the statement for the unit (items judged together) of the judge's last answer."""
     kinds = (*ANSWERS, "deferred")
     of_judge = (event.c.campaign_id == _CAMPAIGN, event.c.judge == _JUDGE, event.c.kind.in_(kinds))
     return select(event.c.unit).where(*of_judge).order_by(event.c.seq.desc()).limit(1)
@@ -231,7 +252,7 @@ def _last_query() -> Select[Any]:
 
 @cache
 def _laters() -> Select[Any]:
-    """Select the judge's ``deferred`` events."""
+    """Select the numbers of the ``deferred`` events (items put off) of the judge."""
     is_deferred = literal_column("event.kind") == literal_column("'deferred'")
     return select(event.c.seq).where(event.c.campaign_id == _CAMPAIGN, event.c.judge == _JUDGE, is_deferred)
 
@@ -244,11 +265,15 @@ def _judge() -> Select[Any]:
 
 
 def _is_open(assignments: Any) -> ColumnElement[bool]:
+    """Build the condition that an assignment (needed judgment) has no answer yet."""
     return literal_column(f"{assignments.name}.state") != literal_column("'done'")
 
 
 def _can_take() -> ColumnElement[bool]:
-    """Build the condition that a candidate is free and the judge has no other assignment of its document."""
+    """Build the condition that the candidate is free and the judge has no other assignment of its document.
+
+    An assignment is one of the judgments that a document needs.
+    """
     s, o = _CANDIDATE, _OTHER
     has_judged = select(o.c.id).where(
         *(o.c.campaign_id == _CAMPAIGN, o.c.unit == s.c.unit, o.c.position == s.c.position, o.c.judge == _JUDGE),
@@ -259,7 +284,7 @@ def _can_take() -> ColumnElement[bool]:
 
 
 def _put_off() -> Select[Any]:
-    """Select this judge's ``deferred`` events of the candidate's item."""
+    """Select this judge's ``deferred`` events (deferrals) of the candidate's item."""
     s = _CANDIDATE
     of_item = and_(
         place.c.campaign_id == _CAMPAIGN,
@@ -272,7 +297,7 @@ def _put_off() -> Select[Any]:
 
 
 def _is_in_no_hands() -> ColumnElement[bool]:
-    """Build the condition that no other judge holds an item of the candidate's unit."""
+    """Build the condition that no other judge holds an item of the candidate's unit (items judged together)."""
     s, o = _CANDIDATE, _OTHER
     same = (o.c.campaign_id == _CAMPAIGN, o.c.block == s.c.block, o.c.unit == s.c.unit, o.c.k == s.c.k)
     others = select(o.c.id).where(*same, _is_open(o), o.c.state == "leased", o.c.lease_until >= _NOW)
@@ -281,7 +306,7 @@ def _is_in_no_hands() -> ColumnElement[bool]:
 
 @cache
 def _item() -> Select[Any]:
-    """Build the statement that reads what a judge is shown of an assignment."""
+    """Build the statement that reads what a judge is shown of an assignment (needed judgment): ids and texts."""
     unit, query, document = tables.unit, tables.query, tables.document
     of_assignment = assignment.join(place, tables.matches(assignment, place, "campaign_id", "unit", "position"))
     of_assignment = of_assignment.join(unit, tables.matches(assignment, unit, "campaign_id", ("unit", "number")))
@@ -301,12 +326,13 @@ def _item() -> Select[Any]:
 
 @cache
 def _laters_of_item() -> Select[Any]:
+    """Build the statement that finds a ``deferred`` event of the judge for an item."""
     of_item = (event.c.unit == bindparam("of_unit"), event.c.doc_id == bindparam("of_document"))
     return _laters().where(*of_item).limit(1)
 
 
 def _shown(connection: Connection, request: Claim, taken: int, token: str) -> ItemClaim:
-    """Append the ``shown`` event of a taken assignment and return its item as a claim."""
+    """Append the ``shown`` event of the taken assignment (needed judgment) and return its item as a claim."""
     row = connection.execute(_item(), {"of_assignment": taken}).one()
     lock_log(connection, request.campaign_id)
     of_item = {"of_campaign": request.campaign_id, "of_judge": request.judge}

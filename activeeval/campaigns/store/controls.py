@@ -27,24 +27,31 @@ _PAIR = ("preferred", "strength")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Control:
-    """A control item to show to a judge: one with a known grade, or one that the judge has answered before.
+    """A control to show to a judge: an item with an expected answer, mixed among the others to check the judge.
 
     Attributes
     ----------
+    judge : str
     item : str
         Key of the control for its judge: each is shown once, unless the judge defers it.
     what : {"known", "repeated", "swapped"}
+        An item with a known grade, an item that the judge has graded before, or a pair that the judge has compared
+        before.
     expected : int, str or None
         The known grade, or the judge's earlier grade. For a pair shown again with sides swapped: the document preferred
         before, None for a tie.
-    sides : tuple of str
-        For a pair: the left and the right document.
+    query_id, doc_id : str
     unit : int or None
         Unit of an item that was drawn; None if its texts are ``texts``.
     block : int
-        Block among whose items it is shown; if deferred, it returns with the deferred items of this block.
+        Block (part of the sample) among whose items it is shown; if deferred, it returns with the deferred items of
+        this block.
     supersedes : int or None
         Event of the answer that showing the control again retracts.
+    sides : tuple of str
+        For a pair: the left and the right document.
+    texts : ItemTexts
+        Texts of an item that was not drawn.
     """
 
     judge: str
@@ -61,7 +68,10 @@ class Control:
 
 
 def pose(connection: Connection, campaign_id: int, control: Control, at: int) -> tuple[str, Event]:
-    """Show a control to a judge; return the token for the answer, and the event."""
+    """Show a control (item with an expected answer) to a judge; return the token for the answer, and the event.
+
+    ``at`` is the time in UTC microseconds.
+    """
     token = secrets.token_urlsafe(16)
     body: dict[str, Any] = {"item": control.item, "what": control.what, "expected": control.expected}
     body |= {"block": control.block} if control.block else {}
@@ -88,7 +98,22 @@ def pose(connection: Connection, campaign_id: int, control: Control, at: int) ->
 
 
 def check(connection: Connection, campaign_id: int, posed: Event, judgment: JudgeAnswer, at: int) -> Acknowledged:
-    """Store a judge's answer to a control; as ``late`` if another display of this control was answered before."""
+    """Store a judge's answer to a control (an item with an expected answer).
+
+    It is stored as ``late`` if another display of this control was answered before.
+
+    Parameters
+    ----------
+    posed : Event
+        Event in which the control was shown.
+    at : int
+        Time in UTC microseconds.
+
+    Raises
+    ------
+    StateError
+        If a different answer to this display is stored.
+    """
     lock_log(connection, campaign_id)
     key = "token:" + (posed.key or "").removeprefix("shown:")
     stored = with_key(connection, campaign_id, key)
@@ -105,9 +130,11 @@ def check(connection: Connection, campaign_id: int, posed: Event, judgment: Judg
 
 
 def renew(connection: Connection, campaign_id: int, posed: Event, at: int) -> bool:
-    """Restart the lease of a control, as displayed to its judge; the log must be locked.
+    """Restart the lease of a control (an item that checks the judge) while its judge works on it.
 
-    Returns False if the control was answered or shown again since.
+    The log must be locked. Return False if the control was answered or shown again since event ``posed``.
+
+    ``at`` is the time in UTC microseconds.
     """
     if _last_of(connection, campaign_id, posed).seq != posed.seq:
         return False
@@ -118,7 +145,10 @@ def renew(connection: Connection, campaign_id: int, posed: Event, at: int) -> bo
 
 
 def _last_of(connection: Connection, campaign_id: int, posed: Event) -> Event:
-    """Find the latest event in which a control was shown or answered."""
+    """Find the latest event in which the same control (item that checks the judge) was shown or answered.
+
+    ``posed`` is one such event.
+    """
     event = tables.event
     since = (event.c.judge == posed.judge, event.c.kind.in_(CONTROLS), event.c.seq >= posed.seq)
     later_events = events(connection, campaign_id, *since)
@@ -126,7 +156,10 @@ def _last_of(connection: Connection, campaign_id: int, posed: Event) -> Event:
 
 
 def says_the_same(stored: Event, judgment: JudgeAnswer) -> bool:
-    """Check whether a stored event has the content of an answer to a control."""
+    """Check whether a stored event has the content of an answer to a control (an item that checks the judge).
+
+    Times and remarks are ignored.
+    """
     if stored.kind in ("late", "preferred"):
         return answering.says_the_same(stored, judgment)
     content = (stored.grade, stored.reason, stored.kind in ("passed", "deferred"), *map(stored.body.get, _PAIR))
@@ -134,7 +167,21 @@ def says_the_same(stored: Event, judgment: JudgeAnswer) -> bool:
 
 
 def answer_event(item: Event, judgment: JudgeAnswer, at: int, key: str | None, supersedes: int | None = None) -> Event:
-    """Build the event of an answer to the control of another event."""
+    """Build the event of an answer to a control (an item that checks the judge).
+
+    Its kind is ``checked``, or ``passed`` if the control is deferred.
+
+    Parameters
+    ----------
+    item : Event
+        An event of the control, from which its data are copied.
+    at : int
+        Time in UTC microseconds.
+    key : str or None
+        Idempotency key.
+    supersedes : int, optional
+        Number of the event that the answer replaces.
+    """
     names = ("item", "what", "expected", "block", "sides", _TEXTS)
     control = {name: item.body[name] for name in names if name in item.body}
     event = judgment_event(item, judgment, at, key, supersedes)
@@ -144,7 +191,10 @@ def answer_event(item: Event, judgment: JudgeAnswer, at: int, key: str | None, s
 
 
 def texts_in(connection: Connection, body: Mapping[str, Any]) -> ItemTexts | None:
-    """Read the texts of a control that were stored with it; None for items that were drawn."""
+    """Read the texts of a control (an item that checks the judge) that were stored with it.
+
+    Return None for an item that was drawn, whose texts are elsewhere. ``body`` is that of the control's event.
+    """
     if _TEXTS not in body:
         return None
     document = tables.document

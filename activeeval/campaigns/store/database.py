@@ -123,10 +123,26 @@ class Database:
                 time.sleep(0.02)
 
     def close(self) -> None:
+        """Close all connections."""
         self._engine.dispose()
 
     def _transaction(self, engine: Engine, lock: Any, work: Callable[[Connection], T], is_repeatable: bool) -> T:
-        """Run ``work`` in a transaction, retried if the database rolled it back or the connection broke."""
+        """Run ``work`` in a transaction, retried if the database rolled it back or the connection broke.
+
+        Parameters
+        ----------
+        engine : Engine
+            With option ``writes`` for a write transaction.
+        lock : context manager
+            Held during each attempt.
+        is_repeatable : bool
+            True if running it twice has the same effect as once; else it is not retried after its commit has begun.
+
+        Raises
+        ------
+        ActiveEvalError
+            The translated error of the database, without secrets.
+        """
         self._check_there()
         broken = ConnectionFaults(self.place, is_repeatable)
         writes = engine.get_execution_options().get("writes", False)
@@ -156,7 +172,7 @@ class Database:
         return refusal
 
     def _without_secrets(self, error: ActiveEvalError) -> ActiveEvalError:
-        """Copy an error with the address's secrets masked."""
+        """Copy an error with the address's secrets masked, marked as one that may pass when the request is repeated."""
         plain = type(error)(self._address.without_secrets(str(error)))
         plain.is_passing = True
         return plain
@@ -196,7 +212,12 @@ class Database:
         return engine
 
     def _archive(self, arguments: dict[str, Any]) -> sqlite3.Connection:
-        """Open a read-only SQLite file; raise InputError if its last writes cannot be read."""
+        """Open a read-only SQLite file.
+
+        Raises InputError if its last writes, which are in a second file, cannot be read.
+
+        ``arguments`` are passed to `sqlite3.connect`.
+        """
         path = str(self.path)
         has_log = _has_bytes(path + "-wal")
         # SQLite reads the log if its index (-shm) exists; with immutable=1 it would ignore the log
@@ -246,7 +267,7 @@ class _Commit:
 
 
 def _once(engine: Engine, work: Callable[[Connection], T], commit: _Commit) -> T:
-    """Run ``work`` once in a transaction and commit it."""
+    """Run ``work`` once in a transaction and commit it; set ``commit.has_begun`` before the commit."""
     with engine.connect() as connection:
         try:
             with connection.begin() as transaction:
@@ -272,6 +293,7 @@ def _is_full(path: str) -> bool:
 
 
 def _has_bytes(path: str) -> bool:
+    """Check whether a file exists and is not empty."""
     return os.path.exists(path) and os.path.getsize(path) > 0
 
 
@@ -297,7 +319,7 @@ def _begin_sqlite(connection: Connection) -> None:
 
 
 def _prepare_postgresql(connection: Any, wait_s: float) -> None:
-    """Configure a new PostgreSQL connection: lock timeout and durable commits."""
+    """Configure a new PostgreSQL connection: durable commits, and waits for locks of at most ``wait_s`` seconds."""
     # a server may be configured not to wait for its disk; stricter settings are kept
     connection.execute(
         "SELECT set_config('lock_timeout', %s, false),"

@@ -39,7 +39,7 @@ _RETRYABLE = {"40001", "40P01"}
 
 
 def sqlstate(error: BaseException) -> str:
-    """Read PostgreSQL's error code from an exception; "" if none exists."""
+    """Read PostgreSQL's five-character error code from an exception; "" if it has none."""
     return getattr(getattr(error, "orig", None), "sqlstate", None) or ""
 
 
@@ -73,13 +73,16 @@ class ConnectionFaults:
         self._in_commit: BaseException | None = None
 
     def note(self, error: BaseException, *, in_commit: bool) -> None:
-        """Record a connection failure, and whether it happened during a commit."""
+        """Record a connection failure.
+
+        ``in_commit`` is True if it happened during a commit, whose outcome is then unknown.
+        """
         self._first = self._first or error
         if in_commit:
             self._in_commit = self._in_commit or error
 
     def cause_of(self, error: BaseException) -> BaseException:
-        """Choose the error that explains a failure: the first with a known code, else the given one.
+        """Choose the error that explains a failure: the first one recorded if its code is known, else ``error``.
 
         A server that stops on a full disk reports this once; later errors only say that the connection is gone.
         """
@@ -98,7 +101,7 @@ class ConnectionFaults:
 
 
 def refusal_of(error: BaseException, place: str, wait_s: float, *, is_sqlite: bool) -> ActiveEvalError:
-    """Convert an error of SQLAlchemy or of a driver to an error of activeeval.
+    """Convert an error of SQLAlchemy or of a driver to an error of activeeval, for the caller to raise.
 
     Parameters
     ----------
@@ -106,6 +109,8 @@ def refusal_of(error: BaseException, place: str, wait_s: float, *, is_sqlite: bo
         The database, as named in messages: without its password.
     wait_s : float
         Seconds for which locks were waited for.
+    is_sqlite : bool
+        True for SQLite, False for PostgreSQL.
     """
     text = _first_line(getattr(error, "orig", None) or error)
     kind, template = _kind_of(error, text, is_sqlite)
@@ -113,7 +118,10 @@ def refusal_of(error: BaseException, place: str, wait_s: float, *, is_sqlite: bo
 
 
 def _kind_of(error: BaseException, text: str, is_sqlite: bool) -> tuple[type[ActiveEvalError], str]:
-    """Choose the error class and message template for a database error."""
+    """Choose the error class and the message template (with fields ``wait`` and ``text``) for a database error.
+
+    ``text`` is the first line of the error.
+    """
     if isinstance(error, exc.TimeoutError):
         return StateError, "all connections have been busy for {wait:g} s; " + _UNWRITTEN + ", try again"
     if is_sqlite:

@@ -21,7 +21,17 @@ _SAID = (*ANSWERS, "checked")  # a judge cannot tell controls from other items
 
 
 class Correction(NamedTuple):
-    """A judge's new answer in place of the earlier answer ``seq``, with a key that makes sending it again harmless."""
+    """A judge's new answer in place of an earlier one.
+
+    Attributes
+    ----------
+    seq : int
+        Event of the earlier answer.
+    judge : str
+    judgment : JudgeAnswer
+    key : str
+        Idempotency key: sending the same correction again stores nothing new.
+    """
 
     seq: int
     judge: str
@@ -30,7 +40,16 @@ class Correction(NamedTuple):
 
 
 class TrainingAnswer(NamedTuple):
-    """A judge's answer to a training item, whose grade is known."""
+    """A judge's answer to a training item, whose grade is known.
+
+    Attributes
+    ----------
+    judge : str
+    item : str
+        Key of the item.
+    grade, expected : int
+        The judge's grade, and the known one.
+    """
 
     judge: str
     item: str
@@ -39,7 +58,10 @@ class TrainingAnswer(NamedTuple):
 
 
 def train(connection: Connection, campaign_id: int, answer: TrainingAnswer, at: int) -> Acknowledged:
-    """Store a judge's answer to a training item; only the first answer to each item is kept."""
+    """Store a judge's answer to a training item; only the first answer to each item is kept.
+
+    ``at`` is the time in UTC microseconds.
+    """
     lock_log(connection, campaign_id)
     key = "trained:" + hashed(f"{answer.judge}\0{answer.item}")
     stored = with_key(connection, campaign_id, key)
@@ -51,7 +73,11 @@ def train(connection: Connection, campaign_id: int, answer: TrainingAnswer, at: 
 
 
 def answers_of(connection: Connection, campaign_id: int, judge: str, most: int, before: int | None) -> list[Event]:
-    """List a judge's latest valid answers, the newest first, at most ``most``; before event ``before`` if given."""
+    """List a judge's latest valid answers, the newest first, at most ``most``.
+
+    With ``before``, only answers whose event number is smaller. Answers to controls (items that check the judge) are
+    included, because a judge cannot tell them apart.
+    """
     later = event.alias("later")
     is_replaced = exists().where(later.c.campaign_id == campaign_id, later.c.supersedes == event.c.seq)
     conditions = [event.c.judge == judge, event.c.kind.in_(_SAID), ~is_replaced]
@@ -63,7 +89,7 @@ def answers_of(connection: Connection, campaign_id: int, judge: str, most: int, 
 
 
 def texts_of(connection: Connection, campaign_id: int, item: Event) -> ItemTexts:
-    """Read the texts that judges see of an event's item; raise InputError if there is no such item."""
+    """Read the texts that judges see of the item of an event; raise InputError if there is no such item."""
     if (stored_with_it := controls.texts_in(connection, item.body)) is not None:
         return stored_with_it
     unit_number, doc_id = item.unit or 0, item.doc_id
@@ -79,7 +105,15 @@ def texts_of(connection: Connection, campaign_id: int, item: Event) -> ItemTexts
 
 
 def correct(connection: Connection, campaign_id: int, correction: Correction, at: int) -> Acknowledged:
-    """Store an answer that supersedes an earlier one of the same judge."""
+    """Store an answer that supersedes an earlier one of the same judge at time ``at`` (UTC microseconds).
+
+    Raises
+    ------
+    InputError
+        If the event is not an answer of this judge.
+    StateError
+        If the earlier answer was replaced already, or the key is that of a different answer.
+    """
     lock_log(connection, campaign_id)
     stored = with_key(connection, campaign_id, correction.key)
     if stored is not None:
@@ -99,7 +133,10 @@ def correct(connection: Connection, campaign_id: int, correction: Correction, at
 
 
 def renew(connection: Connection, campaign_id: int, token: str, at: int, lease_s: int) -> int | None:
-    """Restart a lease; return its new end in UTC microseconds, or None if no item is held under the token."""
+    """Restart the lease of the item that was shown under a token; return its new end in UTC microseconds.
+
+    Return None if the item is no longer held. ``at`` is the time in UTC microseconds, ``lease_s`` the duration.
+    """
     claimed = with_key(connection, campaign_id, "shown:" + hashed(token))
     if claimed is None:
         return None
@@ -121,7 +158,7 @@ def renew(connection: Connection, campaign_id: int, token: str, at: int, lease_s
 
 
 def keep_guidelines(connection: Connection, text: str) -> str:
-    """Store a version of the guidelines by content; return its digest."""
+    """Store a version of the guidelines for judges, unless it is stored already; return its digest."""
     content = canonical({"guidelines": text})
     digest = digest_of(content)
     insert_missing(connection, tables.document, [{"digest": digest, "content": content}], "digest")

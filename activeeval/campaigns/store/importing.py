@@ -29,11 +29,13 @@ class JudgmentLine(NamedTuple):
 
     Attributes
     ----------
+    query_id, doc_id : str
+    judgment : JudgeAnswer
     key : str or None
-        Key of this answer; see `Store.submit`.
+        Idempotency key: a line with the same key is stored only once.
     unit : int or None
-        Unit of the item. Needed if a later round includes an item again that an earlier round could not have judged; by
-        default the latest unit with this item.
+        Number of the unit (items judged together) of the item. Needed if a later round includes an item again that an
+        earlier round could not have judged; by default the latest unit with this item.
     """
 
     query_id: str
@@ -51,7 +53,7 @@ UNJUDGED = "came back without a grade"
 
 
 def check_lines(lines: Sequence[JudgmentLine], campaign: CampaignRow) -> None:
-    """Raise InputError if a line of a file is not a valid judgment for the campaign."""
+    """Raise InputError, which names the item, if a line of a file is not a valid judgment for the campaign."""
     if campaign.strict_order:
         raise InputError("this campaign has strict order: answers are given one at a time, by claim and submit")
     for query_id, doc_id, judgment, key, _ in lines:
@@ -82,7 +84,10 @@ def record(
 ) -> list[list[Acknowledged]]:
     """Store judgments made elsewhere, each in a free assignment of its item if there is one.
 
-    Checked-out items that came back unjudged become free again. The judges' rows must be locked.
+    Return one result for each.
+
+    An assignment is one of the judgments that an item needs. Checked-out items that came back unjudged become free
+    again. The judges' rows must be locked. ``parts`` has (judge, lines), ``at`` is the time in UTC microseconds.
     """
     # lock all assignments before the log: the transaction that holds the log waits for no other lock
     lines = [line for _, of_judge in parts for line in of_judge]
@@ -97,7 +102,7 @@ def record(
 def _free(
     connection: Connection, campaign_id: int, unjudged: Sequence[Unjudged], assignments: _Assignments, at: int
 ) -> None:
-    """Free the checked-out assignments of items that came back unjudged."""
+    """Free the checked-out assignments (needed judgments) of items that came back unjudged at ``at`` (microseconds)."""
     back: dict[int, Event] = {}
     for judge, query_id, doc_id, unit_number in unjudged:
         for p in assignments.get((query_id, doc_id), ()):
@@ -117,7 +122,10 @@ def _record(
     assignments: _Assignments,
     at: int,
 ) -> list[Acknowledged]:
-    """Store the lines of one judge, and complete their assignments."""
+    """Store the lines of one judge, and complete their assignments (needed judgments); return one result for each line.
+
+    ``assignments`` are those of all items of the import, by query and document.
+    """
     before = _Before(connection, campaign_id, judge, [line.key for line in lines if line.key is not None])
     desk = _Desk(
         judge=judge, at=at, assignments=assignments, before=before, next_seq=tail(connection, campaign_id)[0] + 1
@@ -132,7 +140,11 @@ def _record(
 
 @dataclass(slots=True)
 class _Place:
-    """An assignment's state while a file is imported."""
+    """An assignment (one of the judgments that an item needs) while a file is imported.
+
+    ``k`` is its number among those of the item, ``state`` is "free", "leased", "checked_out" or "done"; ``judge`` holds
+    it until ``lease_until`` (UTC microseconds).
+    """
 
     id: int
     unit: int
@@ -145,7 +157,8 @@ class _Place:
         """Rank this assignment for an answer from a file: the smallest is taken first, `_NEVER` never.
 
         A judge does not lose a leased item while another assignment is free, nor a checked-out item. A judge whose own
-        check-out has expired takes it from no judge who holds it now.
+        check-out has expired (``was_lent``) does not take the item from a judge who holds it now. ``at`` is the time in
+        UTC microseconds.
         """
         is_over = self.lease_until is not None and self.lease_until < at
         if self.state == "checked_out":
@@ -159,7 +172,11 @@ _Assignments = dict[tuple[str, str], list[_Place]]
 
 
 class _Before:
-    """Earlier events of a judge, and the events under the keys of a file."""
+    """Earlier events of a judge, and the events under the keys of a file.
+
+    ``lent`` has the items (unit, document) that were checked out to the judge, ``answers`` the latest answer by unit,
+    document and number of the assignment, ``late`` late answers by query and document, ``keyed`` events by key.
+    """
 
     def __init__(self, connection: Connection, campaign_id: int, judge: str, keys: Sequence[str]) -> None:
         kinds = (*ANSWERS, "late", "checked_out")
@@ -181,7 +198,11 @@ class _Before:
 
 @dataclass(slots=True, kw_only=True)
 class _Desk:
-    """Processes the lines of a file one by one and collects new events, which are written at the end in one go."""
+    """Processes the lines of a judge's file one by one and collects new events, which are written at the end in one go.
+
+    ``before`` has earlier events and those of the lines so far, ``next_seq`` is the number of the first new event,
+    ``done`` has the ids of the assignments that were completed.
+    """
 
     judge: str
     at: int
@@ -192,7 +213,10 @@ class _Desk:
     done: list[int] = field(default_factory=list)
 
     def take(self, line: JudgmentLine) -> Acknowledged:
-        """Process a line: repeat, supersede, store in an assignment, or store as late."""
+        """Process a line: repeat or supersede the judge's earlier answer, complete an assignment, or add it as late.
+
+        A late answer is kept but does not count. Raises StateError if the line's key is that of a different answer.
+        """
         query_id, doc_id, judgment, key, unit_number = line
         if key is not None and key in self.before.keyed:
             return self._repeated(self.before.keyed[key], line)
@@ -218,6 +242,7 @@ class _Desk:
         return self._add(judgment_event(replace(item, unit=chosen.unit, k=chosen.k), judgment, self.at, key))
 
     def _is_answered(self, at: _Place) -> bool:
+        """Check whether this judge has completed an assignment (needed judgment)."""
         return at.judge == self.judge and at.state == "done"
 
     def _repeated(self, stored: Event, line: JudgmentLine) -> Acknowledged:
@@ -229,20 +254,23 @@ class _Desk:
         return Acknowledged(event=stored, is_repeated=True)
 
     def _again(self, old: Event, judgment: JudgeAnswer, key: str | None) -> Acknowledged:
-        """Repeat the judge's earlier answer if equal, else supersede it."""
+        """Acknowledge the judge's earlier answer ``old`` if it is the same, else supersede it."""
         if says_the_same(old, judgment):
             return Acknowledged(event=old, is_repeated=True)
         return self._add(judgment_event(replace(old, shown_at=None), judgment, self.at, key, supersedes=old.seq))
 
     def _late(self, item: Event, judgment: JudgeAnswer, key: str | None, why: str) -> Acknowledged:
-        """Repeat the judge's earlier late answer if equal, else add a late event."""
+        """Acknowledge the judge's earlier late answer if it is the same, else add a late event with the reason ``why``.
+
+        ``item`` is an event with the ids of the item.
+        """
         stored = self.before.late.get((item.query_id, item.doc_id))
         if stored is not None and says_the_same(stored, judgment):
             return Acknowledged(event=stored, is_repeated=True)
         return self._add(late_event(item, judgment, self.at, key, why))
 
     def _add(self, happened: Event) -> Acknowledged:
-        """Add a new event, numbered as it will be stored."""
+        """Add a new event, with the number that it will have when it is stored; return its acknowledgment."""
         new = replace(happened, seq=self.next_seq + len(self.new))
         self.new.append(new)
         self.before.add(new)
@@ -250,7 +278,7 @@ class _Desk:
 
 
 def _locked_assignments(connection: Connection, campaign_id: int, wanted: set[tuple[str, str]]) -> _Assignments:
-    """Lock and read all assignments of the wanted items, by query and document."""
+    """Lock and read all assignments (needed judgments) of the wanted (query, document) items; return them by item."""
     if connection.dialect.name == "postgresql":
         # `rebuild` changes the ids of assignments: keep it out between reading these and locking them
         connection.execute(text("LOCK TABLE assignment IN ROW SHARE MODE"))
@@ -267,7 +295,7 @@ def _locked_assignments(connection: Connection, campaign_id: int, wanted: set[tu
 
 
 def _items(connection: Connection, campaign_id: int, wanted: set[tuple[str, str]]) -> dict[int, tuple[str, str]]:
-    """Map the id of each assignment of the wanted items to its query and document."""
+    """Map the id of each assignment (needed judgment) of the wanted (query, document) items to its item."""
     assignments: dict[int, tuple[str, str]] = {}
     for chunk in chunks(sorted({doc_id for _, doc_id in wanted})):
         for row in connection.execute(_assignment_of_documents(campaign_id, chunk)):
@@ -277,7 +305,7 @@ def _items(connection: Connection, campaign_id: int, wanted: set[tuple[str, str]
 
 
 def _assignment_of_documents(campaign_id: int, doc_ids: Sequence[str]) -> Any:
-    """Select id, query and document of the assignments of some documents."""
+    """Select id, query and document of the assignments (needed judgments) of some documents, for any query."""
     at_place = assignment.join(
         place,
         (assignment.c.campaign_id == place.c.campaign_id)

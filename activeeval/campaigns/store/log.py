@@ -45,6 +45,8 @@ LARGEST = 2**31 - 1
 def canonical(value: Any) -> str:
     """Encode a value as canonical JSON: equal values give equal texts.
 
+    Raises InputError if the value cannot be encoded.
+
     Examples
     --------
     >>> canonical({"b": 1, "a": [0.5, "é"]})
@@ -64,7 +66,10 @@ def digest_of(text: str) -> str:
 
 
 def check_text(name: str, value: object, *, may_be_empty: bool = True, most: int | None = None) -> None:
-    """Raise InputError if a value is not text that both databases can store, or has more than ``most`` bytes."""
+    """Raise InputError if a value is not text that both databases can store, or is too long.
+
+    ``name`` names the value in messages; ``most`` is the maximum number of bytes, None for any.
+    """
     if not isinstance(value, str):
         raise InputError(f"{name} must be text, got {value!r}")
     if not value and not may_be_empty:
@@ -84,13 +89,16 @@ def checked_judge(judge: str) -> str:
 
 
 def check_whole(name: str, value: object, largest: int = LARGEST, least: int = 0) -> None:
-    """Raise InputError if a value is not a whole number from ``least`` to ``largest``."""
+    """Raise InputError if a value is not a whole number from ``least`` to ``largest``.
+
+    ``name`` names it in messages.
+    """
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= largest:
         raise InputError(f"{name} must be a whole number from {least} to {largest}, got {value!r}")
 
 
 def chained(event: Event, before: str) -> str:
-    """Compute the digest of an event that follows an event with digest ``before``."""
+    """Compute the digest of an event from its content and ``before``, the digest of the preceding event."""
     return digest_of(before + _TEMPLATE % tuple(map(_json, _CHAINED_VALUES(event))))
 
 
@@ -104,12 +112,14 @@ def _json(value: Any) -> str:
 
 
 def breaks_of(log: Sequence[Event], start: str, after: int = 0) -> Iterator[str]:
-    """Yield a message for each event that is missing or altered, starting after event ``after``.
+    """Yield a message for each event that is missing or was altered, by checking the chain of digests.
 
     Parameters
     ----------
     start : str
         The digest of event ``after``, or the log's `genesis` for 0.
+    after : int
+        Number of the event before ``log``; 0 if the log is complete.
     """
     before, seq = start, after
     for event in log:
@@ -122,7 +132,10 @@ def breaks_of(log: Sequence[Event], start: str, after: int = 0) -> Iterator[str]
 
 
 def append(connection: Connection, campaign_id: int, events: Iterable[Event]) -> list[Event]:
-    """Append events to a log, which the caller must have locked; return them as stored, with numbers and digests."""
+    """Append events to a log, which the caller must have locked (`lock_log`).
+
+    Return them as stored, with numbers and digests.
+    """
     seq, digest = tail(connection, campaign_id)
     stored = []
     for event in events:
@@ -138,7 +151,8 @@ def append(connection: Connection, campaign_id: int, events: Iterable[Event]) ->
 def lock_log(connection: Connection, campaign_id: int) -> None:
     """Lock the log against other writers until the commit, so that event numbers have no gaps.
 
-    The holder of this lock waits for no other lock: assignments and judges are locked before it or skipped if locked.
+    The holder of this lock waits for no other lock: assignments (needed judgments) and judges' rows are locked before
+    it, or skipped if locked.
     """
     # SQLite has a single writer anyway; SQLAlchemy omits FOR UPDATE there
     connection.execute(_LOCKED, {"of_campaign": campaign_id})
@@ -160,7 +174,7 @@ def genesis(connection: Connection, campaign_id: int) -> str:
 
 
 def events(connection: Connection, campaign_id: int, *conditions: Any) -> list[Event]:
-    """Read the events of a campaign that meet all conditions, in order."""
+    """Read the events of a campaign that meet all SQL conditions, in order."""
     chosen = select(*_COLUMNS).where(tables.event.c.campaign_id == campaign_id, *conditions)
     return [_event(row) for row in connection.execute(chosen.order_by(tables.event.c.seq)).fetchall()]
 
@@ -173,7 +187,7 @@ def digest_at(connection: Connection, campaign_id: int, seq: int) -> str | None:
 
 
 def with_key(connection: Connection, campaign_id: int, key: str) -> Event | None:
-    """Read the event with a key; None if none exists."""
+    """Read the event with an idempotency key; None if there is none."""
     row = connection.execute(_WITH_KEY, {"of_campaign": campaign_id, "of_key": key}).first()
     return None if row is None else _event(row)
 
@@ -200,6 +214,6 @@ def _record(campaign_id: int, event: Event) -> dict[str, int | str | None]:
 
 
 def chunks(values: Sequence[Any], size: int = 500) -> Iterable[Sequence[Any]]:
-    """Split values into slices that fit into one SQL statement."""
+    """Split values into slices of at most ``size`` values, which fit into one SQL statement."""
     for start in range(0, len(values), size):
         yield values[start : start + size]

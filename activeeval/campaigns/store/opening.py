@@ -9,7 +9,7 @@ from activeeval.campaigns.store.store import Store
 
 
 def open_store(url: str, *, create: bool = False, clock: Clock | None = None, wait_s: float = 30.0) -> Store:
-    """Open the store of a database.
+    """Open the store of campaigns in a database.
 
     Parameters
     ----------
@@ -27,7 +27,8 @@ def open_store(url: str, *, create: bool = False, clock: Clock | None = None, wa
     Raises
     ------
     InputError
-        If the database does not exist, has another version of the tables, or is not a database.
+        If the database does not exist (unless ``create``), has another version of the tables, cannot be reached, or is
+        not a database.
 
     Examples
     --------
@@ -45,7 +46,7 @@ def open_store(url: str, *, create: bool = False, clock: Clock | None = None, wa
 
 
 def is_made(url: str, *, wait_s: float = 30.0) -> bool:
-    """Check whether a database has a store.
+    """Check whether a database has a store of campaigns; ``url`` and ``wait_s`` as for `open_store`.
 
     Raises
     ------

@@ -35,7 +35,16 @@ def wait_after(n_failed: int) -> int:
 
 
 def take(connection: Connection, number: int, now: int, account: str, address: str) -> int:
-    """Count an attempt for an account from an address as failed.
+    """Count an attempt for an account from an address as failed, unless an earlier failure still requires a wait.
+
+    Parameters
+    ----------
+    number : int
+        Id of the campaign.
+    now : int
+        Time in UTC microseconds.
+    account, address : str
+        Account name as typed, and network address of the client.
 
     Returns
     -------
@@ -61,7 +70,10 @@ def take(connection: Connection, number: int, now: int, account: str, address: s
 
 
 def give_back(connection: Connection, number: int, account: str, address: str) -> None:
-    """Clear the failed attempts of an account after a sign-in, and refund the last one of its address."""
+    """Clear the failed attempts of an account after a sign-in, and refund the last one of its address.
+
+    ``number`` is the id of the campaign.
+    """
     of_account = (_table.c.campaign_id == number, _is("account", hashed(account)))
     connection.execute(delete(_table).where(*of_account))
     of_address = (_table.c.campaign_id == number, _is("address", hashed(address)))
@@ -70,4 +82,5 @@ def give_back(connection: Connection, number: int, account: str, address: str) -
 
 
 def _is(kind: str, digest: str) -> ColumnElement[bool]:
+    """Build the condition for the counter of an account or an address (``kind``) by its digest."""
     return and_(_table.c.kind == kind, _table.c.digest == digest)

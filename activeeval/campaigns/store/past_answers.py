@@ -28,7 +28,7 @@ Clock = Callable[[], int]
 class PastAnswers:
     """Base class of `activeeval.campaigns.store.Store`: methods that a judging page needs besides claim and submit.
 
-    Each method is one transaction on a campaign, given by name.
+    Each method is one transaction, on the campaign with the given name. An unknown name raises InputError.
     """
 
     def __init__(self, database: Database, clock: Clock | None) -> None:
@@ -47,7 +47,10 @@ class PastAnswers:
         return self._since_asked(*self._asked)
 
     def renew(self, name: str, token: str) -> int | None:
-        """Restart the lease of an item; return its new end, or None if no item is held under the token."""
+        """Restart the lease of the item that was shown under a token; return its new end in UTC microseconds.
+
+        Return None if the item is no longer held under the token.
+        """
 
         def work(connection: Connection, number: int, campaign: CampaignRow) -> int | None:
             return history.renew(connection, number, token, self._now(connection), campaign.lease_s)
@@ -56,6 +59,11 @@ class PastAnswers:
 
     def correct(self, name: str, seq: int, judge: str, judgment: JudgeAnswer, key: str) -> Acknowledged:
         """Store a judge's answer in place of the judge's answer ``seq``, which stays in the log.
+
+        Parameters
+        ----------
+        key : str
+            Idempotency key: sending the same correction again stores nothing new.
 
         Raises
         ------
@@ -77,12 +85,19 @@ class PastAnswers:
         return self._write(name, work, is_repeatable=True)
 
     def adjudicate(self, name: str, seq: int, lead: str, grade: int, reason: str) -> Acknowledged:
-        """Store a lead's grade for an item on which judges differ; their judgments stay in the log.
+        """Store the grade of a lead (who runs the campaign) for an item on which judges differ.
+
+        The judges' own judgments stay in the log.
 
         Parameters
         ----------
         seq : int
             Event of any judgment of the item.
+        lead : str
+            Name of the lead.
+        grade : int
+        reason : str
+            Required.
 
         Raises
         ------
@@ -103,7 +118,20 @@ class PastAnswers:
         return self._write(name, work)
 
     def train(self, name: str, judge: str, item: str, grade: int, expected: int) -> Acknowledged:
-        """Store a judge's answer to a training item; it never counts, and only the first answer is kept."""
+        """Store a judge's answer to a training item; it never counts, and only the first answer is kept.
+
+        Parameters
+        ----------
+        item : str
+            Key of the item.
+        grade, expected : int
+            The judge's grade, and the known one.
+
+        Raises
+        ------
+        InputError
+            If the grade is not on the campaign's scale.
+        """
         judge = checked_judge(judge)
         check_text("item", item, may_be_empty=False, most=MOST_OF_A_NAME)
 
@@ -115,24 +143,30 @@ class PastAnswers:
         return self._write(name, work, is_repeatable=True)
 
     def trainings(self, name: str, judge: str | None = None) -> list[Event]:
-        """Read the training answers of one judge, or of all judges."""
+        """Read the answers to training items (with a known grade) of one judge, or of all judges (None)."""
         of_kind = [tables.event.c.kind == "trained"]
         of_kind += [] if judge is None else [tables.event.c.judge == checked_judge(judge)]
         return self._read(name, lambda connection, number, _: events(connection, number, *of_kind))
 
     def pose(self, name: str, control: Control) -> tuple[str, Event]:
-        """Show a control to a judge; return the token for `Store.submit`, and the event."""
+        """Show a control (item with an expected answer) to a judge.
+
+        Return the token for `Store.submit`, and the event.
+        """
         return self._write(
             name, lambda connection, number, _: controls.pose(connection, number, control, self._now(connection))
         )
 
     def is_answered(self, name: str, token: str) -> bool:
-        """Check whether the item shown under a token was answered."""
+        """Check whether the item that was shown under a token (secret of a claim) was answered."""
         key = f"token:{hashed(token)}"
         return self._read(name, lambda connection, number, _: with_key(connection, number, key)) is not None
 
     def answers_of(self, name: str, judge: str, most: int, before: int | None = None) -> list[Event]:
-        """List a judge's latest valid answers, the newest first; before event ``before`` if given."""
+        """List a judge's latest valid answers, the newest first, at most ``most``.
+
+        With ``before``, only answers whose event number is smaller.
+        """
         judge = checked_judge(judge)
         return self._read(
             name, lambda connection, number, _: history.answers_of(connection, number, judge, most, before)
@@ -145,11 +179,11 @@ class PastAnswers:
         return self._read(name, lambda connection, number, _: events(connection, number, *wanted)[::-1])
 
     def texts_of(self, name: str, event: Event) -> ItemTexts:
-        """Read the texts that judges see of an event's item."""
+        """Read the texts that judges see of an event's item; raise InputError if there is no such item."""
         return self._read(name, lambda connection, number, _: history.texts_of(connection, number, event))
 
     def texts_of_all(self, name: str, answers: Sequence[Event]) -> list[ItemTexts]:
-        """Read the texts that judges see of several events' items, in one transaction."""
+        """Read the texts that judges see of several events' items, in one transaction; see `texts_of`."""
 
         def work(connection: Connection, number: int, _: CampaignRow) -> list[ItemTexts]:
             return [history.texts_of(connection, number, event) for event in answers]
@@ -157,7 +191,7 @@ class PastAnswers:
         return self._read(name, work)
 
     def keep_guidelines(self, text: str) -> str:
-        """Store a version of the guidelines permanently; return its digest."""
+        """Store a version of the guidelines for judges permanently; return its digest."""
         return self._database.write(lambda connection: history.keep_guidelines(connection, text), is_repeatable=True)
 
     def guidelines(self, digest: str) -> str:
@@ -165,7 +199,10 @@ class PastAnswers:
         return self._database.read(lambda connection: history.guidelines_of(connection, digest))
 
     def texts_page(self, name: str, wanted: stored_texts.ItemFilter, most: int) -> list[stored_texts.TextRow]:
-        """Read at most ``most`` items that match a filter, in the order of queries, with the texts that judges see."""
+        """Read at most ``most`` items that match a filter (``wanted``), with the texts that judges see.
+
+        They are ordered by query, unit (items judged together) and position.
+        """
         return self._read(name, lambda connection, number, _: stored_texts.page_of(connection, number, wanted, most))
 
     def item_texts(self, name: str, at: stored_texts.ItemPosition) -> stored_texts.TextRow:
@@ -177,7 +214,10 @@ class PastAnswers:
         return self._read(name, lambda connection, number, _: stored_texts.counts_of(connection, number))
 
     def guidelines_read(self, name: str, served: str = "") -> list[stored_texts.GuidelinesRow]:
-        """List the versions of the guidelines that were displayed with answers, and the version displayed now."""
+        """List the versions of the guidelines that were displayed with answers, and the version displayed now.
+
+        ``served`` is the digest of the latter; empty if there is none.
+        """
         return self._read(name, lambda connection, number, _: stored_texts.guidelines_of(connection, number, served))
 
     def _about_now(self, connection: Connection) -> int:
@@ -190,15 +230,26 @@ class PastAnswers:
 
     @staticmethod
     def _since_asked(at: float, now: int) -> int:
-        """Extrapolate the server's time from its last reading."""
+        """Extrapolate the server's time (UTC microseconds) from its last reading.
+
+        Parameters
+        ----------
+        at : float
+            Monotonic time of this process at the reading, in seconds.
+        now : int
+            The reading.
+        """
         return now + round((time.monotonic() - at) * MICROSECONDS)
 
     def _read(self, name: str, work: Callable[[Connection, int, CampaignRow], T]) -> T:
-        """Run ``work`` on a campaign in a read transaction."""
+        """Run ``work`` with connection, id and row of a campaign in a read transaction; return its result."""
         return self._database.read(lambda connection: work(connection, *self._campaign(connection, name)))
 
     def _write(self, name: str, work: Callable[[Connection, int, CampaignRow], T], *, is_repeatable: bool = False) -> T:
-        """Run ``work`` on a campaign in a write transaction."""
+        """Run ``work`` with connection, id and row of a campaign in a write transaction; return its result.
+
+        ``is_repeatable`` is True if running it twice has the same effect as once, so that it may be retried.
+        """
         return self._database.write(
             lambda connection: work(connection, *self._campaign(connection, name)), is_repeatable=is_repeatable
         )
@@ -216,6 +267,13 @@ class PastAnswers:
     def retract(self, name: str, seq: int, judge: str, reason: str = "") -> Acknowledged:
         """Retract the answer of event ``seq``: its item waits for a judge again.
 
+        Parameters
+        ----------
+        judge : str
+            Who retracts it.
+        reason : str
+            Required if it is another judge's answer.
+
         Raises
         ------
         StateError
@@ -232,7 +290,10 @@ class PastAnswers:
         return self._write(name, work)
 
     def reopen(self, name: str, seq: int, judge: str) -> ItemClaim:
-        """Retract the completed comparisons of event ``seq``; give the query to its judge as the current item."""
+        """Retract the completed comparisons of event ``seq``; give the query to its judge as the current item.
+
+        The pairs compared so far are kept. Raises StateError if the event is not a valid answer.
+        """
         judge = checked_judge(judge)
 
         def work(connection: Connection, number: int, campaign: CampaignRow) -> ItemClaim:

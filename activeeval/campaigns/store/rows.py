@@ -70,9 +70,9 @@ class SampleRow:
     payload : bytes
         The encoded sample.
     seq : int
-        Last event before this version was stored: it is the sample as of later events.
+        Number of the last event before this version was stored: it is the sample as of later events.
     reason : str
-        created, topped up, …
+        Why the version was stored: created, topped up, …
     """
 
     version: int
@@ -89,8 +89,9 @@ class PlaceRow:
     Attributes
     ----------
     doc_id : str
+        Id of the document; a fixed word for a query that is judged as a whole.
     probability : float
-        Inclusion probability.
+        Probability that the draw includes the item.
     text : mapping of str to str
         Texts that judges read: title, text, url; stored once, by content. If a query is judged as a whole,
         ``documents`` holds its documents in the order of display, each with its id and texts.
@@ -115,14 +116,16 @@ class UnitRow:
     number : int
         From 1, in the order of levels.
     block : int
-        From 1.
+        Number of the block (part of the sample), from 1.
     query_id : str
     level : float or None
-        Position in the order of drawing; None for draws with replacement.
+        Position in the judging order: units are judged in ascending level; None for draws with replacement.
     cost : float
-        In mean items.
+        In mean items (1 is the cost of an average item of the pool).
     places : tuple of PlaceRow
+        The items.
     query_text : str
+        Empty if unknown.
     version : int
         Version of the sample with which it was drawn.
     """
@@ -144,16 +147,17 @@ class JudgeAnswer:
     Attributes
     ----------
     kind : {"judged", "cannot", "deferred", "preferred"}
-        After ``preferred`` the item stays with the judge and its lease restarts: the next comparison is a claim.
+        ``preferred`` answers a pair: the query stays with the judge, its lease (reservation) restarts, and the next
+        pair must be claimed.
     grade : int or None
-        Grade of ``judged``; None if ``body`` holds an order instead.
+        Grade of ``judged``; None for other kinds, and if ``body`` holds an order of documents instead.
     reason : str
         Why the item cannot be judged.
     active_ms, idle_ms : int or None
         Milliseconds with and without activity of the judge; None if unknown.
     body : mapping
         For ``preferred``: the pair and the preference. For ``judged`` without a grade: the resulting order. For a
-        grader's judgment that counts as a judge's: `OF_MACHINE`.
+        judgment of a grader (an LLM or other model) that counts as a judge's: its file, under the key `OF_MACHINE`.
     settles : mapping
         For ``preferred``, if no comparison is left: the resulting order, stored as ``judged`` in the same step.
     """
@@ -179,7 +183,23 @@ class JudgeAnswer:
         strength: int | None = None,
         active_ms: int | None = None,
     ) -> Self:
-        """Create an answer from one of ``grade``, ``cannot``, ``later``, ``preferred``, ``tie`` and ``discard``."""
+        """Create an answer from one of ``grade``, ``cannot``, ``later``, ``preferred``, ``tie`` and ``discard``.
+
+        Parameters
+        ----------
+        cannot : str
+            Why the item cannot be judged.
+        later : bool
+            True to defer the item.
+        preferred, discard : str
+            Id of the better document of a pair, or of the one to remove from its query.
+        tie : bool
+            True if the documents of a pair are equally good.
+        strength : int
+            How much better the preferred document is; None if not asked.
+        active_ms : int
+            Milliseconds of the judge's activity.
+        """
         body: dict[str, Any] = {}
         if discard is not None:
             body = {"what": "discarded", "document": discard}
@@ -189,7 +209,10 @@ class JudgeAnswer:
         return cls(kind=kind, grade=grade, reason=cannot or "", body=body, active_ms=active_ms)
 
     def of_machine(self, source: str) -> Self:
-        """Mark the answer as a grader's from file ``source`` that counts as a judge's; unchanged if that is ""."""
+        """Mark the answer as one of a grader (an LLM or other model) that counts as a judge's.
+
+        ``source`` is the grader's file; an empty one leaves the answer unchanged.
+        """
         return replace(self, body={**self.body, OF_MACHINE: source}) if source else self
 
 
@@ -201,10 +224,17 @@ class ItemClaim:
     ----------
     token : str
         Needed to submit the answer; the store keeps only its hash.
-    was_put_off : bool
-        True if this judge has deferred the item before.
+    unit, block : int
+        Number of the unit (items judged together) and of the block (part of the sample) of the item.
+    k : int
+        Number of the judgment among those that the item needs, from 1.
     lease_until : int
         End of the reservation: UTC, microseconds.
+    was_put_off : bool
+        True if this judge has deferred the item before.
+    query_text : str
+    text : mapping
+        Texts of the document by name; for a query that is judged as a whole, ``documents``.
     """
 
     token: str

@@ -19,7 +19,11 @@ from activeeval.core.judgments.state import Assignment, State
 def create(
     connection: Connection, campaign: CampaignRow, sample: SampleRow, units: Sequence[UnitRow], ended: str
 ) -> int:
-    """Insert a new campaign with its sample and units; return the number of its last event."""
+    """Insert a new campaign with its sample and units (items judged together); return the number of its last event.
+
+    ``ended`` states why no further units will follow; empty while they may. Raises InputError if the name is taken or a
+    value cannot be stored.
+    """
     _check_campaign(campaign)
     table = tables.campaign
     if connection.execute(select(table.c.id).where(table.c.name == campaign.name)).first():
@@ -47,7 +51,13 @@ def grow(
     units: Sequence[UnitRow],
     ended: str,
 ) -> int:
-    """Insert the next version of a sample and its new units; return the number of the last event."""
+    """Insert the next version of a sample and its new units (items judged together).
+
+    Return the number of the last event.
+
+    ``ended`` states why no further units will follow; empty while they may. Raises StateError if it is not the next
+    version or a unit exists already.
+    """
     lock_log(connection, campaign_id)
     versions = select(tables.sample.c.version).where(tables.sample.c.campaign_id == campaign_id)
     following = max(connection.execute(versions).scalars()) + 1
@@ -61,7 +71,10 @@ def grow(
 
 
 def insert_missing(connection: Connection, table: Table, rows: Iterable[dict[str, Any]], column: str) -> None:
-    """Insert the rows whose value of ``column`` is not yet in the table; rows must not mix campaigns."""
+    """Insert the rows whose value of ``column`` is not yet in the table.
+
+    All rows must be of one campaign, or of none.
+    """
     # one global order, so that concurrent inserts cannot deadlock
     by_key = {row[column]: row for row in sorted(rows, key=lambda row: str(row[column]))}
     for keys in chunks(list(by_key)):
@@ -75,7 +88,7 @@ def insert_missing(connection: Connection, table: Table, rows: Iterable[dict[str
 
 
 def insert_assignments(connection: Connection, campaign_id: int, assignments: Iterable[Assignment]) -> None:
-    """Insert assignments of a campaign."""
+    """Insert assignments (judgments needed by the items) of a campaign."""
     names = Assignment.__slots__
     rows = [
         {"campaign_id": campaign_id, **{name: getattr(assignment, name) for name in names}}
@@ -86,7 +99,10 @@ def insert_assignments(connection: Connection, campaign_id: int, assignments: It
 
 
 def drawn(unit: UnitRow, at: int, sample: str) -> Event:
-    """Build the ``drawn`` event of a unit, with all of the unit's data and a digest of its texts."""
+    """Build the ``drawn`` event of a unit (items judged together), with all its data and a digest of its texts.
+
+    ``at`` is the time in UTC microseconds, ``sample`` the digest of the sample.
+    """
     texts = [unit.query_text, *(dict(place.text) for place in unit.places)]
     members = [place.members for place in unit.places]
     body = {
@@ -110,7 +126,11 @@ def _add(
     units: Sequence[UnitRow],
     ended: str,
 ) -> int:
-    """Insert a sample version with its units, ``drawn`` events and assignments; return the last event's number."""
+    """Insert a sample version with its units (items judged together) and assignments (needed judgments).
+
+    Return the last event's number. ``ended`` states why no further units will follow; if not empty, an ``ended`` event
+    is added.
+    """
     check_text("ended", ended)
     _check_units(sample, units)
     at = campaign.created_at
@@ -132,13 +152,17 @@ def _add(
 
 
 def _insert_sample(connection: Connection, campaign_id: int, sample: SampleRow) -> None:
+    """Insert a version of the sample."""
     names = ("version", "digest", "payload", "seq", "reason")
     values = {name: getattr(sample, name) for name in names}
     connection.execute(insert(tables.sample).values(campaign_id=campaign_id, **values))
 
 
 def _insert_queries(connection: Connection, campaign_id: int, units: Sequence[UnitRow]) -> None:
-    """Insert new queries; raise InputError if a query's text differs from the stored one."""
+    """Insert the queries of units that are not stored yet.
+
+    Raises InputError if a query's text differs from the stored one.
+    """
     table = tables.query
     chosen = select(table.c.query_id, table.c.text).where(table.c.campaign_id == campaign_id)
     texts: dict[str, str] = {row[0]: row[1] for row in connection.execute(chosen)}
@@ -150,7 +174,7 @@ def _insert_queries(connection: Connection, campaign_id: int, units: Sequence[Un
 
 
 def _insert_units(connection: Connection, campaign_id: int, units: Sequence[UnitRow]) -> None:
-    """Insert units with their places, and new document texts."""
+    """Insert units with their places (documents), and document texts that are not stored yet."""
     contents = {}
     rows, places = [], []
     for unit in units:
@@ -177,7 +201,7 @@ def _insert_units(connection: Connection, campaign_id: int, units: Sequence[Unit
 
 
 def insertion(connection: Connection, table: Table) -> Any:
-    """Build an INSERT of the database's own dialect, which supports ON CONFLICT."""
+    """Build an INSERT into a table, in the database's own dialect, which supports ON CONFLICT."""
     # import only the dialect that the engine has loaded: the other adds a tenth to SQLAlchemy's import time
     if connection.dialect.name == "sqlite":
         from sqlalchemy.dialects import sqlite
@@ -198,7 +222,7 @@ def _check_campaign(campaign: CampaignRow) -> None:
 
 
 def _check_units(sample: SampleRow, units: Sequence[UnitRow]) -> None:
-    """Raise InputError if a sample version or its units cannot be stored."""
+    """Raise InputError if a sample version or its units (items judged together) cannot be stored."""
     check_whole("the version of a sample", sample.version, least=1)
     for name in ("digest", "reason"):
         check_text(f"the sample's {name}", getattr(sample, name))

@@ -66,7 +66,10 @@ def make_tables(database: Database) -> None:
 
 
 def withdraw(database: Database) -> None:
-    """Remove a file that this process has created in vain; keep it if it holds a campaign, even of another process."""
+    """Remove a SQLite file that this process has created in vain.
+
+    Keep it if it holds a campaign, even of another process.
+    """
 
     def work(connection: Connection) -> None:
         has_tables = inspect(connection).has_table(campaign.name)
@@ -80,7 +83,7 @@ def withdraw(database: Database) -> None:
 
 
 def _is_there(database: Database) -> bool:
-    """Check whether a SQLite file exists; True for other databases."""
+    """Check whether a SQLite file exists; True for a database in memory or on a server."""
     return not database.is_sqlite or database.path is None or os.path.exists(database.path)
 
 
@@ -97,7 +100,7 @@ def _check_file(database: Database) -> None:
 def _is_cut_short(path: str) -> bool:
     """Check whether a SQLite file that is not being written has fewer pages than its header states.
 
-    SQLite itself reads the missing rest of the last page as zeros.
+    SQLite itself reads the missing rest of the last page as zeros. The header's layout is that of SQLite's file format.
     """
     log = path + "-wal"
     if os.path.exists(log) and os.path.getsize(log):  # pages may still be in the log
@@ -111,7 +114,7 @@ def _is_cut_short(path: str) -> bool:
 
 
 def _check_folder(database: Database) -> None:
-    """Raise InputError if the folder of a SQLite file is missing, or an existing file is not valid."""
+    """Raise InputError if the folder of a SQLite file is missing, or the file exists and is not valid."""
     if database.path is not None and not os.path.isdir(os.path.dirname(database.path)):
         raise InputError(f"{database.place}: there is no folder {os.path.dirname(database.path)!r}")
     if _is_there(database):

@@ -20,10 +20,18 @@ OnSheet = tuple[str, str, str]
 
 
 class OpenPlace(NamedTuple):
-    """An assignment without an answer.
+    """An assignment (one of the judgments that an item needs) without an answer.
 
     Attributes
     ----------
+    id : int
+    block : int
+        Number of the block (part of the sample).
+    unit : int
+        Number of the unit (items judged together).
+    k : int
+        Number of the assignment among those of the item, from 1.
+    query_id, doc_id : str
     is_free : bool
         True if it can be checked out now.
     judge : str
@@ -31,7 +39,7 @@ class OpenPlace(NamedTuple):
     judges : frozenset of str
         Judges who hold the item or have judged it.
     lease_until : int or None
-        UTC, microseconds.
+        End of the reservation, UTC microseconds; None if there is none.
     """
 
     id: int
@@ -59,10 +67,16 @@ _LEND = (
 def lend(
     connection: Connection, campaign_id: int, choose: Choose, now: int, until: int, replaced: Collection[OnSheet] = ()
 ) -> Chosen:
-    """Check the chosen open assignments out to their judges; return them. The judges' rows must be locked.
+    """Check the chosen open assignments (needed judgments) out to their judges; return them with their judges.
+
+    The judges' rows must be locked.
 
     Parameters
     ----------
+    choose : callable
+        Selects from the open assignments those to check out, with their judges; see `Choose`.
+    now, until : int
+        Time, and end of the reservations, in UTC microseconds.
     replaced : collection of OnSheet
         Rows of sheets that are overwritten: those still checked out are returned first.
     """
@@ -85,19 +99,26 @@ def lend(
 
 
 def _is_on(place: OpenPlace, sheets: Collection[OnSheet]) -> bool:
-    """Check whether a checked-out assignment is on one of the sheets."""
+    """Check whether an assignment (needed judgment) is checked out with one of these (judge, query, document) rows."""
     return not place.is_free and (place.judge, place.query_id, place.doc_id) in sheets
 
 
 def give_back(connection: Connection, campaign_id: int, lent: Chosen, at: int, reason: str) -> None:
-    """Free checked-out assignments; these and the log must be locked."""
+    """Free checked-out assignments (needed judgments).
+
+    These and the log must be locked. ``lent`` has them with their judges; ``at`` is the time in UTC microseconds,
+    ``reason`` is stored with the events.
+    """
     append(connection, campaign_id, [_event("returned", place, judge, at, reason) for place, judge in lent])
     for place, _ in lent:
         connection.execute(update(assignment).where(assignment.c.id == place.id).values(FREED))
 
 
 def take_back(connection: Connection, campaign_id: int, lent: Chosen, at: int, reason: str) -> None:
-    """Free those of the given assignments that are still checked out to the same judge."""
+    """Free those of the given assignments (needed judgments) that are still checked out to the same judge.
+
+    See `give_back`.
+    """
     ids = sorted(place.id for place, _ in lent)
     chosen = select(assignment.c.id, assignment.c.state, assignment.c.judge).where(assignment.c.id.in_(ids))
     rows = connection.execute(chosen.order_by(assignment.c.id).with_for_update())
@@ -108,7 +129,10 @@ def take_back(connection: Connection, campaign_id: int, lent: Chosen, at: int, r
 
 
 def _open(connection: Connection, campaign_id: int, now: int) -> list[tuple[OpenPlace, str]]:
-    """Lock and read the open assignments with their states, in the order in which they are given out."""
+    """Lock and read the open assignments (needed judgments) with their states, in the order of giving out.
+
+    ``now`` is the time in UTC microseconds: expired ones are free.
+    """
     a = assignment
     holders: dict[tuple[int, int], set[str]] = {}
     locked = select(a.c.id).where(a.c.campaign_id == campaign_id, a.c.state != "done").order_by(a.c.id)
@@ -137,7 +161,7 @@ def _open(connection: Connection, campaign_id: int, now: int) -> list[tuple[Open
 
 
 def _assignments(campaign_id: int) -> Any:
-    """Select all assignments of a campaign with query and document, in the order in which they are given out."""
+    """Select all assignments (needed judgments) of a campaign with query and document, in the order of giving out."""
     a, p, u = assignment, place, unit
     of_place = (a.c.campaign_id == p.c.campaign_id) & (a.c.unit == p.c.unit) & (a.c.position == p.c.position)
     of_unit = (u.c.campaign_id == p.c.campaign_id) & (u.c.number == p.c.unit)
@@ -147,6 +171,9 @@ def _assignments(campaign_id: int) -> Any:
 
 
 def _event(kind: str, place: OpenPlace, judge: str, at: int, reason: str = "", **fields: Any) -> Event:
-    """Build an event on an assignment."""
+    """Build an event on an assignment (needed judgment) at time ``at`` (UTC microseconds).
+
+    ``fields`` are further fields of the event.
+    """
     of_item: dict[str, Any] = {"query_id": place.query_id, "doc_id": place.doc_id, "unit": place.unit, "k": place.k}
     return Event(seq=0, kind=kind, at=at, judge=judge, reason=reason, **of_item, **fields)

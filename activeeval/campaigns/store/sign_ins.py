@@ -18,7 +18,10 @@ _table = tables.sign_in_start
 
 
 def start(connection: Connection, number: int, now: int) -> str | None:
-    """Create a sign-in; return its secret, or None if too many are open."""
+    """Create a sign-in for the campaign with id ``number``; return its secret, or None if too many are open.
+
+    ``now`` is the time in UTC microseconds.
+    """
     is_here = _table.c.campaign_id == number
     connection.execute(delete(_table).where(is_here, _table.c.expires_at <= now))
     if (connection.execute(select(func.count()).where(is_here)).scalar() or 0) >= MOST:
@@ -30,6 +33,9 @@ def start(connection: Connection, number: int, now: int) -> str | None:
 
 
 def end(connection: Connection, number: int, secret: str, now: int) -> bool:
-    """Delete a sign-in; return True if it existed and had not expired."""
+    """Delete the sign-in with this secret.
+
+    Return True if it existed and had not expired at ``now`` (UTC microseconds).
+    """
     is_it = (_table.c.campaign_id == number, _table.c.digest == hashed(secret), _table.c.expires_at > now)
     return connection.execute(delete(_table).where(*is_it).returning(_table.c.digest)).first() is not None

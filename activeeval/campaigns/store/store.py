@@ -62,7 +62,9 @@ class Store(PastAnswers):
         return self._database.read(stored_rows.campaign_names)
 
     def create(self, campaign: CampaignRow, sample: SampleRow, units: Sequence[UnitRow], ended: str = "") -> int:
-        """Store a new campaign with its sample, units and assignments.
+        """Store a new campaign with its sample, units (items judged together) and assignments (needed judgments).
+
+        Raises InputError if the name is taken, or a value cannot be stored.
 
         Parameters
         ----------
@@ -76,6 +78,7 @@ class Store(PastAnswers):
         """
 
         def work(connection: Connection) -> int:
+            """Store it at the time of the transaction."""
             timed = replace(campaign, created_at=campaign.created_at or self._now(connection))
             return samples.create(connection, timed, sample, units, ended)
 
@@ -92,7 +95,11 @@ class Store(PastAnswers):
         return self._read(name, lambda connection, number, _: stored_rows.samples_of(connection, number))
 
     def grow(self, name: str, sample: SampleRow, units: Sequence[UnitRow], ended: str = "") -> int:
-        """Store the next version of a sample with its new units; return the number of the last event.
+        """Store the next version of a sample with its new units (items judged together).
+
+        Return the last event's number.
+
+        ``ended`` states why no further units will follow; it is empty while they may.
 
         Raises
         ------
@@ -107,7 +114,7 @@ class Store(PastAnswers):
         return self._write(name, work)
 
     def units(self, name: str) -> list[UnitRow]:
-        """Read all units of a campaign, by number."""
+        """Read all units (items of a query that are judged together) of a campaign, by number."""
         return self._read(name, lambda connection, number, _: stored_rows.units_of(connection, number))
 
     def events(
@@ -120,7 +127,7 @@ class Store(PastAnswers):
         since : Event, optional
             Read only the events after this one, which was read before; earlier events are not checked again.
         unit : int, optional
-            Read only the events of this unit, without checking the chain.
+            Read only the events of this unit (items judged together), without checking the chain.
 
         Raises
         ------
@@ -156,17 +163,17 @@ class Store(PastAnswers):
         return self._read(name, lambda connection, number, _: digest_at(connection, number, seq))
 
     def last_seq(self, name: str) -> int:
-        """Read the number of the last event."""
+        """Read the number of the log's last event; 0 for an empty log."""
         return self._read(name, lambda connection, number, _: tail(connection, number)[0])
 
     def claim(self, name: str, judge: str, *, by_query: bool = False) -> ItemClaim | None:
-        """Give a judge the item already held, or else the next one; None if nothing is left for this judge.
+        """Give a judge the item that the judge holds, or else the next one; None if nothing is left for this judge.
 
         Parameters
         ----------
         by_query : bool
-            True to stay with a query while it has items in the block, and to give these out in random order, so that
-            judges see nothing of ranks and levels. No effect with strict order.
+            True to stay with a query while it has items in the block (part of the sample), and to give these out in
+            random order, so that their order does not reveal ranks. No effect with strict order.
         """
         judge = checked_judge(judge)
 
@@ -179,7 +186,7 @@ class Store(PastAnswers):
         return self._write(name, work, is_repeatable=True)
 
     def shown(self, name: str, token: str) -> Event:
-        """Look up the event in which an item was shown under a token; raise InputError if none exists."""
+        """Look up the event in which an item was shown under a claim's token; raise InputError if there is none."""
         return self._read(name, lambda connection, number, _: answering.claim_of(connection, number, token))
 
     def submit(self, name: str, token: str, judgment: JudgeAnswer, key: str | None = None) -> Acknowledged:
@@ -188,7 +195,7 @@ class Store(PastAnswers):
         Parameters
         ----------
         token : str
-            Token of the claim.
+            Secret of the claim, which identifies the item and its judge.
         key : str, optional
             Key of this answer: sending it again returns the stored answer. By default derived from the token.
 
@@ -209,7 +216,10 @@ class Store(PastAnswers):
     def submit_and_claim(
         self, name: str, token: str, judgment: JudgeAnswer, key: str | None = None, *, by_query: bool = False
     ) -> tuple[Acknowledged, ItemClaim | None]:
-        """Store a judge's answer and claim the same judge's next item in one transaction."""
+        """Store a judge's answer (`submit`) and claim the judge's next item (`claim`) in one transaction.
+
+        Return both results.
+        """
         return self._answer(name, token, judgment, key, goes_on=True, by_query=by_query)
 
     @property
@@ -218,7 +228,7 @@ class Store(PastAnswers):
         return Watches(self._database, self._now)
 
     def access(self, name: str) -> Access:
-        """Open the credentials of a campaign, to check and change them."""
+        """Open the credentials (invites, sessions, tokens, passwords) of a campaign, to check and change them."""
         return Access(partial(self._read, name), partial(self._write, name), self._about_now)
 
     def record(self, name: str, judge: str, judgments: Sequence[tuple[Any, ...]]) -> list[Acknowledged]:
@@ -226,14 +236,20 @@ class Store(PastAnswers):
 
         Parameters
         ----------
-        judgments : sequence of (query_id, doc_id, JudgeAnswer) or of these with a key, and with the number of the unit
-            See `activeeval.campaigns.store.importing.JudgmentLine`.
+        judgments : sequence of tuple
+            (query_id, doc_id, JudgeAnswer), optionally followed by an idempotency key, and by the number of the item's
+            unit; see `activeeval.campaigns.store.importing.JudgmentLine`.
 
         Returns
         -------
         list of Acknowledged
             One for each judgment. An earlier answer of this judge is repeated if equal and superseded if different; the
             event is ``late`` if the item was never drawn or all required judges have judged it.
+
+        Raises
+        ------
+        InputError, StateError
+            If a judgment is not valid or items are given out in strict order; if a key is that of a different answer.
         """
         return self.record_all(name, [(judge, judgments)])[0]
 
@@ -244,6 +260,8 @@ class Store(PastAnswers):
         unjudged: Sequence[importing.Unjudged] = (),
     ) -> list[list[Acknowledged]]:
         """Store the judgments of several judges or files as `record` does, all of them or none.
+
+        Return a list of acknowledgments for each part, one for each judgment.
 
         Parameters
         ----------
@@ -273,16 +291,17 @@ class Store(PastAnswers):
         lease_s: int,
         replaced: Collection[sheet_checkouts.OnSheet] = (),
     ) -> tuple[sheet_checkouts.Chosen, int]:
-        """Check items out to judges' sheets; return them with their judges, and the end of it (UTC microseconds).
+        """Check items out to judges' sheets; return them with their judges, and the end in UTC microseconds.
 
         Parameters
         ----------
         judges : sequence of str
             Judges who may receive items; "" for a sheet without a named judge.
         choose : callable
-            See `activeeval.campaigns.store.sheet_checkouts.Choose`; it may be called more than once.
+            Selects from the open assignments (needed judgments) those to check out, as (assignment, judge) pairs; it
+            may be called more than once.
         lease_s : int
-            Duration in seconds; a later answer counts if no other judge has the item.
+            Duration of the reservation in seconds; a later answer counts if no other judge has the item.
         replaced : collection of (judge, query, document)
             Rows of sheets that are overwritten; they are returned first.
         """
@@ -298,7 +317,7 @@ class Store(PastAnswers):
         return self._write(name, work)
 
     def take_back(self, name: str, lent: sheet_checkouts.Chosen, reason: str = "") -> None:
-        """Free those of the given assignments that are still checked out."""
+        """Free the given (assignment, judge) pairs of needed judgments that are still checked out to the same judge."""
 
         def work(connection: Connection, number: int, _: CampaignRow) -> None:
             sheet_checkouts.take_back(connection, number, lent, self._now(connection), reason)
@@ -306,7 +325,7 @@ class Store(PastAnswers):
         self._write(name, work)
 
     def waiting(self, name: str) -> dict[str, int]:
-        """Count the assignments that are ``free``, ``leased`` (or checked out) and ``done``; expired ones are free."""
+        """Count the assignments (judgments needed): ``free`` (or expired), ``leased`` (or checked out) and ``done``."""
 
         def work(connection: Connection, number: int, _: CampaignRow) -> dict[str, int]:
             return stored_rows.waiting_of(connection, number, self._now(connection))
@@ -314,16 +333,17 @@ class Store(PastAnswers):
         return self._read(name, work)
 
     def rebuild(self, name: str) -> None:
-        """Delete the assignments and recreate them from the log; raise StateError if the log is damaged."""
+        """Recreate the assignments (needed judgments) from the log; raise StateError if the log is damaged."""
         self._write(name, checking.rebuild, is_repeatable=True)
 
     def verify(self, name: str) -> list[str]:
-        """List what is wrong with a campaign (log, units, samples, assignments), one line each; empty if nothing is."""
+        """List what is wrong with a campaign's log and its other tables, one line each; empty if nothing is."""
         return self._read(name, checking.problems_of)
 
     def _answer(
         self, name: str, token: str, judgment: JudgeAnswer, key: str | None, *, goes_on: bool, by_query: bool = False
     ) -> tuple[Acknowledged, ItemClaim | None]:
+        """Store an answer and, with ``goes_on``, claim the judge's next item (else None) in the same transaction."""
         answering.check_key(key)
         answer = answering.KeyedAnswer(judgment, f"token:{hashed(token)}" if key is None else key)
 

@@ -20,7 +20,19 @@ def campaign_names(connection: Connection) -> list[str]:
 
 
 def not_there(what: str, name: str, there: Sequence[str], none: str = "") -> InputError:
-    """Build the error for an unknown name, with suggestions; ``none`` is added if nothing exists yet."""
+    """Build the error for an unknown name, with suggestions.
+
+    Parameters
+    ----------
+    what : str
+        What the name should name, as "campaign".
+    name : str
+        The unknown name.
+    there : sequence of str
+        Names that exist.
+    none : str
+        Added to the message if nothing exists yet.
+    """
     hint = f"there are {', '.join(map(shown, there[:20]))}" if there else f"there are none{none}"
     return InputError(f"there is no {what} {shown(str(name))}: {did_you_mean(str(name), there)}{hint}")
 
@@ -46,7 +58,7 @@ def samples_of(connection: Connection, campaign_id: int) -> list[SampleRow]:
 
 
 def units_of(connection: Connection, campaign_id: int) -> list[UnitRow]:
-    """Read a campaign's units with their places and texts, by number."""
+    """Read a campaign's units (items of a query that are judged together) with places and texts, by number."""
     unit, query = tables.unit, tables.query
     places = _places(connection, campaign_id)
     texts = select(query.c.query_id, query.c.text).where(query.c.campaign_id == campaign_id)
@@ -60,7 +72,10 @@ def units_of(connection: Connection, campaign_id: int) -> list[UnitRow]:
 
 
 def waiting_of(connection: Connection, campaign_id: int, now: int) -> dict[str, int]:
-    """Count the assignments that are free, leased or checked out, and done; an expired lease counts as free."""
+    """Count the assignments (judgments needed) that are ``free``, ``leased`` or checked out, and ``done``.
+
+    An expired lease counts as free; ``now`` is the time in UTC microseconds.
+    """
     table = tables.assignment
     is_free = is_takeable(table, now)
     counted = select(is_free, table.c.state, func.count()).where(table.c.campaign_id == campaign_id)
@@ -71,7 +86,7 @@ def waiting_of(connection: Connection, campaign_id: int, now: int) -> dict[str, 
 
 
 def _places(connection: Connection, campaign_id: int) -> dict[int, list[PlaceRow]]:
-    """Read the places of all units of a campaign, by unit number."""
+    """Read the places (documents of a unit) of all units of a campaign, by unit number."""
     place, document = tables.place, tables.document
     chosen = select(place.c.unit, place.c.doc_id, place.c.probability, document.c.content).where(
         place.c.campaign_id == campaign_id, place.c.document == document.c.digest

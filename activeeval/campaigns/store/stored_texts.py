@@ -36,7 +36,7 @@ _GUIDELINES = '{"guidelines":'
 
 
 class ItemPosition(NamedTuple):
-    """Position of an item: its unit, and its index within the unit."""
+    """Position of an item: the number of its unit (items judged together), and its index within the unit."""
 
     unit: int
     position: int
@@ -63,7 +63,17 @@ class ItemFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextRow:
-    """An item with the texts that judges read; ``is_ahead`` is True if a judgment of it is still to come."""
+    """An item with the texts that judges read.
+
+    Attributes
+    ----------
+    at : ItemPosition
+    query_id, query_text, doc_id : str
+    text : mapping
+        Texts of the document by name; for a query that is judged as a whole, ``documents``.
+    is_ahead : bool
+        True if a judgment of the item is still to come.
+    """
 
     at: ItemPosition
     query_id: str
@@ -75,7 +85,16 @@ class TextRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextCounts:
-    """Number of items, of items still to be judged (ahead) and of queries, and how many of each have no text."""
+    """Counts of a campaign's items and queries, and of those without text.
+
+    Attributes
+    ----------
+    items, items_without : int
+        All items.
+    ahead, ahead_without : int
+        Items of which a judgment is still to come.
+    queries, queries_without : int
+    """
 
     items: int
     items_without: int
@@ -87,7 +106,19 @@ class TextCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuidelinesRow:
-    """A version of the guidelines, the number of answers given under it and the time of the last (UTC microseconds)."""
+    """A version of the guidelines for judges.
+
+    Attributes
+    ----------
+    digest : str
+        Identifies the version.
+    text : str
+        Markdown.
+    n_answers : int
+        Number of answers given while it was displayed.
+    last_at : int or None
+        Time of the last of them, UTC microseconds.
+    """
 
     digest: str
     text: str
@@ -96,7 +127,10 @@ class GuidelinesRow:
 
 
 def page_of(connection: Connection, campaign_id: int, wanted: ItemFilter, most: int) -> list[TextRow]:
-    """Read at most ``most`` items that match a filter, in the order of queries."""
+    """Read at most ``most`` items that match a filter, ordered by query, unit (items judged together) and position.
+
+    ``wanted`` is the filter.
+    """
     order = (unit.c.query_id, place.c.unit, place.c.position)
     conditions = [place.c.campaign_id == campaign_id]
     if wanted.without_text:
@@ -185,31 +219,34 @@ def _rows(connection: Connection, conditions: ColumnElement[bool]) -> list[TextR
 
 
 def _in_queries() -> Join:
-    """Join places with their units and queries."""
+    """Join places (documents of a unit) with their units and queries."""
     joined = place.join(unit, tables.matches(place, unit, "campaign_id", ("unit", "number")))
     return joined.join(query, tables.matches(unit, query, "campaign_id", "query_id"))
 
 
 def _of(campaign_id: int, places: list[ItemPosition]) -> ColumnElement[bool]:
-    """Build the condition that a place is one of those given."""
+    """Build the condition that a place (document of a unit) is one of those given."""
     is_any = or_(*(and_(place.c.unit == at.unit, place.c.position == at.position) for at in places))
     return and_(place.c.campaign_id == campaign_id, is_any)
 
 
 def _is_ahead() -> Exists:
-    """Build the condition that a judgment of a place is still to come."""
+    """Build the condition that a judgment of a place (document of a unit) is still to come."""
     assignment = tables.assignment
     is_its = tables.matches(assignment, place, "campaign_id", "unit", "position")
     return exists().where(is_its, assignment.c.state != "done").correlate(place)
 
 
 def _lacks_text() -> ColumnElement[bool]:
-    """Build the condition that a place's document has no text."""
+    """Build the condition that the document of a place (document of a unit) has no text.
+
+    Texts are stored as JSON with the key "text".
+    """
     return _is_among(~document.c.content.contains('"text":'))
 
 
 def _holds(connection: Connection, words: str) -> ColumnElement[bool]:
-    """Build the condition that an item contains words; ASCII letters match in either case."""
+    """Build the condition that an item's ids, query or texts contain words; ASCII letters match in either case."""
     content: Any = document.c.content
     for name in _NAMES:
         if words.lower() in name:  # only then could the words match a JSON key
@@ -226,7 +263,7 @@ def _says(connection: Connection, column: ColumnElement[Any], words: str) -> Col
 
 
 def _is_among(condition: ColumnElement[bool]) -> ColumnElement[bool]:
-    """Build the condition that a place's document is among the documents that meet a condition.
+    """Build the condition that the text of a place (document of a unit) is among those that meet a condition.
 
     The subquery scans the documents once: looking them up place by place takes ten times as long.
     """
@@ -234,4 +271,5 @@ def _is_among(condition: ColumnElement[bool]) -> ColumnElement[bool]:
 
 
 def _as_number(condition: ColumnElement[bool] | Exists) -> Case[int]:
+    """Convert a condition to 1 or 0, so that it can be summed."""
     return case((condition, 1), else_=0)

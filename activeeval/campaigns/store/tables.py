@@ -46,10 +46,12 @@ _ID = BigInteger().with_variant(Integer(), "sqlite")
 
 
 def _campaign(*, primary_key: bool) -> Column[int]:
+    """Build the column that refers to the campaign; ``primary_key`` is True if it is part of the table's key."""
     return Column("campaign_id", _ID, ForeignKey("campaign.id"), primary_key=primary_key, nullable=False)
 
 
 def _columns(kind: Any, *names: str, nullable: bool = False) -> list[Column[Any]]:
+    """Build columns of one type."""
     return [Column(name, kind, nullable=nullable) for name in names]
 
 
@@ -214,7 +216,10 @@ APPEND_ONLY = (campaign, sample, query, document, unit, place, event, judge, wat
 
 
 def matches(left: Any, right: Any, *columns: str | tuple[str, str]) -> ColumnElement[bool]:
-    """Build the condition that two tables agree in columns, each given by one name or by a (left, right) pair."""
+    """Build the condition that two tables agree in columns, each given by one name or by a (left, right) pair.
+
+    ``left`` and ``right`` are tables or aliases.
+    """
     pairs = [(column, column) if isinstance(column, str) else column for column in columns]
     return and_(*(left.c[mine] == right.c[theirs] for mine, theirs in pairs))
 
@@ -241,7 +246,7 @@ def metadata_with_partial_indexes() -> MetaData:
 
 
 def _index_of_some(name: str, table: Table, columns: Sequence[str], where: str, *, is_unique: bool = False) -> None:
-    """Add a partial index: one over the rows that meet a condition."""
+    """Add a partial index: one over the rows that meet a condition, given in SQL."""
     condition: Any = literal_column(where)
     columns_of_table = [table.c[column] for column in columns]
     Index(name, *columns_of_table, unique=is_unique, sqlite_where=condition, postgresql_where=condition)

@@ -22,12 +22,13 @@ two-digit number). Steps sort in the order in which they were drawn, before thos
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchRow:
-    """A watch as it was set up.
+    """A watch (an index whose quality is followed by a run on each of many dates) as it was set up.
 
     Attributes
     ----------
     name : str
     config : mapping
+        Settings of the watch's creator; the store itself does not use them.
     payload : bytes
         The fixed run that every date's run is compared with; empty if the baseline is an earlier run of the watch.
     """
@@ -39,7 +40,7 @@ class WatchRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NightRow:
-    """One step of the run of a date: its first labels, or the further labels after a suspected change.
+    """One step of a night (a watch's run of a date): its first labels, or further labels after a suspected change.
 
     Attributes
     ----------
@@ -57,12 +58,12 @@ class NightRow:
 
     @property
     def night(self) -> str:
-        """Date of the run."""
+        """Date of the run (the night), without the step's suffix."""
         return self.date.partition(".")[0]
 
     @property
     def drawing(self) -> str:
-        """Name of the first step that was drawn with this step's run."""
+        """Name of the first step with this step's run: the date, with its suffix if the run was drawn again."""
         return self.date.removesuffix(MORE)
 
     @property
@@ -72,7 +73,14 @@ class NightRow:
 
 
 class Watches:
-    """Watches of a store; each method is one transaction."""
+    """Watches of a store (runs repeated on many dates); each method is one transaction.
+
+    Parameters
+    ----------
+    database : Database
+    now : callable
+        Returns the time in UTC microseconds for a connection.
+    """
 
     def __init__(self, database: Database, now: Callable[[Connection], int]) -> None:
         self._database, self._now = database, now
@@ -101,7 +109,7 @@ class Watches:
         return self._database.read(lambda connection: _watch(connection, name)[1])
 
     def nights(self, name: str) -> list[NightRow]:
-        """List the steps of a watch's runs in order, without their payloads, which are large."""
+        """List the steps of a watch's nights (runs of a date) in order, without their payloads, which are large."""
 
         def work(connection: Connection) -> list[NightRow]:
             night, campaign = tables.night, tables.campaign
@@ -112,7 +120,7 @@ class Watches:
         return self._database.read(work)
 
     def payload(self, name: str, date: str) -> bytes:
-        """Read the payload of a step; raise InputError if there is no such step."""
+        """Read the payload of the step ``date`` of a watch; raise InputError if there is no such watch or step."""
 
         def work(connection: Connection) -> bytes:
             night, (number, _) = tables.night, _watch(connection, name)
@@ -134,12 +142,21 @@ class Watches:
         units: Sequence[UnitRow],
         ended: str,
     ) -> int:
-        """Store a step with the campaign in which it is judged, both or neither; return the campaign's last event.
+        """Store a step of a night with the campaign in which it is judged, both or neither.
 
         Parameters
         ----------
+        night : NightRow
+            The step.
         last : str
             Date of the latest step, which this one follows; empty for the first.
+        campaign, sample, units, ended
+            Arguments of `Store.create`.
+
+        Returns
+        -------
+        int
+            Number of the campaign's last event.
 
         Raises
         ------
@@ -167,6 +184,7 @@ class Watches:
 
 
 def _names(connection: Connection) -> list[str]:
+    """List the names of all watches, sorted."""
     return sorted(connection.execute(select(tables.watch.c.name)).scalars())
 
 

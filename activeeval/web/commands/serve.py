@@ -120,7 +120,7 @@ def _check_packages() -> None:
 
 
 def _print(invited: Invitation, form: str) -> None:
-    """Print an invitation and flush it; with -o jsonl also create and print a token."""
+    """Print an invitation and flush it; in a format (``form``) other than "text" also create and print a token."""
     if form == "text":
         click.echo(f"{'lead' if invited.kind == 'lead' else invited.judge}: {invited.url}")
         sys.stdout.flush()
@@ -132,7 +132,22 @@ def _print(invited: Invitation, form: str) -> None:
 
 
 def _controls(rate: str | None, path: str | None, max_grade: int | None) -> Controls | None:
-    """Parse the share of controls and the file of known ones; None without --controls."""
+    """Build the settings of controls (items with an expected answer, mixed among the others to check a judge).
+
+    Parameters
+    ----------
+    rate : str or None
+        Share of controls, as "5%"; None for no controls.
+    path : str or None
+        File of items with known grades.
+    max_grade : int or None
+        Largest grade; None if documents are compared.
+
+    Raises
+    ------
+    UsageError
+        If the share is not a number, or a file is given without it.
+    """
     from activeeval.campaigns.control_items import Controls
 
     if rate is None:
@@ -148,7 +163,10 @@ def _controls(rate: str | None, path: str | None, max_grade: int | None) -> Cont
 
 
 def _known(path: str, max_grade: int | None, most: int | None = 10) -> list[KnownItem]:
-    """Read items with known grades; raise InputError if the campaign compares documents."""
+    """Read at most ``most`` items with known grades (all for None).
+
+    Raises InputError if the campaign compares documents (``max_grade`` is None).
+    """
     from activeeval.campaigns.training import read_known
 
     if max_grade is None:
@@ -159,7 +177,7 @@ def _known(path: str, max_grade: int | None, most: int | None = 10) -> list[Know
 
 
 def _named(text: str) -> tuple[int, str]:
-    """Parse ``GRADE=NAME``."""
+    """Parse ``GRADE=NAME``; raise UsageError if the text has another form."""
     grade, mark, name = text.partition("=")
     if not mark or not grade.strip().isdigit() or not name.strip():
         raise click.UsageError(f'--grade names one, as 2="Highly relevant", got {text!r}')
@@ -167,7 +185,10 @@ def _named(text: str) -> tuple[int, str]:
 
 
 def _names_in(path: str) -> dict[int, str]:
-    """Read the names of grades from a TOML file, in a table [grades] or at the top level."""
+    """Read the names of grades from a TOML file, in a table [grades] or at the top level.
+
+    Raises InputError if a line is not a grade and its name.
+    """
     try:
         content = tomllib.loads(_text(path))
     except tomllib.TOMLDecodeError as error:
@@ -182,7 +203,7 @@ def _names_in(path: str) -> dict[int, str]:
 
 
 def _text(path: str) -> str:
-    """Read a UTF-8 text file."""
+    """Read a UTF-8 text file; raise InputError if it is not UTF-8."""
     try:
         return Path(path).read_text("utf-8")
     except UnicodeDecodeError:

@@ -48,7 +48,10 @@ def signing_in_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def oidc_of(options: MutableMapping[str, Any]) -> Oidc | None:
-    """Remove the OpenID Connect options from `options`, and build their settings; None without --oidc."""
+    """Remove the OpenID Connect options from ``options``, and build their settings; None without --oidc.
+
+    Raises InputError if an option lacks another one, a package is not installed, or there is no secret.
+    """
     oidc_options = {name: options.pop(name) for name in [name for name in options if name.startswith("oidc")]}
     issuer, claim = oidc_options["oidc"], oidc_options["oidc_claim"]
     if issuer is None:
@@ -69,7 +72,25 @@ def oidc_of(options: MutableMapping[str, Any]) -> Oidc | None:
 
 
 def password_of(is_asked: bool, file: str | None) -> str | None:
-    """Get the lead's new password from a file, the environment, or a prompt; None if no option requests it."""
+    """Get the lead's new password from a file, the environment, or a prompt.
+
+    Parameters
+    ----------
+    is_asked : bool
+        True for --lead-password.
+    file : str or None
+        File of --lead-password-file.
+
+    Returns
+    -------
+    str or None
+        None if no option requests a password.
+
+    Raises
+    ------
+    InputError
+        If the password is too short or too long, a file has none, or there is no terminal for a prompt.
+    """
     if file is None and not is_asked:
         return None
     from activeeval.web.passwords import problem_of
@@ -83,12 +104,16 @@ def password_of(is_asked: bool, file: str | None) -> str | None:
 
 
 def _typed(problem_of: Callable[[str], str]) -> str:
-    """Prompt for a password twice without echo."""
+    """Prompt for a password twice without echo; raise InputError without a terminal.
+
+    ``problem_of`` returns the reason why a password is not accepted, or "".
+    """
     if not sys.stdin.isatty():
         problem = f"no terminal to type the password at: put it in {PASSWORD}, or in a `lead_password_file`"
         raise InputError(problem, field="lead_password_file")
 
     def checked(text: str) -> str:
+        """Return the password if it is accepted; otherwise raise UsageError, so that click asks again."""
         if problem := problem_of(text):
             raise click.UsageError(problem)
         return text
@@ -101,7 +126,11 @@ def _typed(problem_of: Callable[[str], str]) -> str:
 
 
 def _people(words: tuple[str, ...], claim: str) -> dict[str, str]:
-    """Parse ``[NAME=]ACCOUNT`` texts to a dict from account keys to names in the campaign."""
+    """Parse ``[NAME=]ACCOUNT`` texts to a dict from account keys (`account_key`) to names in the campaign.
+
+    ``claim`` says what an account is: an "email" address, which also serves as the name, or the site's number ("sub").
+    Raises UsageError if a text is not valid.
+    """
     from activeeval.web.oidc import account_key
 
     people = {}

@@ -32,6 +32,7 @@ $$ BEGIN RAISE EXCEPTION '% is append-only', TG_TABLE_NAME; END $$
 
 
 def upgrade() -> None:
+    """Create all tables, then the triggers that make most of them append-only."""
     _campaigns()
     _units()
     _work()
@@ -45,6 +46,7 @@ def upgrade() -> None:
 
 
 def _campaigns() -> None:
+    """Create the tables of campaigns, versions of their samples, and judges."""
     op.create_table(
         "campaign",
         sa.Column("id", ID, nullable=False),
@@ -81,6 +83,7 @@ def _campaigns() -> None:
 
 
 def _units() -> None:
+    """Create the tables of queries, document texts, units (items judged together) and their places (documents)."""
     op.create_table(
         "query",
         _campaign_id(),
@@ -127,6 +130,7 @@ def _units() -> None:
 
 
 def _work() -> None:
+    """Create the table of assignments (judgments that items need), with their current holders."""
     op.create_table(
         "assignment",
         sa.Column("id", ID, nullable=False),
@@ -154,6 +158,7 @@ def _work() -> None:
 
 
 def _log() -> None:
+    """Create the table of events, the log of each campaign."""
     whole = ["shown_at", "active_ms", "idle_ms", "supersedes"]
     op.create_table(
         "event",
@@ -178,6 +183,7 @@ def _log() -> None:
 
 
 def _people() -> None:
+    """Create the tables for access: credentials, failed password attempts, and sign-ins started at another site."""
     op.create_table(
         "credential",
         sa.Column("id", ID, nullable=False),
@@ -212,6 +218,7 @@ def _people() -> None:
 
 
 def _nights() -> None:
+    """Create the tables of watches (an index followed over many dates) and of their nights (runs of a date)."""
     op.create_table(
         "watch",
         sa.Column("id", ID, nullable=False),
@@ -235,24 +242,29 @@ def _nights() -> None:
 
 
 def _campaign_id() -> sa.Column[int]:
+    """Build the column with the id of a row's campaign."""
     return sa.Column("campaign_id", ID, nullable=False)
 
 
 def _of_campaign(table: str) -> sa.ForeignKeyConstraint:
+    """Build the foreign key of a table to its campaign."""
     return _reference(table, "campaign", "campaign_id", "id")
 
 
 def _reference(table: str, other: str, columns: str, others: str) -> sa.ForeignKeyConstraint:
+    """Build a foreign key from the columns of one table to those of another; names are separated by ", "."""
     referred = [f"{other}.{column}" for column in others.split(", ")]
     return sa.ForeignKeyConstraint(columns.split(", "), referred, name=f"fk_{table}_{other}")
 
 
 def _index(name: str, table: str, columns: list[str], where: str, *, unique: bool = False) -> None:
+    """Create a partial index: one over the rows that meet a condition (``where``), given in SQL."""
     condition = sa.text(where)
     op.create_index(name, table, columns, unique=unique, sqlite_where=condition, postgresql_where=condition)
 
 
 def _sqlite_triggers() -> None:
+    """Create the triggers that refuse UPDATE, DELETE and REPLACE in SQLite."""
     for table, keys in KEYS.items():
         refuse = f"BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END"
         for verb in ("UPDATE", "DELETE"):
@@ -263,6 +275,7 @@ def _sqlite_triggers() -> None:
 
 
 def _postgresql_triggers() -> None:
+    """Create the triggers that refuse UPDATE, DELETE and TRUNCATE in PostgreSQL."""
     op.execute(POSTGRESQL_REFUSAL)
     call = "EXECUTE FUNCTION activeeval_append_only()"
     for table in KEYS:
