@@ -213,6 +213,8 @@ WORDS: dict[str, MessageWords] = {
     "own documents": "{source}: {n:query} {n:has|have} the document of {n:its|their} own id first; "
     "{option[leave_out_self]} leaves it out",
     "own left out": "{source}: {n:document} with the id of {n:its|their} own query {n:is|are} left out",
+    "both orders": "{source}: {n} of {of:pair} that the grader saw in both orders {n:has|have} contradictory answers, "
+    "which count as ties",
     "index column": "{source}: the first column, of row numbers, is left out",
     "long lines": "{source}: {n:line} {n:has|have} more than six columns; the others are ignored",
     "rising scores": "{source}: the scores rise with the ranks, and the highest counts as the best: are the scores "

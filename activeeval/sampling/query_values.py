@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from activeeval.core.campaign import Campaign
 from activeeval.core.campaign.reading import judged_queries
 from activeeval.core.interval_ends import ROUNDING
 from activeeval.core.measures import LabelsLike, Target
+from activeeval.core.measures.labels import SoftLabels
 from activeeval.core.types import Floats
 from activeeval.report.numbers import agreeing, counted
 from activeeval.report.rendering import Cell
 from activeeval.sampling.lost_queries import MOST_SHOWN, LosingQuery
+
+_MOST_MOVES = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -29,6 +36,8 @@ class QueryValues:
         Weight p of each query in the mean; for a sample p/π, see `activeeval.core.campaign.reading.judged_queries`.
     is_sample : bool
         True if these are the queries of a sample; values then use only the judged documents.
+    moves : callable or None
+        Describes, by the query's position, how relevant documents moved: "d3 2→5, d7 1→out".
 
     Examples
     --------
@@ -43,6 +52,7 @@ class QueryValues:
     versus_values: Floats
     weights: Floats
     is_sample: bool = False
+    moves: Callable[[int], str] | None = None
 
     @property
     def shares(self) -> Floats:
@@ -59,21 +69,22 @@ class QueryValues:
         return [int(k) for k in np.argsort(-shares, kind="stable") if shares[k] > 0]
 
     def rows(self, measure: str, system: str, versus: str) -> list[dict[str, Cell]]:
-        """Build a row for each query, with the column names of ``activeeval score -q``."""
-        columns = (self.query_ids, self.values, self.versus_values, self.weights, self.shares)
+        """Build a row for each query, those that lose most first, with the column names of ``activeeval score -q``."""
+        shares = self.shares
         return [
             {
-                "query_id": query,
+                "query_id": self.query_ids[k],
                 "run": system,
                 "versus": versus,
                 "measure": measure,
-                "value": float(value),
-                "versus_value": float(versus_value),
-                "difference": float(value - versus_value),
-                "weight": float(weight),
-                "share_of_loss": float(share),
+                "value": float(self.values[k]),
+                "versus_value": float(self.versus_values[k]),
+                "difference": float(self.values[k] - self.versus_values[k]),
+                "weight": float(self.weights[k]),
+                "share_of_loss": float(shares[k]),
+                **({} if self.moves is None else {"moved": self.moves(k)}),
             }
-            for query, value, versus_value, weight, share in zip(*columns, strict=True)
+            for k in np.argsort(-shares, kind="stable").tolist()
         ]
 
     @property
@@ -107,7 +118,21 @@ def values_by_judgments(target: Target, grades: LabelsLike) -> QueryValues:
         values=replace(target, versus=None).values(grades),
         versus_values=replace(target, ranking=target.other, versus=None).values(grades),
         weights=np.array(pool.query_probs),
+        moves=None if isinstance(grades, SoftLabels) else partial(_moves, target, np.asarray(grades)),
     )
+
+
+def _moves(target: Target, grades: NDArray[Any], query: int) -> str:
+    """Describe the relevant documents of a query whose rank differs: old→new rank, "out" beyond the measure's depth."""
+    ranks: list[dict[int, int]] = []
+    for ranking in (target.other, target.ranking):
+        items = ranking.items[ranking.offsets[query] : ranking.offsets[query + 1]][: target.depth].tolist()
+        ranks.append({item: rank for rank, item in enumerate(items, 1) if grades[item] > 0})
+    before, after = ranks
+    moved = [item for item in {**before, **after} if before.get(item) != after.get(item)]
+    ids = target.pool.item_texts
+    texts = [f"{ids[item]} {before.get(item, 'out')}→{after.get(item, 'out')}" for item in moved[:_MOST_MOVES]]
+    return ", ".join(texts) + (", …" if len(moved) > _MOST_MOVES else "")
 
 
 def values_of_sample(campaign: Campaign, target: Target) -> QueryValues:
@@ -120,4 +145,5 @@ def values_of_sample(campaign: Campaign, target: Target) -> QueryValues:
         versus_values=whole.versus_values[queries],
         weights=weights,
         is_sample=True,
+        moves=None if whole.moves is None else lambda k: str(whole.moves(int(queries[k]))),  # type: ignore[misc]
     )

@@ -19,6 +19,7 @@ from activeeval.core.judgments.judgment import CANNOT, Judge
 from activeeval.core.judgments.table import Judgments
 from activeeval.core.pool.texts import Texts, joined_texts
 from activeeval.formats.chunks import ruled_judgments
+from activeeval.formats.dataset_ids import is_dataset_id, read_dataset
 from activeeval.formats.dialects import read_as
 from activeeval.formats.file_kinds import JSON, kind_of, read_json
 from activeeval.formats.graders.file_forms import is_book
@@ -77,6 +78,9 @@ def read(path: PathLike, *, kind: str = "person", is_plain: bool = False, machin
 
 def _read(path: PathLike, kind: str, *, is_plain: bool) -> Judgments:
     """Read judgments from a file; parameters as those of `read`."""
+    if is_dataset_id(path):
+        judgments = _distinct(*read_dataset(os.fspath(path)), os.fspath(path), kind)
+        return replace(judgments, read_notes=(read_as(path, "a data set of ir_datasets"),))
     form = kind_of(path)
     if form == JSON:
         return of_json(path, kind)

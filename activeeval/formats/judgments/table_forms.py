@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from activeeval.core.judgments.judgment import BAD, CANNOT, GRADE, JUDGE_KINDS, 
 from activeeval.core.judgments.log import OF_MACHINE, REOPENED
 from activeeval.core.judgments.policies import refuse_as_labels
 from activeeval.core.judgments.table import Judgments
+from activeeval.core.results import Note, Told
 from activeeval.core.types import Bytes, Floats, Ints
 from activeeval.formats.judgments.machines import machine_form
 from activeeval.formats.reading_rules import rules
@@ -176,7 +177,37 @@ def _of_comparisons(sheet: Sheet, kind: str) -> Judgments:
         Judgment(c.query, c.preferred, Judge(judge_name(c.judge), kinds[row]), "preference", int(not c.is_tie), c.other)
         for row, c in enumerate(comparisons_of(sheet))
     ]
-    return _with_places(Judgments.of(rows), sheet)
+    kept, notes = _of_both_orders(rows, sheet.source)
+    lines = range(1, sheet.n_rows + 1) if sheet.lines is None else sheet.lines
+    judgments = Judgments.of([rows[row] if tie is None else tie for row, tie in kept.items()], read_notes=notes)
+    return _with_places(judgments, sheet, [lines[row] for row in kept])
+
+
+def _of_both_orders(rows: Sequence[Judgment], source: str) -> tuple[dict[int, Judgment | None], tuple[Note, ...]]:
+    """Merge a grader's answers about one pair in both orders: two answers that contradict each other are a tie.
+
+    Returns
+    -------
+    dict of int to Judgment or None, tuple of Note
+        Row of each answer -> the tie that replaces it, if any; the share of contradictions.
+    """
+    first: dict[tuple[Any, ...], int] = {}
+    kept: dict[int, Judgment | None] = {}
+    n_twice = n_contradictory = 0
+    for row, answer in enumerate(rows):
+        pair = (answer.query, answer.judge, *sorted((answer.item, answer.other)))
+        before = first.setdefault(pair, row)
+        if before == row or not answer.judge.is_machine:
+            kept[row] = None
+            continue
+        n_twice += 1
+        if (rows[before].item, rows[before].value) != (answer.item, answer.value) and (
+            rows[before].value or answer.value
+        ):
+            n_contradictory += 1
+            kept[before] = replace(rows[before], value=0)
+    numbers: dict[str, Told] = {"source": source, "n": n_contradictory, "of": n_twice}
+    return kept, (Note("both orders", numbers),) if n_twice else ()
 
 
 def _of_truths(sheet: Sheet, kind: str) -> Judgments:
