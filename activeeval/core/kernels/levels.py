@@ -32,16 +32,20 @@ _HIGHEST = 1e300  # an infinite limit times a rate of 0 would be NaN
 
 @_jit
 def _freely_below(keys, entries, order, q, limit, numbers, places, levels, n, ends):
-    """Write the places of a query with levels below ``limit``, key by key, from position ``n`` on, and each key's end.
+    """Find the places of query ``q`` with levels below ``limit`` under several keys, for independently sampled items.
 
-    A key is one random sample; a place's level is the threshold above which the sample contains it.
+    A key determines one random sample; a place's level is the threshold above which that sample contains it. Places
+    and levels are written key by key from position ``n`` on, and ``ends[r]`` is where those of key r end.
 
     Parameters
     ----------
     keys, entries : arrays
         The keys under which the query's level is below the limit, and the query's level under each.
+    order : OrderArrays
     numbers : array
-        Workspace for one query.
+        Workspace of at least the query's number of places.
+    places, levels : arrays
+        Out.
     """
     first, last, parent = order.offsets[q], order.offsets[q + 1], order.query_rates[q]
     hashes, rates = order.hashes[first:last], order.place_rates[first:last]
@@ -64,7 +68,10 @@ def _freely_below(keys, entries, order, q, limit, numbers, places, levels, n, en
 
 @_jit
 def _nested_below(keys, entries, order, q, limit, places, levels, n, ends):
-    """Write the prefixes of a query with levels below ``limit``; arguments as in `_freely_below`."""
+    """Find the prefixes of query ``q`` with levels below ``limit``, if a place needs all before it.
+
+    Parameters as in `_freely_below`.
+    """
     first, last, rates, hashes = order.offsets[q], order.offsets[q + 1], order.place_rates, order.hashes
     for r in range(keys.size):
         level, parent = entries[r], order.query_rates[q]
@@ -85,10 +92,11 @@ def _nested_below(keys, entries, order, q, limit, places, levels, n, ends):
 
 @_jit
 def come(keys, order, limit, out):
-    """Write the places with levels below a limit under each of several keys; return the number of rows.
+    """Find the places with levels below a limit under each of several keys; return the number of rows written.
 
-    −1 if ``out`` is too small. Rows are sorted by query, then key, so that the data of a query are read from memory
-    once for all keys.
+    A key determines one random sample; the level of a place is the threshold above which the sample contains it. The
+    result is −1 if ``out`` is too small. Rows are sorted by query, then key, so that the data of a query are read from
+    memory once for all keys.
 
     Parameters
     ----------
@@ -96,6 +104,7 @@ def come(keys, order, limit, out):
     order : OrderArrays
     limit : float
     out : BundlesBelow
+        Out: a row for each query and key with places below the limit.
     """
     longest = 0
     for q in range(order.query_rates.size):
@@ -129,7 +138,11 @@ def come(keys, order, limit, out):
 
 @_jit
 def _binned(below, order, scale, spent, sizes, lowest):
-    """Sum the costs and count the places in bins of levels, (n_keys, _BINS); store the lowest level of every row."""
+    """Sum the costs and count the places by key in ``_BINS`` equal bins of levels; add to ``spent`` and ``sizes``.
+
+    Both have shape (n_keys, _BINS). ``lowest`` (rows,) receives the lowest level of each row of ``below``, at which the
+    query's overhead is paid. ``scale`` is bins per unit of level.
+    """
     keys, queries, starts, places, levels = below
     costs, overheads = order.costs, order.overheads
     for row in range(keys.size):
@@ -145,9 +158,10 @@ def _binned(below, order, scale, spent, sizes, lowest):
 
 @_jit
 def _ending(spent, sizes, budgets, bins, starts):
-    """Find the bins in which budgets end, and the start of each such bin's places in a list; return the list's length.
+    """Find the bin in which each budget ends, and lay out a list of the places in such bins; return the list's length.
 
-    ``spent`` is changed in place to the cost below each bin.
+    ``bins`` (n_keys, n_budgets) receives the bin, or ``_BINS`` if everything can be paid; ``starts`` (n_keys, _BINS)
+    the start of a bin's places in the list, −1 if not needed. ``spent`` is changed in place to the cost below each bin.
     """
     n, bins[:], starts[:] = 0, _BINS, -1
     for r in range(spent.shape[0]):
@@ -166,7 +180,11 @@ def _ending(spent, sizes, budgets, bins, starts):
 
 @_jit
 def _listed(below, order, scale, lowest, ends, at, prices):
-    """List levels and costs of the places in bins with a start in ``ends``, which is moved on to the bin's end."""
+    """List levels (``at``) and costs (``prices``) of the places in bins with a start ≥ 0 in ``ends``, from there on.
+
+    ``ends`` (n_keys, _BINS) is moved on to the end of each bin's places. A query's overhead is added to the cost of its
+    first place at its ``lowest`` level.
+    """
     keys, queries, starts, places, levels = below
     costs, overheads = order.costs, order.overheads
     for row in range(keys.size):
@@ -184,7 +202,11 @@ def _listed(below, order, scale, lowest, ends, at, prices):
 
 @_jit
 def _end(at, prices, spent, budget):
-    """Find the level of the first place, in order of level, whose price exceeds the rest of a budget."""
+    """Find the level of the first place that a budget cannot pay, after the cost ``spent`` of all lower levels.
+
+    ``at`` and ``prices`` (n,) are levels and costs of places in ascending order of level. If rounding lets the budget
+    pay all, the last level is used.
+    """
     for j in range(at.size):
         spent += prices[j]
         if spent > budget:
@@ -194,16 +216,18 @@ def _end(at, prices, spent, budget):
 
 @_jit
 def settle(below, order, budgets, levels):
-    """Fill ``levels`` (n_keys, n_budgets) with the threshold level T of each budget.
+    """Fill ``levels`` (n_keys, n_budgets) with the threshold T of each budget: the lowest level that it cannot pay.
 
-    Places are counted by level into a few bins; only bins in which a budget ends are sorted.
+    Places are judged in the order of their levels (infinite T if all can be paid). They are counted by level into a few
+    bins; only bins in which a budget ends are sorted.
 
     Parameters
     ----------
     below : BundlesBelow
         Places that cost more than every budget, or all places.
     order : OrderArrays
-    budgets : array
+        Costs of places and overheads of queries.
+    budgets : array, shape (n_budgets,)
         Ascending.
     """
     shape, scale = (levels.shape[0], _BINS), 0.0
@@ -229,9 +253,10 @@ def settle(below, order, budgets, levels):
 
 @_jit
 def take(below, order, thresholds, costs):
-    """Select the places below the threshold of each key, (n_keys,), sorted by query, then key.
+    """Select the places with levels below the threshold of each key; return ``(key index of each row, SelectedRows)``.
 
-    ``costs`` (n_keys,) receives the cost of each selection, summed in this order, so that it does not depend on
+    A row is one query under one key, and rows are sorted by query, then key. ``thresholds`` has shape (n_keys,).
+    ``costs`` (n_keys,) receives the cost of each selection, summed in the order of rows, so that it does not depend on
     other keys.
     """
     n_rows, n_places = 0, 0
