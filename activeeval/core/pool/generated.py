@@ -45,19 +45,22 @@ class GeneratedPool:
     lengths: Floats
 
     def split(self, n_first: int) -> tuple[GeneratedPool, GeneratedPool]:
-        """Split into the first `n_first` queries and the rest; the recipe trains on the first tenth."""
+        """Split into the first `n_first` queries and the rest; the recipe trains on the first tenth.
+
+        Raises InputError unless both parts have a query.
+        """
         if not 0 < n_first < self.pool.n_queries:
             raise InputError(f"n_first must lie from 1 to {self.pool.n_queries - 1}, got {n_first}")
         return self._part(np.arange(n_first)), self._part(np.arange(n_first, self.pool.n_queries))
 
     def _part(self, queries: Ints) -> GeneratedPool:
-        """Restrict the pool and its data to some queries."""
+        """Restrict the pool and its data to some queries, given by their indices."""
         pool, items = self.pool.subset(queries)
         return GeneratedPool(pool, self.grades[items], self.features[items], self.lengths[items])
 
 
 def generate_pool(n_queries: int = 6000, rng: np.random.Generator | int | None = None) -> GeneratedPool:
-    """Generate a pool by the recipe of this module.
+    """Generate a synthetic pool with known grades that resembles MSLR-WEB30K, by the recipe of this module.
 
     Parameters
     ----------
