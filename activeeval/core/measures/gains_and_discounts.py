@@ -17,7 +17,11 @@ Discounts = tuple[float, ...] | Callable[[Any], ArrayLike]
 
 
 class GradeRule(Protocol):
-    """Maps the grades 0 … n_grades − 1 to values; ``max_grade`` None means an open scale."""
+    """Maps the grades 0 … n_grades − 1 to values: gains or stop probabilities.
+
+    ``max_grade`` is None while the scale is open; ``depends_on_scale`` is True if the values depend on the largest
+    grade.
+    """
 
     depends_on_scale: ClassVar[bool]
 
@@ -31,12 +35,12 @@ class GradeRule(Protocol):
         ...
 
     def bound_to(self, max_grade: int) -> GradeRule:
-        """Fix an open scale at `max_grade`."""
+        """Copy the rule with an open scale fixed at `max_grade`."""
         ...
 
 
 def number_text(value: float) -> str:
-    """Format a number without loss; whole numbers without a decimal point."""
+    """Format a number without loss of digits; whole numbers without a decimal point."""
     short = f"{value:g}"
     return short if float(short) == value else repr(value)
 
@@ -49,7 +53,10 @@ class _OpenRule:
     max_grade: int | None = None
 
     def bound_to(self, max_grade: int) -> Any:
-        """Fix an open scale at `max_grade`; a fixed one is not changed."""
+        """Copy the rule with an open scale fixed at `max_grade`; a fixed one is not changed.
+
+        Raises InputError if `max_grade` is above `LARGEST_GRADE`.
+        """
         if max_grade > LARGEST_GRADE:
             raise InputError(f"max_grade must be at most {LARGEST_GRADE}, got {max_grade}")
         return self if self.max_grade is not None else replace(self, max_grade=max_grade)
@@ -126,7 +133,7 @@ class LookupTable:
         return np.array(self.table[:n_grades])
 
     def bound_to(self, max_grade: int) -> LookupTable:
-        """Fix an open scale at `max_grade`; a fixed one is not changed."""
+        """Return the rule unchanged: a table has a fixed scale."""
         return self
 
     def __str__(self) -> str:
@@ -134,7 +141,11 @@ class LookupTable:
 
 
 def as_rule(values: Any, what: str, lower: float = -np.inf, upper: float = np.inf) -> GradeRule:
-    """Convert values to a rule; a vector becomes a `LookupTable` if all are finite and within the bounds."""
+    """Convert values to a rule; a vector with a value for each grade becomes a `LookupTable`.
+
+    Raises InputError if they are not at least two finite numbers in [``lower``, ``upper``]; ``what`` names them in
+    messages.
+    """
     if isinstance(values, (Exponential, Linear, BinaryGain, StopProbability, LookupTable)):
         return values
     try:
@@ -151,7 +162,10 @@ def as_rule(values: Any, what: str, lower: float = -np.inf, upper: float = np.in
 
 
 def as_discounts(discounts: Any) -> Discounts:
-    """Convert discounts to a function of ranks or a tuple of finite numbers."""
+    """Convert discounts to a function of ranks, or to a tuple with the discount of each rank.
+
+    Raises InputError if they are neither callable nor a vector of finite numbers.
+    """
     if callable(discounts):
         function: Callable[[Any], ArrayLike] = discounts
         return function

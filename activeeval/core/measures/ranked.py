@@ -34,7 +34,7 @@ SEED = 20130301  # arbitrary but fixed, so that moments are a function of their 
 
 
 class _RankedMeasure(WithCutoff):
-    """Base class that scores one ranking, or the difference of two, through `_value`."""
+    """Base class of measures that score one ranking, or the difference of two, through `_value`."""
 
     __slots__ = ()
 
@@ -43,7 +43,11 @@ class _RankedMeasure(WithCutoff):
         return self
 
     def score(self, pool: QueryPool, grades: LabelsLike, ranking: Rankings, versus: Rankings | None = None) -> Floats:
-        """Compute the value of each query, or the difference ``ranking − versus``, shape (n_queries,)."""
+        """Compute the value of each query, or the difference ``ranking − versus``, shape (n_queries,).
+
+        Raises InputError if a grade is above the measure's largest, a ranking belongs to another pool, or an item has a
+        distribution of grades, of which the measure has no mean.
+        """
         labels, n_grades = checked_labels(pool, grades, self.max_grade)
         labels.check(self)
         check_pool(pool, ranking, *(() if versus is None else (versus,)))
@@ -59,12 +63,12 @@ class _RankedMeasure(WithCutoff):
         raise TypeError("a measure says what it is worth")
 
     def _depth(self, pool: QueryPool) -> int:
-        """Get the cutoff; without one, the number of items in the pool."""
+        """Get the cutoff; without one the number of items in the pool, which no list exceeds."""
         return pool.n_items if self.cutoff is None else int(self.cutoff)
 
 
 class Normalised(_RankedMeasure):
-    """Base class of nDCG, R and AP: every item of a query counts, as each can be in the ideal ranking."""
+    """Base class of nDCG, R and AP: every item of a query counts, as each can be in the ideal (best) ranking."""
 
     __slots__ = ()
     needs_max_grade: ClassVar[bool] = False
@@ -72,7 +76,7 @@ class Normalised(_RankedMeasure):
     is_additive: ClassVar[bool] = False
 
     def discount_vector(self, longest: int) -> Floats:
-        """Compute the discounts of the ranks that count in lists of up to `longest` items."""
+        """Compute the discounts of the ranks that count in lists of up to `longest` items; subclasses override it."""
         raise TypeError("a measure says what a rank is worth")
 
     def moments(
@@ -105,12 +109,15 @@ class Normalised(_RankedMeasure):
         return Moments(mean, variance + mean**2, variance)
 
     def _check_columns(self, n_grades: int) -> None:
-        """Check the number of grade columns against the measure's scale."""
+        """Raise InputError if the number of grade columns does not fit the measure's scale."""
         if self.max_grade is not None and n_grades != self.max_grade + 1:
             raise InputError(f"grade_probs must have {self.max_grade + 1} columns for {self}, got {n_grades}")
 
     def _labels(self, pool: QueryPool, grades: Ints, item_hashes: Words, k: int) -> Ints:
-        """Convert the grades of simulation `k` to the labels that the measure scores: here the grades themselves."""
+        """Convert the grades of simulation `k` to the labels that the measure scores: here the grades themselves.
+
+        A subclass may use ``item_hashes`` (hashes of the items' ids) for random numbers.
+        """
         return grades
 
 
@@ -122,7 +129,7 @@ class _Ratio(WithRule, Normalised):
 
     @property
     def numerator(self) -> Additive:
-        """The measure in the numerator."""
+        """The measure in the numerator; every subclass overrides it."""
         raise TypeError("a ratio says what it divides")
 
     @property
@@ -135,7 +142,10 @@ class _Ratio(WithRule, Normalised):
         return self.numerator.discount_vector(longest)
 
     def terms(self, n_grades: int, longest: int, widest: int) -> Terms:
-        """Get the values and discounts for depth designs: lists of up to `longest` ranks, `widest` items per query."""
+        """Get the values and discounts from which expected values of partly judged queries are computed.
+
+        Lists have up to `longest` ranks, and queries up to `widest` items.
+        """
         gains = sealed(self._rule.values(n_grades))
         return normalised_terms(ADDITIVE, gains, self.discount_vector(longest), self.ideal.discount_vector(widest))
 
@@ -190,7 +200,7 @@ class NDCG(_Ratio):
 
 @lru_cache(maxsize=64)
 def _dcg(gains: GradeRule, cutoff: int | None) -> Additive:
-    """Build a DCG; cached, because moments need it for every simulation."""
+    """Build a DCG with the given rule for gains; cached, because moments need it for every simulation."""
     return replace(DCG(cutoff=cutoff), gains=gains)
 
 
@@ -263,7 +273,10 @@ class AP(Normalised):
         return sealed(np.ones(longest if self.cutoff is None else min(self.cutoff, longest)))
 
     def terms(self, n_grades: int, longest: int, widest: int) -> Terms:
-        """Get the values and discounts for depth designs: lists of up to `longest` ranks, `widest` items per query."""
+        """Get the values and discounts from which expected values of partly judged queries are computed.
+
+        Lists have up to `longest` ranks, and queries up to `widest` items.
+        """
         relevance = sealed((np.arange(n_grades) >= self.rel).astype(np.float64))
         return normalised_terms(PRECISION, relevance, self.discount_vector(longest), np.ones(widest))
 

@@ -31,6 +31,8 @@ LARGEST_K = 100
 def top_k_grades(pool: QueryPool, keys: ArrayLike, k: int, *, share_ties: bool = False) -> Ints:
     """Compute κ-grades: k for the item with the largest key of each query, … 1 for the k-th, and 0 for the rest.
 
+    They are the labels of `kNDCG` and `kERR` (Niu et al., SIGIR 2012).
+
     Parameters
     ----------
     keys : array of float, shape (n_items,)
@@ -71,8 +73,9 @@ class TopK(Normalised):
     Items of a query with the same κ-grade y are tied: m of them occupy the ranks from k + 1 − y on, and the value is
     the exact mean over their m! orders. The next κ-grade is y − m, if that is above 0.
 
-    Its moments are those of truths simulated from a model of ordinary grades: items sorted by grade, equal grades in
-    random order, as if judges could distinguish all items.
+    A κ-grade is k for the best item of a query, … 1 for the k-th, and 0 for the rest. The measure's moments are those
+    of truths simulated from a model of ordinary grades: items sorted by grade, equal grades in random order, as if
+    judges could distinguish all items.
 
     Parameters
     ----------
@@ -110,7 +113,7 @@ class TopK(Normalised):
         return self.of_grades.discount_vector(longest)
 
     def terms(self, n_grades: int, longest: int, widest: int) -> Terms:
-        """Raise InputError: a part of a query's items has no top k."""
+        """Raise InputError: a partly judged query has no top k, so no expected value."""
         raise InputError(f"{self} needs every item of a query judged: a part of the items has no top {self.k}")
 
     def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
@@ -133,7 +136,10 @@ class TopK(Normalised):
         return np.divide(numerators, ideal, out=np.zeros_like(numerators), where=ideal > 0)
 
     def _ideals(self, pool: QueryPool, grades: Ints, gains: Floats) -> Floats:
-        """Compute the value of the truth's own order, shape (n_queries,); it is the same for every order of ties."""
+        """Compute the value of the truth's order itself, shape (n_queries,); it is the same for every order of ties.
+
+        ``grades`` (n_items,) are κ-grades, ``gains`` (k + 1,) their gains.
+        """
         n_ranked = np.bincount(pool.item_queries[grades > 0], minlength=pool.n_queries)
         discounts = self.discount_vector(self.k)
         sums = np.cumsum(discounts * gains[:0:-1][: discounts.size])
@@ -143,7 +149,7 @@ class TopK(Normalised):
         """Accept ordinary grades of any scale: only their order is used."""
 
     def _labels(self, pool: QueryPool, grades: Ints, item_hashes: Words, k: int) -> Ints:
-        """Convert the grades of simulation `k` to κ-grades; random numbers derived from item ids break ties."""
+        """Convert the grades of simulation `k` to κ-grades; random numbers derived from ``item_hashes`` break ties."""
         return top_k_grades(pool, grades + hashed_uniforms(SEED + k, item_hashes, 2)[1], self.k)
 
     def __str__(self) -> str:
@@ -166,8 +172,8 @@ def kNDCG(k: int = 10, cutoff: int | None = None) -> TopK:
 def kERR(k: int = 10, cutoff: int | None = None) -> TopK:
     """Build κ-ERR: expected reciprocal rank with stop probability (2^y − 1) / 2^k of κ-grades y.
 
-    The paper prints the factor 1/n, with n the number of documents; here it is 1/rank, as in ERR. With 1/n no
-    value could exceed 1/n, but the paper reports values above a third.
+    Niu et al. (SIGIR 2012) print the factor 1/n, with n the number of documents; here it is 1/rank, as in ERR. With 1/n
+    no value could exceed 1/n, but the paper reports values above a third.
 
     Examples
     --------
