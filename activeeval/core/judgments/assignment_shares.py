@@ -13,7 +13,8 @@ class Item(NamedTuple):
     Attributes
     ----------
     block : int
-    query : str
+        Part of the sample that the item belongs to; its blocks are judged one after another.
+    query : hashable
     n_judges : int
         Number of judges to assign.
     barred : collection of str

@@ -23,7 +23,7 @@ class Comparison(NamedTuple):
 
 
 class Truth(NamedTuple):
-    """A top-k truth of a query.
+    """A judge's k best documents of a query in order (a top-k truth).
 
     Attributes
     ----------
@@ -65,18 +65,21 @@ class Truth(NamedTuple):
         return {name: list(part) for name, part in self._asdict().items()}
 
     def grades(self, k: int) -> dict[str, int]:
-        """Compute the κ-grades of its documents; k can be smaller than the number of ranks."""
+        """Compute the κ-grades of the truth's documents, by id: k + 1 − rank, at least 0; 0 below the top.
+
+        k can be smaller than the number of ranks.
+        """
         ranked = {doc: max(k + 1 - rank, 0) for rank, doc in self.ranked}
         return ranked | dict.fromkeys((*self.below, *self.bad), 0)
 
     @property
     def ranked(self) -> list[tuple[int, str]]:
-        """(rank, document id) of each document of the top."""
+        """``(rank, document id)`` of each document of the top."""
         return list(zip(self.ranks or range(1, len(self.top) + 1), self.top, strict=True))
 
 
 def check_truths(pool: QueryPool, grades: Ints, k: int, source: str) -> None:
-    """Raise InputError if the κ-grades of a query skip a rank, or fewer than k documents have one.
+    """Raise InputError if the κ-grades (k + 1 − rank) of a query skip a rank, or fewer than k documents have one.
 
     The κ-grades must be k, k − 1, …; m tied items share one, and the next is m smaller.
 
@@ -84,6 +87,8 @@ def check_truths(pool: QueryPool, grades: Ints, k: int, source: str) -> None:
     ----------
     grades : array of int, shape (n_items,)
         κ-grades; −1 if unjudged.
+    source : str
+        Origin of the grades, for the message.
     """
     import numpy as np  # imported here, because the page for comparisons does not need it
 
@@ -101,7 +106,10 @@ def check_truths(pool: QueryPool, grades: Ints, k: int, source: str) -> None:
 
 
 def check_depth(where: str, truth: Truth, k: int) -> None:
-    """Raise InputError if a truth has fewer than k ranks although documents remain that are not rejected."""
+    """Raise InputError if a truth has fewer than k ranks although documents remain that are not rejected.
+
+    ``where`` names the query for the message.
+    """
     if len(truth.top) < k and truth.below:
         others = f"{len(truth.below)} documents without one that are not `bad`"
         raise InputError(f"{where} has ranks 1 … {len(truth.top)} and {others}, expected the {k} best")

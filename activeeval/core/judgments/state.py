@@ -21,13 +21,17 @@ Place = tuple[int, str]
 
 @dataclass(slots=True, kw_only=True)
 class Assignment:
-    """A place assigned to one judge: one of the judgments that the place needs.
+    """A judgment that a place (a document of a unit) needs, and the judge who holds it.
 
     Attributes
     ----------
     state : {"free", "leased", "checked_out", "done"}
         Leased: shown to a judge; checked out: on a judge's sheet.
+    block, unit, position, k : int
+        The block (part of the sample that is judged before the next) and unit of the place, its position in the unit,
+        and the number of this assignment among those of the place, from 1.
     judge, token_hash, lease_until
+        Judge; hash of the token that allows the answer; end of the lease (reserved time), microseconds since the epoch.
         None if the place is free.
     """
 
@@ -41,7 +45,7 @@ class Assignment:
     lease_until: int | None = None
 
     def take(self, event: Event, lease_s: int) -> None:
-        """Update the assignment by an event of its place."""
+        """Update the assignment by an event of its place; ``lease_s`` is the duration of a lease in seconds."""
         if event.kind == "preferred":
             self.token_hash, self.lease_until = None, event.at + lease_s * MICROSECONDS
             return
@@ -131,13 +135,13 @@ class State:
     def of(
         cls, events: Iterable[Event], *, judges_per_item: int = 1, adjudicate: bool = False, lease_s: int = 0
     ) -> Self:
-        """Compute the state from the events of a log."""
+        """Compute the state from the events of a log; the other parameters are attributes of the state."""
         state = cls(judges_per_item=judges_per_item, adjudicate=adjudicate, lease_s=lease_s)
         state.apply_all(events)
         return state
 
     def apply(self, event: Event) -> Place | None:
-        """Apply an event; return the place whose valid judgments changed, or None."""
+        """Apply an event; return the place (unit, document) whose valid judgments changed, or None."""
         self.seq = event.seq
         if event.active_ms is not None:
             self.active_ms.append(event.active_ms)
@@ -154,11 +158,11 @@ class State:
         return None
 
     def apply_all(self, events: Iterable[Event]) -> set[Place]:
-        """Apply events; return the places whose valid judgments changed."""
+        """Apply events; return the places (unit, document) whose valid judgments changed."""
         return {place for place in map(self.apply, events) if place is not None}
 
     def waits(self, place: Place) -> bool:
-        """Check whether a drawn place (unit, document) still needs a judgment."""
+        """Check whether a drawn place (unit, document) still needs a judgment, such as a third one if two differ."""
         return len(self.judgments.get(place, ())) < self.judges_per_item or self.is_differing(place)
 
     def is_differing(self, place: Place) -> bool:
@@ -182,7 +186,7 @@ class State:
         return sorted(self.assignments.values(), key=lambda place: (place.block, place.unit, place.position, place.k))
 
     def _draw(self, event: Event) -> None:
-        """Add the unit and the places of a ``drawn`` event."""
+        """Add the unit and the places of a ``drawn`` event; a unit drawn twice is recorded as a problem."""
         unit, block, docs = event.unit or 0, int(event.body["block"]), event.body["items"]
         if unit in self.blocks:
             self.problems.append(f"event {event.seq} draws unit {unit} once more")
@@ -249,7 +253,10 @@ class State:
             self.machine_judgments |= {event.machine: n} if n else {}
 
     def _count(self, block: int, more: int, seq: int) -> None:
-        """Add `more` to the number of waiting places of a block; record the blocks that are now complete."""
+        """Add `more` to the number of waiting places of a block; record the blocks that are now complete.
+
+        ``seq`` is the number of the event that changed it.
+        """
         self.n_waiting[block] += more
         if self.n_waiting[block]:
             return
