@@ -312,10 +312,8 @@ def reveal(
     Parameters
     ----------
     measure, lists, model : MeasureTerms, Lists, Model
-    query_offsets : array of int64, shape (n_queries + 1,)
-        Offsets of the item axis.
-    offsets, items : arrays of int64
-        Places of each query in judging order.
+    query_offsets, offsets, items : arrays of int64
+        Offsets of queries on the item axis; places of each query: its items in judging order.
     block : (int, int)
         First query, and last query plus 1.
     depths : array of int64, shape (n_queries,)
@@ -325,10 +323,9 @@ def reveal(
         no grade in the model, as when judges differ, resets the node weights to the prior.
     hashes, n_samples : arrays of uint64 by place and of int64, shape (n_queries,)
         If not empty: number of sets of labels, a power of two, to simulate from the model with stratified numbers
-        derived from the hashes (a Latin hypercube: 8 are as accurate as 16 independent ones).
+        made from the hashes (Latin hypercube: 8 are as accurate as 16 independent ones).
     f0, f, spread : arrays, by query, by place, by place
-        Out: expected value before any label; after each known label; mean reduction of its variance by each simulated
-        one.
+        Out: expected value before any label; after each known label; mean variance reduction by each simulated label.
     """
     first, last = block
     longest = widest = 1

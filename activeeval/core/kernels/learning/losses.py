@@ -279,7 +279,7 @@ def tied_ndcgs(scores, gains, starts, stops, out):
 
 @_jit
 def tied_precisions(scores, relevances, starts, stops, out):
-    """Fill ``out`` (n_lists,) with the average precision of each list sorted by score; ties get the mean over all orders.
+    """Fill ``out`` (n_lists,) with the average precision of each list sorted by score; ties get the mean over orders.
 
     Consider n tied items with r relevant ones, after a place with R relevant items up to it. The item at i = 1 … n is
     relevant with probability r/n; then (i − 1)(r − 1)/(n − 1) of the earlier ones in the tie are relevant on average.
