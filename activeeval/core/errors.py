@@ -279,7 +279,7 @@ def did_you_mean(word: str, known: Iterable[str], written: Callable[[str], str] 
 
 
 def unseen_difference(ids: Iterable[str], others: Iterable[str]) -> str:
-    r"""Find two different ids, one of each list, that look the same; return a message's end that says so, or "".
+    """Find two different ids, one of each list, that look the same; return a message's end that says so, or "".
 
     They differ in their Unicode form, or in invisible blanks.
 

@@ -105,6 +105,16 @@ def default_ends(
     limits : (float, float)
         Lowest and highest possible value; an estimate beyond them gets the interval of the nearest limit.
 
+    Returns
+    -------
+    (ndarray, ndarray)
+        Lower and upper ends.
+
+    Raises
+    ------
+    InputError
+        If the confidence does not lie strictly between 0 and 1.
+
     Examples
     --------
     >>> low, high = default_ends(np.array([0.1, 0.5]), np.array([0.0016, 0.0016]), np.array([49.0, 49.0]), 0.95, (0, 1))
@@ -307,12 +317,12 @@ class IntervalBasis:
 
     @property
     def _nearest(self) -> float:
-        """The value, or the limit that it exceeds."""
+        """The value, or the limit that it exceeds, so that intervals start within the limits."""
         return float(inside(np.array(self.value), self.limits))
 
     @property
     def _bounded_shares(self) -> Shares | None:
-        """The shares, if the measure is bounded; else None."""
+        """Shares of the values, if the measure has two finite limits; else None."""
         return self.shares if all(map(math.isfinite, self.limits)) else None
 
     def ends(self, confidence: float) -> tuple[float, float]:
@@ -336,7 +346,7 @@ class IntervalBasis:
 
     @property
     def p_value(self) -> float:
-        """Smallest α whose interval excludes 0."""
+        """Smallest α whose interval excludes 0: the largest p value of the t test, the shares and the inner scope."""
         p = self._t_value
         if self._bounded_shares is not None:
             p = max(p, self._bounded_shares.p_value(self._nearest, self.limits))
@@ -344,7 +354,7 @@ class IntervalBasis:
 
     @property
     def _t_value(self) -> float:
-        """Two-sided p value of the t test of 0."""
+        """Two-sided p value of the t test of 0; 1 without a finite standard error or degrees of freedom."""
         if self.std_error == 0:
             return 0.0 if self.value != 0 else 1.0
         if not math.isfinite(self.std_error) or self.degrees_of_freedom <= 0:

@@ -330,7 +330,7 @@ class Estimate:
 
     @property
     def basis(self) -> IntervalBasis:
-        """Basis of the estimate's interval."""
+        """Collect what the estimate's interval and p value are computed from."""
         return IntervalBasis(
             value=self.value,
             std_error=self.std_error,

@@ -174,7 +174,10 @@ def _judged_items(pool: QueryPool, grades: ArrayLike, n_grades: int) -> tuple[In
 
 
 def _judged_in_full(target: Target, is_judged: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Flag the queries for which every item that the measure needs is judged, shape (n_queries,)."""
+    """Flag the queries for which every item that the measure needs is judged, shape (n_queries,).
+
+    ``is_judged`` (n_items,) flags the judged items.
+    """
     offsets, items = target.judging_lists()
     n_unjudged = np.concatenate(([0], np.cumsum(~is_judged[items])))
     return np.asarray(n_unjudged[offsets[1:]] == n_unjudged[offsets[:-1]])

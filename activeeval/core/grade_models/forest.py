@@ -163,13 +163,13 @@ class ForestGradeModel(Forests, ThresholdModel):
         self.max_grade = max_grade
 
     def _fit_thresholds(self, features: NDArray[Any], codes: Ints) -> None:
-        """Train the forests on the indicators {y ≤ k}."""
+        """Train the forests on the indicators {y ≤ k} of grade codes (n,), k below the largest."""
         below = (codes[:, None] <= np.arange(codes.max())).astype(np.float64)
         one_column = self.separate or below.shape[1] == 1
         self._grow(features, list(below.T) if one_column else [below])
 
     def _cumulative(self, features: NDArray[Any]) -> Floats:
-        """Predict p(y ≤ the k-th seen grade), shape (n, n_seen − 1)."""
+        """Predict p(y ≤ the k-th grade of the training data), shape (n, n_seen − 1)."""
         return self._means(features)
 
 

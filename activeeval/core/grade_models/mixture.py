@@ -90,7 +90,10 @@ class MixtureGradeModel(GradeModel):
         return int(self._fitted()[0].n_features_in_)
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Compute the weighted mean of the models' probabilities, shape (n, n_grades)."""
+        """Compute the weighted mean of the models' probabilities, shape (n, n_grades).
+
+        Raises InputError if a model or weight is invalid, and NotFittedError if a model is not fitted.
+        """
         check_is_fitted(self)
         self._check_max_grade()
         self._check_models()

@@ -110,7 +110,7 @@ class OrderedLogitModel(ThresholdModel):
         return np.asarray(expit(self.thresholds_ - scores[:, None]), dtype=np.float64)
 
     def _learn_scaling(self, features: Floats) -> None:
-        """Learn means and scales of the features and of the missing-value columns."""
+        """Learn means and scales of the features (n, n_features), and of the columns that flag missing values."""
         is_known = ~np.isnan(features)
         self.has_missing_ = ~is_known.all(axis=0)
         n_known = np.maximum(is_known.sum(axis=0), 1)
@@ -123,7 +123,7 @@ class OrderedLogitModel(ThresholdModel):
         self.scales_ = np.where(spreads > 1e-13 * np.abs(self.means_), spreads, 1.0)
 
     def _standardise(self, features: NDArray[Any]) -> Floats:
-        """Standardise features, fill missing values by means and append the missing-value columns."""
+        """Standardise features, fill missing values by means, and append the columns that flag missing values."""
         missing = np.isnan(features)
         filled = np.where(missing, self.means_[: features.shape[1]], features)
         columns = np.hstack((filled, missing[:, self.has_missing_]))

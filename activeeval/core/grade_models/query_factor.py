@@ -254,7 +254,10 @@ class _Terms:
 
 
 def _maximum(terms: _Terms, start: Floats, sigma_bounds: tuple[float, float]) -> tuple[Floats, float]:
-    """Maximize the likelihood over (σ, a, b) from a start; return ``(parameters, maximum)``."""
+    """Maximize the likelihood over (σ, a, b) from ``start``; return ``(parameters, maximum)``.
+
+    ``sigma_bounds`` are the bounds of σ.
+    """
     nodes, weights = _quadrature(sigma_bounds[1])
 
     def loss(params: Floats) -> tuple[float, Floats]:
@@ -282,7 +285,10 @@ def _cumulative_logits(probs: Floats) -> Floats:
 
 
 def _fill(rows: Floats, odds: Floats) -> None:
-    """Write p(y = k) of items from p(y > k) / p(y ≤ k), shape (n_grades − 1, n), without cancellation."""
+    """Write p(y = k) of items into ``rows`` (n, n_grades) from their odds, without cancellation.
+
+    ``odds`` (n_grades − 1, n) are p(y > k) / p(y ≤ k).
+    """
     lower = 1 / (1 + odds)
     rows[:, 0] = lower[0]
     rows[:, 1:-1] = ((odds[:-1] - odds[1:]) * lower[:-1] * lower[1:]).T

@@ -55,7 +55,9 @@ class ValueRefit:
 
     @classmethod
     def of(cls, pool: QueryPool, grade_probs: ArrayLike) -> Self:
-        """Group the items into kinds of equal or similar grade probabilities, shape (n_items, n_grades).
+        """Group the items into kinds of equal or similar grade probabilities, and their queries into folds by hash.
+
+        ``grade_probs`` has shape (n_items, n_grades).
 
         Examples
         --------

@@ -195,7 +195,7 @@ def preference_agreement(
 def _preference_agreement(
     relations: Relations, confidence: float, n_resamples: int, rng: Seed
 ) -> PreferenceAgreement | None:
-    """Compute the agreement on preferences; None if no two judges compared the same pair."""
+    """Compute the agreement as `preference_agreement`, but return None if no two judges compared the same pair."""
     tables = relations.tables()
     tables = tables[tables.sum(axis=(1, 2)) > 0]
     if not tables.size:

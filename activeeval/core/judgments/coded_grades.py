@@ -34,7 +34,7 @@ class _Numbers:
         return tuple(name[-1] for name in sorted(self.of))
 
     def by_name(self) -> Ints:
-        """Map each code to its position in alphabetical order, which does not depend on the order of the rows."""
+        """Map each code to its position in alphabetical order, shape (n_names,)."""
         return np.argsort(sorted(range(len(self.of)), key=list(self.of).__getitem__))
 
 

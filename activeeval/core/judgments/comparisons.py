@@ -45,7 +45,10 @@ class Truth(NamedTuple):
 
     @classmethod
     def of(cls, groups: Iterable[Iterable[str]], below: Iterable[str] = (), bad: Iterable[str] = ()) -> Self:
-        """Build a truth from groups of tied documents, best group first; the order within a group has no effect."""
+        """Build a truth from groups of tied documents, best group first; the order within a group has no effect.
+
+        ``below`` are documents below the top, ``bad`` those that were rejected.
+        """
         top: list[str] = []
         ranks: list[int] = []
         for group in map(sorted, groups):

@@ -68,7 +68,7 @@ class Judging(Protocol):
 
     @property
     def config(self) -> dict[str, int | None]:
-        """Entries of a campaign's configuration, as `judging_in` reads them."""
+        """Entries of a campaign's configuration that name this form, as `judging_in` reads them."""
 
     def check_rules(self, judges_per_item: int) -> None:
         """Raise InputError if an item cannot have that many judges."""
@@ -120,7 +120,7 @@ class Judging(Protocol):
     # Campaigns
 
     def check_sheets(self, name: str) -> None:
-        """Raise InputError if this form cannot be judged on sheets; `name` is the campaign."""
+        """Raise InputError if this form cannot be judged on sheets (tables to fill in); `name` is the campaign."""
         return
 
     def check_known(self, name: str) -> None:
@@ -193,7 +193,7 @@ class ByComparisons(Judging):
             raise InputError("top-k judging takes one judge a query: ranks of several judges have no majority")
 
     def notes(self, measures: tuple[str, ...], max_grade: int | None, n_ideal: int) -> list[Note]:
-        """Build a note with the number of best documents to find."""
+        """Build a note with the number of best documents to find; see `Judging.notes`."""
         from activeeval.core.results import Note
 
         return [Note("judges compare", {"measures": measures, "k": self.k})]

@@ -99,7 +99,7 @@ def _worded(grade: int) -> str:
 
 
 def given_grades(grades: Mapping[str, int]) -> tuple[int, ...]:
-    """Collect the grades of the judges, ascending, without "cannot" answers."""
+    """Collect an item's grades from those by judge, ascending, without "cannot" answers."""
     return tuple(sorted(grade for grade in grades.values() if grade != CANNOT))
 
 

@@ -177,7 +177,7 @@ class State:
 
     @property
     def standing(self) -> list[Event]:
-        """All valid judgments, by unit and document."""
+        """All valid judgments, sorted by unit and document."""
         return [event for _, by_judge in sorted(self.judgments.items()) for event in by_judge.values()]
 
     @property
@@ -199,7 +199,11 @@ class State:
         self.ended = ""
 
     def _of_place(self, event: Event) -> Place | None:
-        """Apply an event that concerns one place (unit, document); return the place if its valid judgments changed."""
+        """Apply an event that concerns one place (a document of a unit).
+
+        Return the place if its valid judgments changed, else None. An event of a place that was never drawn is a
+        problem.
+        """
         place = event.unit or 0, event.doc_id
         assigned = self.assignments.get((*place, event.k or 1))
         if assigned is None:
@@ -223,7 +227,11 @@ class State:
         return None
 
     def _judge(self, place: Place, event: Event) -> Place:
-        """Record a judgment or a retraction of a place, remove the superseded one, and update the waiting counts."""
+        """Record a judgment or a retraction of a place (unit, document), and update the waiting counts; return the place.
+
+        The judgment that the event replaces is removed. If two judges now differ and differences are adjudicated, an
+        assignment for a third one is added.
+        """
         by_judge = self.judgments.setdefault(place, {})
         did_wait = self.waits(place)
         replaced = next((judge for judge, before in by_judge.items() if before.seq == event.supersedes), None)
@@ -247,7 +255,7 @@ class State:
         return place
 
     def _count_machine(self, event: Event, more: int) -> None:
-        """Add `more` to the number of valid judgments of the event's grader, if it is from a grader."""
+        """Add `more` to the number of valid judgments from the event's grader file, if it is from a grader."""
         if event.machine:
             n = self.machine_judgments.pop(event.machine, 0) + more
             self.machine_judgments |= {event.machine: n} if n else {}

@@ -170,7 +170,7 @@ class Judgments:
         return not (self.holds("preference") or self.holds("truth"))
 
     def refuse(self, expected: str) -> NoReturn:
-        """Raise InputError: names the kinds of judgments present and the expected one."""
+        """Raise InputError: the text names the kinds of judgments present and the expected one."""
         present = [name for kind, name in zip(KINDS, _NAMES, strict=True) if self.holds(kind)]
         raise InputError(f"{self.source}: holds {' and '.join(present) or 'no judgments'}, expected {expected}")
 
@@ -251,7 +251,7 @@ class Judgments:
         return self.where((self.kind_of == GRADE) & is_of_people)
 
     def as_truth(self) -> Self:
-        """Treat graders' judgments as people's; `notes` then reports their number."""
+        """Treat the judgments of graders (LLMs and other models) as people's; `notes` then reports their number."""
         n_of_machines = int((~self.is_of_people).sum())
         judges = tuple(replace(judge, kind="person") for judge in self.judges)
         return replace(self, judges=judges, n_of_machines=n_of_machines)
@@ -349,7 +349,7 @@ class Judgments:
 
 
 def _numbers(values: Sequence[int | None]) -> Ints:
-    """Convert optional numbers to an array; None becomes −1."""
+    """Convert optional numbers to an array of int64; None becomes −1."""
     return np.array([UNJUDGED if value is None else value for value in values], dtype=np.int64)
 
 

@@ -40,7 +40,7 @@ def jit(function):
 
 
 def leave_to_python() -> None:
-    """Let Python interpret all kernels defined from now on, for the rest of the process (faster if it is short)."""
+    """Let Python interpret all kernels defined from now on, for the rest of the process: faster if it is short."""
     _LEFT_TO_PYTHON.append(True)
 
 

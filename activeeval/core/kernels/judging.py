@@ -56,7 +56,10 @@ def judging_lists(query_offsets, depths, rest, starts, list_offsets, ranked, off
 
 @_jit
 def differing_queries(offsets1, items1, offsets2, items2, depth, differs):
-    """Fill ``differs`` (n_queries,) with True if the two lists of a query differ in their first ``depth`` ranks."""
+    """Fill ``differs`` (n_queries,) with True if the two lists of a query differ in their first ``depth`` ranks.
+
+    List 1 of query q is ``items1[offsets1[q]:offsets1[q + 1]]``, list 2 likewise.
+    """
     for q in range(differs.size):
         n1 = min(offsets1[q + 1] - offsets1[q], depth)
         n2 = min(offsets2[q + 1] - offsets2[q], depth)

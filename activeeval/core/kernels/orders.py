@@ -41,7 +41,10 @@ def rank_by_score(query_offsets, scores, data, texts, offsets, items):
 
 @_jit
 def _stands_before(scores, data, texts, a, b):
-    """Check whether item ``a`` ranks before item ``b``: higher score, or equal score and larger id."""
+    """Check whether item ``a`` ranks before item ``b``: higher score, or equal score and larger id.
+
+    The id of item z is ``data[texts[z]:texts[z + 1]]``.
+    """
     if scores[a] != scores[b]:
         return scores[a] > scores[b]
     return stands_after(data, texts, a, b)
@@ -49,7 +52,7 @@ def _stands_before(scores, data, texts, a, b):
 
 @_jit
 def _sort(items, spare, scores, data, texts):
-    """Sort items by score and id in place, by merge sort; ``spare`` is workspace of the same size."""
+    """Sort items by score and id in place, by a bottom-up merge sort of short sorted runs; ``spare`` is workspace."""
     n = items.size
     for start in range(0, n, _RUN):
         for i in range(start + 1, min(start + _RUN, n)):

@@ -128,7 +128,10 @@ def _inverse(h, k):
 
 @_jit
 def _least_squares(inverse, h):
-    """Compute the coefficients B (k,) of the value on k regressors: the inverse of their moments times row 0 of H."""
+    """Compute the coefficients B (k,) of the value on k regressors: their inverse moments times row 0 of H.
+
+    ``h`` is the moment matrix of `_moment_matrix`, ``inverse`` (k, k) the inverse of its regressors' part.
+    """
     k = len(inverse)
     coefficients = np.zeros(k)
     for a in range(k):
@@ -321,10 +324,7 @@ def _regress(omega, keep, totals, within, population, coefficients, lift):
 
 @_jit
 def _n_effective(omega, keep, totals, within):
-    """Compute the effective number of queries behind the third regressor.
-
-    It is (Σ a)² / Σ a² of the queries' parts a of the regressor's moment.
-    """
+    """Compute (Σ a)² / Σ a², the effective number of queries behind the third regressor; a: its moments by query."""
     width, total, squares = totals.shape[1], 0.0, 0.0
     place = 3 * width - 3  # index of the third regressor's own variance in ``within``
     for j in range(omega.size):

@@ -12,7 +12,7 @@ from activeeval.core.kernels.compiling import jit as _jit
 
 @_jit
 def first_grade_above(grades, max_grade):
-    """Find the first item whose grade is above ``max_grade``; return its position, or -1."""
+    """Find the first item whose grade is above ``max_grade``; return its position in ``grades`` (n_items,), or -1."""
     for z in range(grades.size):
         if grades[z] > max_grade:
             return z
@@ -97,7 +97,10 @@ def average_precisions(grades, rel, cutoff, query_offsets, offsets, items, out):
 
 @_jit
 def judged_shares(grades, cutoff, offsets, items, out):
-    """Fill ``out`` (n_queries,) with the share of judged items (grade ≥ 0) in the first ``cutoff`` ranks."""
+    """Fill ``out`` (n_queries,) with the share of judged items (grade ≥ 0) in the first ``cutoff`` ranks.
+
+    0 for an empty list. Query q ranks the items ``items[offsets[q]:offsets[q + 1]]``.
+    """
     for q in range(offsets.size - 1):
         n = min(offsets[q + 1] - offsets[q], cutoff)
         judged = 0

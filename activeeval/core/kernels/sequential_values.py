@@ -159,7 +159,7 @@ def _over(top, bottom):
 
 @_jit
 def _without_label(omega, alpha, known, rest, none_left, steps, cumulative, nothing):
-    """Compute a query's expected value before a label: the mean over nodes of ``alpha`` over `ideal_value`."""
+    """Compute a query's expected value before a label: ``alpha`` / `ideal_value`, averaged over the factor's nodes."""
     total = 0.0
     for u in range(omega.size):
         value = alpha[u]
@@ -216,7 +216,7 @@ def _drawn_grade(prob, u):
 
 @_jit
 def _learn(omega, p, y, node_weights):
-    """Update the nodes' weights ``omega`` by a label y; one that the model excludes resets them to ``node_weights``."""
+    """Update the nodes' weights ``omega`` by label y (Bayes); reset them if p(y | node) is 0 at all nodes."""
     total = 0.0
     for u in range(omega.size):
         omega[u] *= p[u, y]

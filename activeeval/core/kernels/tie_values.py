@@ -24,7 +24,7 @@ from activeeval.core.kernels.compiling import jit as _jit
 
 @_jit
 def _count(grades, first, last, counts):
-    """Count a query's items ``first`` to ``last − 1`` by grade into ``counts`` (n_grades,), without grades up to 0."""
+    """Count a query's items ``first`` to ``last − 1`` by grade into ``counts`` (n_grades,); grades ≤ 0 are left out."""
     counts[:] = 0
     for z in range(first, last):
         if grades[z] > 0:

@@ -59,7 +59,7 @@ class _Family(WithRule):
     name: str
 
     def _kernels(self) -> tuple[Kernel, Kernel]:
-        """Get the compiled functions for scores and for moments; every subclass overrides it."""
+        """Get ``(scores, moments)``, the compiled functions that compute them; every subclass overrides it."""
         raise TypeError("only a family has kernels")
 
     @property
@@ -205,7 +205,7 @@ class _Family(WithRule):
         return values
 
     def _check_columns(self, n_grades: int) -> int:
-        """Return the number of grade columns; raise InputError if it does not fit the measure's scale."""
+        """Return the number of grade columns; raise InputError unless it fits the measure's scale and is at least 2."""
         if n_grades < 2 or (self.max_grade is not None and n_grades != self.max_grade + 1):
             wanted = "at least 2" if self.max_grade is None else str(self.max_grade + 1)
             raise InputError(f"grade_probs must have {wanted} columns, one for each grade of {self}, got {n_grades}")
@@ -260,7 +260,7 @@ class Additive(_Family):
         object.__setattr__(self, "cutoff", checked_cutoff(self.cutoff))
 
     def _kernels(self) -> tuple[Kernel, Kernel]:
-        """Get the compiled functions for scores and for moments."""
+        """Get ``(scores, moments)``, the compiled functions that compute them."""
         from activeeval.core.kernels import moments, scores
 
         return scores.additive_scores, moments.additive_moments
@@ -308,7 +308,7 @@ class Cascade(_Family):
         object.__setattr__(self, "cutoff", checked_cutoff(self.cutoff))
 
     def _kernels(self) -> tuple[Kernel, Kernel]:
-        """Get the compiled functions for scores and for moments."""
+        """Get ``(scores, moments)``, the compiled functions that compute them."""
         from activeeval.core.kernels import moments, scores
 
         return scores.cascade_scores, moments.cascade_moments

@@ -31,7 +31,7 @@ class GradeRule(Protocol):
         ...
 
     def values(self, n_grades: int) -> Floats:
-        """Compute one value for each grade, shape (n_grades,)."""
+        """Compute the gain or stop probability of each grade 0 … n_grades − 1, shape (n_grades,)."""
         ...
 
     def bound_to(self, max_grade: int) -> GradeRule:
@@ -67,7 +67,7 @@ class Exponential(_OpenRule):
     """The gain 2^y − 1 of a grade y."""
 
     def values(self, n_grades: int) -> Floats:
-        """Compute one value for each grade, shape (n_grades,)."""
+        """Compute 2^y − 1 for each grade y, shape (n_grades,)."""
         with np.errstate(over="ignore"):  # grades above 1023 have no finite gain; the measure reports that
             return np.asarray(np.exp2(np.arange(n_grades, dtype=np.float64)) - 1)
 
@@ -80,7 +80,7 @@ class Linear(_OpenRule):
     """The gain g(y) = y."""
 
     def values(self, n_grades: int) -> Floats:
-        """Compute one value for each grade, shape (n_grades,)."""
+        """Compute y for each grade y, shape (n_grades,)."""
         return np.arange(n_grades, dtype=np.float64)
 
     def __str__(self) -> str:
@@ -94,7 +94,7 @@ class BinaryGain(_OpenRule):
     rel: int = field(default=1, kw_only=True)
 
     def values(self, n_grades: int) -> Floats:
-        """Compute one value for each grade, shape (n_grades,)."""
+        """Compute 1 for each grade from `rel` on and 0 for those below, shape (n_grades,)."""
         return (np.arange(n_grades) >= self.rel).astype(np.float64)
 
     def __str__(self) -> str:
@@ -108,7 +108,10 @@ class StopProbability(_OpenRule):
     depends_on_scale: ClassVar[bool] = True
 
     def values(self, n_grades: int) -> Floats:
-        """Compute one value for each grade, shape (n_grades,)."""
+        """Compute (2^y − 1) / 2^max_grade for each grade y, shape (n_grades,).
+
+        On an open scale the last grade counts as the largest.
+        """
         top = n_grades - 1 if self.max_grade is None else self.max_grade
         return np.asarray(np.exp2(np.arange(n_grades, dtype=np.float64) - top) - np.exp2(-float(top)))
 
@@ -129,7 +132,7 @@ class LookupTable:
         return len(self.table) - 1
 
     def values(self, n_grades: int) -> Floats:
-        """Compute one value for each grade, shape (n_grades,)."""
+        """Get the values of the first ``n_grades`` grades, shape (n_grades,)."""
         return np.array(self.table[:n_grades])
 
     def bound_to(self, max_grade: int) -> LookupTable:

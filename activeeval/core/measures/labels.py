@@ -49,7 +49,7 @@ class SoftLabels:
 
     @classmethod
     def of(cls, labels: LabelsLike) -> Self:
-        """Convert labels to SoftLabels; an array of grades becomes labels without distributions."""
+        """Convert labels to SoftLabels; an array of grades (n_items,) becomes labels without distributions."""
         if isinstance(labels, cls):
             return labels
         return cls(np.asarray(labels), np.empty(0, dtype=np.int64), np.empty((0, 0)))

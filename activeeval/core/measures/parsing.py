@@ -199,7 +199,7 @@ def _gains(parameters: _Parameters) -> Any:
 
 
 def _additive(parameters: _Parameters, cutoff: int | None) -> Measure:
-    """Build an additive measure from parsed parameters."""
+    """Build an additive measure (a sum of discounted gains) from parsed parameters."""
     gains = gain_rule(_gains(parameters), Exponential())
     return Additive(gains, parameters.discounts, cutoff)
 

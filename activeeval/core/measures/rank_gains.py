@@ -90,12 +90,15 @@ class RankGains(_RankedMeasure):
         raise InputError(f"{self.name} needs a method that judges whole queries: its gains depend on the rank")
 
     def limits(self, max_grade: int | None, longest: int) -> tuple[float, float]:
-        """Compute the lowest and highest possible value of a query whose list has at most `longest` items."""
+        """Compute the lowest and highest possible value of a query whose list has at most `longest` items.
+
+        ``max_grade`` is not used: the gains fix the scale.
+        """
         worth = np.column_stack((self._weights, np.zeros(len(self._weights))))[:longest]
         return float(worth.min(axis=1).sum()), float(worth.max(axis=1).sum())
 
     def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
-        """Compute the value of each query, shape (n_queries,)."""
+        """Compute the value of each query, shape (n_queries,): the sum over ranks of the gain of rank and grade."""
         from activeeval.core.kernels import scores
 
         total = np.zeros(pool.n_queries)

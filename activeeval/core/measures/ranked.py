@@ -59,7 +59,10 @@ class _RankedMeasure(WithCutoff):
         return 0.0, 1.0
 
     def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
-        """Compute the value of each query, shape (n_queries,); every measure overrides it."""
+        """Compute the value of each query, shape (n_queries,); every subclass overrides it.
+
+        ``n_grades`` is the number of grades on the scale of the labels.
+        """
         raise TypeError("a measure says what it is worth")
 
     def _depth(self, pool: QueryPool) -> int:
@@ -90,7 +93,7 @@ class Normalised(_RankedMeasure):
         """Compute mean, mean square and variance of each query's value over 200 sets of labels simulated by the model.
 
         The random numbers depend only on the ids: they are the same in every call, in any order of the rows. Parameters
-        are those of `Additive.moments`.
+        and errors are those of `Additive.moments`.
         """
         from activeeval.core.kernels import sampling
 
@@ -150,7 +153,7 @@ class _Ratio(WithRule, Normalised):
         return normalised_terms(ADDITIVE, gains, self.discount_vector(longest), self.ideal.discount_vector(widest))
 
     def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
-        """Compute the value of each query, shape (n_queries,)."""
+        """Compute each query's numerator over the value of its best ranking, shape (n_queries,); 0 if that is 0."""
         from activeeval.core.kernels import scores
 
         codes, gains = labels.coded(sealed(self._rule.values(n_grades)))
@@ -281,7 +284,7 @@ class AP(Normalised):
         return normalised_terms(PRECISION, relevance, self.discount_vector(longest), np.ones(widest))
 
     def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
-        """Compute the value of each query, shape (n_queries,)."""
+        """Compute the average precision of each query, shape (n_queries,)."""
         from activeeval.core.kernels import scores
 
         out = np.empty(pool.n_queries)
@@ -312,7 +315,7 @@ class Judged(_RankedMeasure):
         object.__setattr__(self, "cutoff", checked_cutoff(self.cutoff))
 
     def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
-        """Compute the value of each query, shape (n_queries,)."""
+        """Compute the share of judged items of each query down to the cutoff, shape (n_queries,)."""
         from activeeval.core.kernels import scores
 
         out = np.empty(pool.n_queries)

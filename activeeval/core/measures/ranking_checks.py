@@ -101,7 +101,7 @@ def check_pool(pool: QueryPool, *rankings: Rankings) -> None:
 
 
 def longest_list(*rankings: Rankings) -> int:
-    """Get the length of the longest list of any of the rankings."""
+    """Get the length of the longest list of any query in the rankings."""
     return max(int(ranking.lengths.max()) for ranking in rankings)
 
 

@@ -41,7 +41,10 @@ class Measure(Protocol):
         ...
 
     def score(self, pool: QueryPool, grades: LabelsLike, ranking: Rankings, versus: Rankings | None = None) -> Floats:
-        """Compute the value of each query, or the difference ``ranking − versus``, shape (n_queries,)."""
+        """Compute the value of each query, or the difference ``ranking − versus``, shape (n_queries,).
+
+        ``grades`` (n_items,) are negative for unjudged items.
+        """
 
 
 @runtime_checkable
@@ -90,7 +93,7 @@ class SampledMeasure(Measure, Protocol):
         versus: Rankings | None = None,
         node_weights: ArrayLike | None = None,
     ) -> Moments:
-        """Compute mean, mean square and variance of each query's value under a grade model."""
+        """Compute mean, mean square and variance of each query's value under a grade model; see `Additive.moments`."""
 
 
 AnyMeasure = TypeVar("AnyMeasure", bound=Measure)
@@ -234,7 +237,10 @@ class Target:
 
     @property
     def contrast(self) -> Floats:
-        """Discount of each item's rank, or the difference of two discounts, shape (n_items,); 0 if not ranked."""
+        """Weight of each item in the value: its discount in the ranking minus that in ``versus``, shape (n_items,).
+
+        0 if neither ranks it at a rank that counts.
+        """
         discounts = self.measure.discount_vector(self._longest)
         contrast = np.zeros(self.pool.n_items)
         for sign, ranking in ((1.0, self.ranking), (-1.0, self.other)):

@@ -117,7 +117,10 @@ class TopK(Normalised):
         raise InputError(f"{self} needs every item of a query judged: a part of the items has no top {self.k}")
 
     def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
-        """Compute the value of each query, averaged over the orders of tied items, shape (n_queries,)."""
+        """Compute the value of each query, averaged over the orders of tied items, shape (n_queries,).
+
+        The labels are κ-grades; ``n_grades`` is k + 1.
+        """
         from activeeval.core.kernels import scores, tie_values
 
         measure, grades = self.of_grades, labels.grades

@@ -98,7 +98,7 @@ class QueryDraw:
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self | None:
-        """Rebuild a draw from the arrays of `arrays`; None if they contain no draw."""
+        """Rebuild a draw from arrays that the method `arrays` made; None if they contain no draw."""
         if f"draw.{_FIELDS[0]}" not in arrays:
             return None
         probs, strata, sizes, words, figures = (arrays[f"draw.{name}"] for name in _FIELDS)

@@ -93,13 +93,13 @@ def generate_pool(n_queries: int = 6000, rng: np.random.Generator | int | None =
 
 
 def noisy_scores(scores: ArrayLike, rng: np.random.Generator | int | None = None) -> Floats:
-    """Add noise 0.5 · sd(scores) · N(0, 1) to scores: the recipe's second ranker."""
+    """Add noise 0.5 · sd(scores) · N(0, 1) to scores, for a second ranker of a generated pool."""
     values = np.asarray(scores, dtype=np.float64)
     rng = np.random.default_rng(rng)
     return np.asarray(values + 0.5 * values.std() * rng.standard_normal(values.shape))
 
 
 def ranked_by_expected_grade(pool: QueryPool, grade_probs: ArrayLike) -> Rankings:
-    """Rank the items of each query by expected grade, best first: the recipe's first ranking."""
+    """Rank the items of each query by expected grade, best first; ``grade_probs`` has shape (n_items, n_grades)."""
     probs = np.asarray(grade_probs, dtype=np.float64)
     return Rankings.from_scores(pool, probs @ np.arange(probs.shape[1]))

@@ -19,7 +19,7 @@ _TEXTS = np.uint64(0xBB67AE8584CAA73B)
 
 
 def pool_hashes(pool: QueryPool) -> tuple[Words, Words]:
-    """Hash every query, shape (n_queries,), and every item together with its query, shape (n_items,)."""
+    """Hash the ids of every query, shape (n_queries,), and of every item together with its query, shape (n_items,)."""
     from activeeval.core.kernels import numbers
 
     of_queries, of_items = np.empty(pool.n_queries, np.uint64), np.empty(pool.n_items, np.uint64)

@@ -105,7 +105,10 @@ def first_repeated(offsets: Ints, texts: Texts) -> tuple[int, int] | None:
 
 
 def segments_of_runs(owners: Ints, repeats: Ints, n_owners: int) -> tuple[Ints | None, Ints]:
-    """Group rows by owner like `segments`, for owners given once for each run of ``repeats`` rows."""
+    """Group rows by owner like `segments`, for owners given once for each run of rows.
+
+    ``owners`` and ``repeats`` (n_runs,) are the owner and the number of rows of each run.
+    """
     if owners.size and owners[0] >= 0 and (np.diff(owners) > 0).all():
         counts = np.zeros(n_owners, dtype=np.int64)
         counts[owners] = repeats
@@ -124,7 +127,7 @@ def follows_its_query(query_ids: Texts) -> NDArray[np.bool_]:
 
 
 def places_within(codes: Ints) -> Ints:
-    """Number the rows of each code from 1 in order of appearance, shape (n,)."""
+    """Number the rows that have the same code from 1 in order of appearance, shape (n,)."""
     order = np.argsort(codes, kind="stable")
     counts = np.bincount(codes)
     starts = np.cumsum(counts) - counts

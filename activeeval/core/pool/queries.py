@@ -137,7 +137,7 @@ class QueryPool:
         return {key: z for z, key in enumerate(keys)}
 
     def pairs_of(self, items: ArrayLike) -> list[tuple[str, str]]:
-        """Look up (query id, item id) of items, given by their positions."""
+        """List (query id, item id) of items, given by their positions."""
         positions = np.asarray(items, dtype=np.int64)
         queries = self.query_texts[self.item_queries[positions]]
         return list(zip(queries.tolist(), self.item_texts[positions].tolist(), strict=True))
@@ -239,7 +239,10 @@ class QueryPool:
         return costs
 
     def _query_probs(self, values: ArrayLike | None) -> Floats:
-        """Check the query distribution and return it, uniform by default; raise InputError if it is none."""
+        """Check the query distribution and return it, uniform by default.
+
+        Raises InputError unless all probabilities are positive and sum to 1.
+        """
         if values is None:
             return np.full(self.n_queries, 1.0 / self.n_queries)
         probs = numbers(values, "query_probs", (self.n_queries,))

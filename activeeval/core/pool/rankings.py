@@ -136,7 +136,10 @@ class Rankings:
         return cls(pool, np.zeros(pool.n_queries + 1, dtype=np.int64), np.empty(0, dtype=np.int64))
 
     def restricted_to(self, pool: QueryPool, items: ArrayLike) -> Rankings:
-        """Restrict the lists to a `QueryPool.subset`; `items` are its items' positions in this pool."""
+        """Restrict the lists to the queries and items of a `QueryPool.subset` ``pool``.
+
+        `items` are the positions of its items in this ranking's pool, as `subset` returns them.
+        """
         chosen = np.asarray(items, dtype=np.int64)
         rank = np.zeros(self.pool.n_items, dtype=np.int64)
         rank[self.items] = self.ranks

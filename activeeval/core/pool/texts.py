@@ -90,13 +90,13 @@ class Texts:
 
     @property
     def lengths(self) -> Ints:
-        """Length of each stored text in bytes."""
+        """Length of each stored text in bytes, shape (n_texts,)."""
         lengths: Ints = np.diff(self.offsets)
         return lengths
 
     @property
     def repeats(self) -> Ints:
-        """Number of rows of each stored text."""
+        """Number of rows of each stored text, shape (n_texts,)."""
         return np.ones(self.offsets.size - 1, dtype=np.int64) if self.starts is None else np.diff(self.starts)
 
     def __repr__(self) -> str:

@@ -105,7 +105,7 @@ def simulate_contrasts(
     scaled, seeds = ascending(budgets), repetition_seeds(rng, repetitions)
 
     def run(design: Design, target: Target) -> Replications:
-        """Run the repetitions of a design for one target."""
+        """Run all repetitions of a design, with estimates for one target, at all budgets."""
         on_average, kind = design.scheme.on_average(expected), design.scheme.interval(interval)
         return replicate_with(
             design, grades, scaled, seeds, target=target, expected=on_average, n_jobs=n_jobs, interval=kind

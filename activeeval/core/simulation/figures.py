@@ -23,7 +23,7 @@ def mean_figure(sample: Floats) -> Figure:
 
 
 def share_figure(flags: ArrayLike) -> Figure:
-    """Compute the share of repetitions with a true flag, with its standard error."""
+    """Compute the share of repetitions with a true flag (n,), with its standard error."""
     return mean_figure(np.asarray(flags, dtype=np.float64))
 
 

@@ -152,7 +152,11 @@ def replicate_with(
     seeds: Sequence[np.random.SeedSequence],
     **options: Unpack[ReplicationOptions],
 ) -> Replications:
-    """Run one repetition for each seed, on an ascending array of budgets; parameters and errors as in `replicate`."""
+    """Run one repetition for each seed, on an ascending array of budgets.
+
+    Parameters and errors are those of `replicate`. The random key of a repetition follows from its seed and the grades
+    known to the design. Repetitions run in chunks, in ``n_jobs`` threads.
+    """
     # imported here: slow, and not needed by reports without simulation
     from joblib import Parallel, delayed, effective_n_jobs
 
@@ -184,7 +188,10 @@ def replicate_with(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _ReplicationTask:
-    """The design to repeat, and the estimates requested from each repetition; see `replicate`."""
+    """The design to repeat, and the estimates requested from each repetition; see `replicate`.
+
+    ``reading`` estimates the target from the judged sample, ``kind`` computes intervals.
+    """
 
     design: Design
     reading: Reading
@@ -211,7 +218,11 @@ def _runner(scheme: Scheme, task: _ReplicationTask) -> tuple[Run, int]:
 
 @_runner.register
 def _by_levels(scheme: Levels, task: _ReplicationTask) -> tuple[Run, int]:
-    """Build ``(run, most)`` as `_runner` for samples drawn by levels (positions of units in a random judging order)."""
+    """Build ``(run, most)`` as `_runner` for samples that are judged upward in level until the budget is spent.
+
+    The level of a unit is its random position in the judging order. Only units below ``limit``, which the largest
+    budget cannot exceed, are computed.
+    """
     design, budgets, judge = task.design, task.budgets, task.reading.judge(task.labels)
     limit = scheme.limit(design.order, budgets[-1])
     n_places = float(design.order.inclusion_probs(limit)[1].sum())
@@ -263,7 +274,11 @@ def _add_ends(out: Floats, limits: tuple[float, float]) -> None:
 
 @_runner.register
 def _with_replacement(scheme: Replacement, task: _ReplicationTask) -> tuple[Run, int]:
-    """Build ``(run, most)`` as `_runner` for draws with replacement; raise InputError unless `is_plain`."""
+    """Build ``(run, most)`` as `_runner` for draws with replacement, as in `kernels.replication.replicate`.
+
+    Raises InputError for anything but default intervals for the pool. Budgets that pay for all queries (a census) are
+    not simulated: their estimate is the true value.
+    """
     order, budgets, expected = task.design.order, task.budgets, task.expected
     if not task.is_plain:
         raise InputError(f"draws with replacement support only t intervals of the pool, not {task.kind.name!r}")

@@ -259,7 +259,10 @@ def summarised(
 
 
 def _has_plan(design: Design) -> bool:
-    """True if the limit of efficiency can be computed: one target, a grade model, levels, no adaptive depth."""
+    """True if the limit of efficiency can be computed for a design.
+
+    It needs a single target, a grade model, sampling by levels, and no adaptive depth (rates that depend on labels).
+    """
     is_single = len(design.targets) == 1 and design.history is None
     return design.scheme.is_planned and design.beliefs is not None and is_single
 

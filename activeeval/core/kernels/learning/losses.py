@@ -310,7 +310,7 @@ def tied_precisions(scores, relevances, starts, stops, out):
 
 @_jit
 def _by_score(scores, start, stop):
-    """Sort the items from start to before stop by score, highest first."""
+    """Sort the items ``start`` to ``stop − 1`` by score, highest first; return their indices."""
     if stop - start > _FEW:
         return start + np.argsort(-scores[start:stop])
     items = np.arange(start, stop)

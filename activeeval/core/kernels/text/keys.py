@@ -92,7 +92,7 @@ def places_of(offsets, data, texts, sought_offsets, sought_data, sought_texts):
 
 @_jit
 def _scratch(offsets):
-    """Allocate arrays for the hashes, the hash table and the found rows of the longest segment."""
+    """Allocate ``(hashes, hash table, found rows)`` with room for the longest segment."""
     most = 0
     for q in range(offsets.size - 1):
         most = max(most, offsets[q + 1] - offsets[q])

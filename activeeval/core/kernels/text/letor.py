@@ -23,7 +23,7 @@ _DIGITS_ROOM = 9
 
 @_jit
 def _starts_with(data, i, word):
-    """Check whether the data contain ``word`` at ``i``."""
+    """Check whether the data contain the bytes ``word`` at index ``i``."""
     if i + word.size > data.size:
         return False
     for k in range(word.size):  # noqa: SIM110
@@ -34,7 +34,10 @@ def _starts_with(data, i, word):
 
 @_jit
 def widest_index(data):
-    """Find the largest feature index, read from the last ``index:value`` pair of each line; comments are skipped."""
+    """Find the largest feature index of LETOR text, read from the last ``index:value`` pair of each line.
+
+    Comments (from # on) are skipped. An index of more than nine digits is ignored.
+    """
     end = data.size
     widest = 0
     i = 0
@@ -99,7 +102,7 @@ def _document_at(data, i):
 
 @_jit
 def _same_text(data, start, stop, other_start, other_stop):
-    """Check whether two spans of the data have equal bytes."""
+    """Check whether the bytes ``start`` … ``stop − 1`` of the data equal ``other_start`` … ``other_stop − 1``."""
     if stop - start != other_stop - other_start:
         return False
     for k in range(stop - start):  # noqa: SIM110

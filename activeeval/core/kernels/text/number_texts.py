@@ -121,7 +121,10 @@ def _long_quotient(m, D):
 
 @_jit
 def _exponent_at(data, i):
-    """Read the whole number after the ``e`` of a number; return ``(stop, exponent, well_formed)``."""
+    """Read the whole number at byte ``i``, after the ``e`` of a number; return ``(stop, exponent, well_formed)``.
+
+    An exponent beyond a hundred thousand is not exact.
+    """
     end = data.size
     negative = i < end and data[i] == _MINUS
     if negative or (i < end and data[i] == _PLUS):
