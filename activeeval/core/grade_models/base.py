@@ -120,6 +120,11 @@ class ThresholdModel(GradeModel):
         -------
         ndarray, shape (n, n_grades)
             Not negative; rows sum to 1.
+
+        Raises
+        ------
+        NotFittedError, InputError
+            Before a fit; if X is not a matrix with as many columns as in the fit.
         """
         check_is_fitted(self)
         features = self._check_columns(X)

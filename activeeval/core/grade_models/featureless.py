@@ -169,7 +169,10 @@ class GivenProbabilities(GradeModel):
         return True
 
     def _learn(self, probs: Floats, grades: Ints) -> None:
-        """Fit slope and shifts to grades (n,) by minimizing `recalibration_loss`; ``probs`` has shape (n, n_grades)."""
+        """Fit slope a and shifts b_k of logit p'(y ≤ k) = a logit p(y ≤ k) − b_k by minimizing `recalibration_loss`.
+
+        ``probs`` (n, n_grades) are the given probabilities p, ``grades`` (n,) the labels.
+        """
         logits = _cumulative_logits(probs)
         signs = np.where(grades[:, None] <= np.arange(logits.shape[1]), 1.0, -1.0)
         solution = minimize(

@@ -81,7 +81,7 @@ class MixtureGradeModel(GradeModel):
 
     @property
     def classes_(self) -> Ints:
-        """The grades 0 … n_grades − 1 of fitted models."""
+        """The grades 0 … n_grades − 1 of fitted models; InputError if a model has more than `max_grade` allows."""
         return np.arange(self._n_grades([model.classes_.size for model in self._fitted()]))
 
     @property

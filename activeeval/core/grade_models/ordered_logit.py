@@ -177,6 +177,7 @@ def fit_proportional_odds(Z: Floats, codes: Ints, alpha: float, max_iter: int) -
     bounds = [(None, None)] + [LOG_GAP_BOUNDS] * (theta.size - 1)
 
     def loss_and_gradient(params: Floats) -> tuple[float, Floats]:
+        """Compute the loss and its gradient for w, θ_0 and the logarithms of the gaps of θ."""
         return proportional_odds_loss(params, Z, codes, alpha)
 
     solution = _minimise(loss_and_gradient, start, bounds, _whitening(Z, alpha), max_iter)
@@ -200,6 +201,7 @@ def fit_mord(Z: Floats, codes: Ints, alpha: float, max_iter: int, loss: str) -> 
     # mord's own fit passes the option `disp` to L-BFGS-B, which SciPy 1.16 deprecates and 1.18 removes:
     # its loss and gradient are minimised here instead, with any version of SciPy.
     def loss_and_gradient(params: Floats) -> tuple[float, Floats]:
+        """Compute mord's loss per row and its gradient for w, θ_0 and the gaps of θ."""
         return obj_margin(params, *arguments) / n, grad_margin(params, *arguments) / n
 
     solution = _minimise(loss_and_gradient, start, bounds, _whitening(Z, alpha), max_iter)
@@ -221,6 +223,7 @@ def _minimise(
     n_features = whitening.shape[0]
 
     def in_white(params: Floats) -> tuple[float, Floats]:
+        """Compute the loss and its gradient for v and the other parameters."""
         value, gradient = loss_and_gradient(np.concatenate((whitening @ params[:n_features], params[n_features:])))
         return value, np.concatenate((whitening @ gradient[:n_features], gradient[n_features:]))
 

@@ -261,6 +261,7 @@ def _maximum(terms: _Terms, start: Floats, sigma_bounds: tuple[float, float]) ->
     nodes, weights = _quadrature(sigma_bounds[1])
 
     def loss(params: Floats) -> tuple[float, Floats]:
+        """Compute the negative log-likelihood per term of (σ, a, b), and its gradient."""
         value, gradient = terms.log_likelihood(params, nodes, weights)
         return -value / terms.logits.size, -gradient / terms.logits.size
 

@@ -295,6 +295,7 @@ def _share_of(same: Ints, n: Ints) -> Statistic:
     """Build the statistic Σ same / Σ n over queries, given how often each query counts; None if there is no pair."""
 
     def share(times: Floats) -> float | None:
+        """Compute the share for queries that count ``times`` (n_queries,) times; None if no pair is left."""
         total = times @ n
         return float(times @ same / total) if total else None
 

@@ -242,7 +242,7 @@ class ByComparisons(Judging):
         raise InputError(f"campaign {name}: documents are compared two at a time, not graded on sheets: {how}")
 
     def check_known(self, name: str) -> None:
-        """Raise InputError: ranks are not known grades."""
+        """Raise InputError: the ranks of a campaign ``name`` cannot serve as known grades of another one."""
         raise InputError(f"campaign {name}: holds ranks, which cannot serve as known grades")
 
     @property

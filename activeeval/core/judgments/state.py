@@ -227,7 +227,7 @@ class State:
         return None
 
     def _judge(self, place: Place, event: Event) -> Place:
-        """Record a judgment or a retraction of a place (unit, document), and update the waiting counts; return the place.
+        """Record a judgment or a retraction of a place (unit, document), update the waiting counts, return the place.
 
         The judgment that the event replaces is removed. If two judges now differ and differences are adjudicated, an
         assignment for a third one is added.

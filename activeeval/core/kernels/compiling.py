@@ -61,6 +61,7 @@ def _watched(load):
 
     @wraps(load)
     def watched(*arguments):
+        """Load the code; None if there is none."""
         code = load(*arguments)
         if code is None:
             say_first_use()
@@ -78,6 +79,7 @@ def _or_nothing(step, cache_of):
 
     @wraps(step)
     def forgiving(*arguments):
+        """Run the step; None if it fails."""
         try:
             return step(*arguments)
         except Exception as problem:  # a damaged file can break the unpickler in any way

@@ -34,8 +34,9 @@ _HIGHEST = 1e300  # an infinite limit times a rate of 0 would be NaN
 def _freely_below(keys, entries, order, q, limit, numbers, places, levels, n, ends):
     """Find the places of query ``q`` with levels below ``limit`` under several keys, for independently sampled items.
 
-    A key determines one random sample; a place's level is the threshold above which that sample contains it. Places
-    and levels are written key by key from position ``n`` on, and ``ends[r]`` is where those of key r end.
+    A key determines one random sample; a place's level is the threshold above which that sample contains it. With the
+    place's uniform number v, its rate r_i and the query's rate r it is the query's level if v < r_i / r, else v / r_i.
+    Places and levels are written key by key from position ``n`` on, and ``ends[r]`` is where those of key r end.
 
     Parameters
     ----------
@@ -68,9 +69,10 @@ def _freely_below(keys, entries, order, q, limit, numbers, places, levels, n, en
 
 @_jit
 def _nested_below(keys, entries, order, q, limit, places, levels, n, ends):
-    """Find the prefixes of query ``q`` with levels below ``limit``, if a place needs all before it.
+    """Find the prefixes of query ``q`` with levels below ``limit``, if a place is judged only with all before it.
 
-    Parameters as in `_freely_below`.
+    Parameters and results are as in `_freely_below`, but a place's level follows from that of the place before it in
+    the way in which it follows there from the query's.
     """
     first, last, rates, hashes = order.offsets[q], order.offsets[q + 1], order.place_rates, order.hashes
     for r in range(keys.size):

@@ -73,7 +73,8 @@ def needed_cutoff(cutoff: Any, name: str) -> int:
 def DCG(gains: str | ArrayLike | None = None, cutoff: int | None = None) -> Additive:
     """Build discounted cumulative gain, Σ g(y_i) / log2(1 + i) over ranks i; gains 2^y − 1 by default.
 
-    ``gains`` is ``"linear"`` (y), ``"exp"`` (2^y − 1) or a number for each grade.
+    ``gains`` is ``"linear"`` (y), ``"exp"`` (2^y − 1) or a number for each grade. Raises InputError for other gains or
+    an invalid cutoff.
 
     Examples
     --------
@@ -87,7 +88,8 @@ def ERR(max_grade: int | None = None, cutoff: int | None = None) -> Cascade:
     """Build expected reciprocal rank, Σ_i ℓ(y_i) / i Π_{l<i} (1 − ℓ(y_l)) with ℓ(y) = (2^y − 1) / 2^max_grade.
 
     ℓ is the probability that a user stops at an item of grade y. ``max_grade`` None uses the largest grade of the
-    scored labels; `bound_to` fixes the scale.
+    scored labels; `bound_to` fixes the scale. Raises InputError if it is not a positive whole number, or the cutoff is
+    invalid.
 
     Examples
     --------
@@ -101,6 +103,8 @@ def ERR(max_grade: int | None = None, cutoff: int | None = None) -> Cascade:
 def RBP(p: float = 0.8, rel: int = 1, gains: Any = None, cutoff: int | None = None) -> Additive:
     """Build rank-biased precision, (1 − p) Σ p^(i−1) g(y_i) over ranks i; gains are 1 from grade `rel` on unless given.
 
+    Raises InputError unless 0 < p < 1, or if ``rel``, ``gains`` (as in `DCG`) or the cutoff are invalid.
+
     Examples
     --------
     >>> print(RBP(), RBP(p=0.5).discount_vector(3))
@@ -112,6 +116,8 @@ def RBP(p: float = 0.8, rel: int = 1, gains: Any = None, cutoff: int | None = No
 
 def Precision(cutoff: int | None, rel: int = 1) -> Additive:
     """Build precision: the share of relevant items (grade at least `rel`) among the first `cutoff` ranks.
+
+    Raises InputError without a cutoff, or if a parameter is not a whole number.
 
     Examples
     --------
@@ -125,6 +131,8 @@ def Precision(cutoff: int | None, rel: int = 1) -> Additive:
 def RR(rel: int = 1, cutoff: int | None = None) -> Cascade:
     """Build the reciprocal rank of the first relevant item (grade at least `rel`), 0 without one.
 
+    Raises InputError if a parameter is not a whole number.
+
     Examples
     --------
     >>> print(RR(), RR(rel=2, cutoff=10))
@@ -135,6 +143,8 @@ def RR(rel: int = 1, cutoff: int | None = None) -> Cascade:
 
 def Success(cutoff: int | None, rel: int = 1) -> Cascade:
     """Build success: 1 if any of the first `cutoff` ranks is relevant (grade at least `rel`), else 0.
+
+    Raises InputError without a cutoff, or if a parameter is not a whole number.
 
     Examples
     --------

@@ -199,13 +199,13 @@ def _gains(parameters: _Parameters) -> Any:
 
 
 def _additive(parameters: _Parameters, cutoff: int | None) -> Measure:
-    """Build an additive measure (a sum of discounted gains) from parsed parameters."""
+    """Build an additive measure (a sum of discounted gains) from parsed parameters; InputError if one is invalid."""
     gains = gain_rule(_gains(parameters), Exponential())
     return Additive(gains, parameters.discounts, cutoff)
 
 
 def _rbp(parameters: _Parameters, cutoff: int | None) -> Measure:
-    """Build RBP from parsed parameters."""
+    """Build rank-biased precision from parsed parameters; raise InputError if one is invalid."""
     return RBP(parameters.p, parameters.rel, _gains(parameters), cutoff)
 
 

@@ -80,7 +80,7 @@ class SampledMeasure(Measure, Protocol):
 
     @property
     def no_gain_between(self) -> str:
-        """Grades between which no gain is defined, for a message; empty if mean gains are defined."""
+        """Grades between which the measure has no mean value, for a message, such as "ranks"; else empty."""
 
     def discount_vector(self, longest: int) -> Floats:
         """Compute the discounts of the ranks that count in lists of up to `longest` items."""
@@ -303,9 +303,9 @@ class Target:
     def matters(self) -> NDArray[np.bool_]:
         """Flag the items whose label can change the value of their query, shape (n_items,).
 
-        A label has no effect if the item is not in the judging lists, if both lists are equal down to the last rank
-        that counts, if the list of a measure that counts every item is empty, if its contrast is 0 in an additive
-        measure, or if its query is outside `within`.
+        A label has no effect if the value does not depend on the item's grade, if both lists are equal down to the last
+        rank that counts, if the list of a measure that counts every item is empty, if the item's discounts in both
+        lists are equal in an additive measure, or if its query is outside `within`.
         """
         from activeeval.core.kernels import judging
 

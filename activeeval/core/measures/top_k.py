@@ -47,6 +47,11 @@ def top_k_grades(pool: QueryPool, keys: ArrayLike, k: int, *, share_ties: bool =
     -------
     ndarray of int64, shape (n_items,)
 
+    Raises
+    ------
+    InputError
+        If k is not a whole number from 1 to 100, or the keys have another shape or are infinite.
+
     Examples
     --------
     >>> pool = QueryPool(["q"], [0, 4], ["a", "b", "c", "d"])

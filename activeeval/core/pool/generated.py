@@ -69,6 +69,11 @@ def generate_pool(n_queries: int = 6000, rng: np.random.Generator | int | None =
     rng : Generator or int, optional
         The same seed gives the same pool.
 
+    Raises
+    ------
+    InputError
+        If there is no query or ``rng`` is not a seed.
+
     Examples
     --------
     >>> generated = generate_pool(20, rng=0)

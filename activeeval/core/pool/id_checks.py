@@ -15,7 +15,7 @@ from activeeval.core.types import Ints
 
 
 def as_ids(values: ArrayLike | Texts | Iterable[Any], what: str) -> NDArray[Any]:
-    """Convert ids to an array of text; ``what`` names them in messages. See `as_texts`."""
+    """Convert ids to an array of text; ``what`` names them in messages. Errors are those of `as_texts`."""
     return as_texts(values, what).array()
 
 

@@ -79,7 +79,10 @@ def hashed_uniforms(seed: int, hashes: Words, n: int) -> Floats:
 
 
 def text_numbers(seed: Seed, texts: Texts) -> Floats:
-    """Generate a uniform number in (0, 1) for each text, shape (n,), which depends on the seed and the text alone."""
+    """Generate a uniform number in (0, 1) for each text, shape (n,), which depends on the seed and the text alone.
+
+    Raises InputError for an invalid seed.
+    """
     from activeeval.core.kernels import numbers
 
     hashes = np.empty(texts.size, np.uint64)

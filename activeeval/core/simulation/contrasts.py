@@ -74,6 +74,8 @@ def simulate_contrasts(
 ) -> tuple[dict[Pair, list[Summary]], list[SimultaneousResults]]:
     """Compare shared samples of several systems with passive samples, each drawn for a single difference.
 
+    Raises the errors of `simulate`.
+
     Parameters
     ----------
     designs : mapping of str to Design

@@ -209,9 +209,10 @@ class _ReplicationTask:
 
 @singledispatch
 def _runner(scheme: Scheme, task: _ReplicationTask) -> tuple[Run, int]:
-    """Return ``(run, most)`` for a scheme of sampling: a function of keys, and the largest number of keys per call.
+    """Choose ``(run, most)`` for a scheme of sampling: a function of keys, and the largest number of keys per call.
 
-    ``run`` computes the repetitions of the given random keys, shape (n_keys, n_budgets, len(COLUMNS)).
+    ``run`` computes the repetitions of the given random keys, shape (n_keys, n_budgets, len(COLUMNS)). A scheme without
+    a registered function raises TypeError.
     """
     raise TypeError(f"no simulation is implemented for scheme {scheme!r}")
 
@@ -228,7 +229,11 @@ def _by_levels(scheme: Levels, task: _ReplicationTask) -> tuple[Run, int]:
     n_places = float(design.order.inclusion_probs(limit)[1].sum())
 
     def run(keys: Keys) -> Floats:
-        """Compute the results of the repetitions with these keys, shape (n_keys, n_budgets, len(COLUMNS))."""
+        """Compute the results of the repetitions with these keys, shape (n_keys, n_budgets, len(COLUMNS)).
+
+        The scheme yields groups of keys by their indices (``which``), each with the judged selections that its budgets
+        paid.
+        """
         out = np.empty((len(keys), budgets.size, len(COLUMNS)))
         for which, paid in scheme.samples(design.order, np.array(keys), budgets, limit):
             samples = [evidence_arrays(design, task.reading, judge, selections) for selections in paid]

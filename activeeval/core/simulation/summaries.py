@@ -164,6 +164,8 @@ def simulate(
 ) -> list[Summary]:
     """Compare designs by repeated samples of a labelled pool, each against ``designs["passive"]``.
 
+    Raises InputError if that is missing, and errors of `replicate`.
+
     Parameters
     ----------
     designs : mapping of str to Design
@@ -259,10 +261,7 @@ def summarised(
 
 
 def _has_plan(design: Design) -> bool:
-    """True if the limit of efficiency can be computed for a design.
-
-    It needs a single target, a grade model, sampling by levels, and no adaptive depth (rates that depend on labels).
-    """
+    """True if the limit of efficiency is defined: one target, a grade model, levels, no rates that depend on labels."""
     is_single = len(design.targets) == 1 and design.history is None
     return design.scheme.is_planned and design.beliefs is not None and is_single
 
