@@ -141,7 +141,10 @@ class State:
         return state
 
     def apply(self, event: Event) -> Place | None:
-        """Apply an event; return the place (unit, document) whose valid judgments changed, or None."""
+        """Apply an event; return the place (unit, document) whose valid judgments changed, or None.
+
+        Events of controls (items with a known grade, shown to check a judge) and of training never change a judgment.
+        """
         self.seq = event.seq
         if event.active_ms is not None:
             self.active_ms.append(event.active_ms)

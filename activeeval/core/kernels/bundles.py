@@ -98,7 +98,7 @@ class SelectedRows(NamedTuple):
 class ReadingQueries(NamedTuple):
     """What an estimate needs to know of each query of the pool; all arrays have length n_queries.
 
-    A query is *open* if its value is not known yet in full, so that its labels count.
+    ``is_open`` is True if an unknown label can change the query's value; other queries are known beforehand.
     """
 
     probs: Any

@@ -22,10 +22,10 @@ def _is_settled(selected, queries, row):
 
 @_jit
 def add_up(owners, selected, queries, totals, sums, starts, n_queries, n_items):
-    """Sum each sample over its certain queries, and count the rows of its open queries.
+    """Sum each sample over the queries that it contains with certainty, and count the rows of the others.
 
-    A certain query is judged completely with probability 1. An open query with judged items, selected by chance, gets a
-    row for the estimate (filled by `gather`).
+    Queries whose value no unknown label can change are left out. A query that is judged completely with probability 1
+    is known and enters the sums. One with judged items that was selected by chance gets a row (filled by `gather`).
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def add_up(owners, selected, queries, totals, sums, starts, n_queries, n_items):
 
 @_jit
 def gather(owners, selected, queries, totals, within, beyond, starts, rows):
-    """Fill ``rows`` with the open queries of every sample (those selected by chance), sample by sample.
+    """Fill ``rows`` with the judged queries of every sample that were selected by chance, sample by sample.
 
     Parameters
     ----------

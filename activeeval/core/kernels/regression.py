@@ -144,9 +144,8 @@ def _least_squares(inverse, h):
 def _fit(h, k, omega, totals, population, coefficients, lift):
     """Fit the first k regressors by least squares; return the rank.
 
-    ``h`` is the moment matrix of `_moment_matrix`, ``population`` (k,) the total Z̄ of each regressor over the pool.
-    Fills ``coefficients`` with B and ``lift`` with H⁻¹ (Z̄ − Σ ω z), from which the weights g = 1 + ω keep lift'z
-    follow.
+    ``h`` is the moment matrix of `_moment_matrix`; other parameters as in `fitted_coefficients`. Fills ``coefficients``
+    with B and ``lift`` with H⁻¹ (Z̄ − Σ ω z), from which the weights g = 1 + ω keep lift'z follow (Z̄: ``population``).
     """
     inverse, rank = _inverse(h, k)
     gap = population[:k].copy()
@@ -195,7 +194,8 @@ def residual_direction(coefficients, width):
 def residual_of(j, keep, totals, within, direction, products):
     """Compute e and s of query ``j``: the residual y − z'B, and the estimated variance of e within the query.
 
-    ``direction`` and ``products`` are those of `residual_direction`; s is 0 if the query was judged completely.
+    ``direction`` and ``products`` are those of `residual_direction`, other parameters as in `fitted_coefficients`; s is
+    0 if the query was judged completely.
     """
     e, s = 0.0, 0.0
     for a in range(direction.size):
@@ -217,7 +217,7 @@ def seen_scale(omega, totals):
 
 @_jit
 def _explains(omega, keep, totals, within, coefficients):
-    """Check whether the coefficients B explain the values of all queries exactly, up to rounding errors."""
+    """Check whether the coefficients B leave no residual but rounding errors; parameters as in `fitted_coefficients`."""
     spread = 0.0
     direction, products = residual_direction(coefficients, totals.shape[1])
     for j in range(omega.size):
@@ -231,7 +231,7 @@ def _gap(h, omega, totals, population):
     """Compute the shift of R̂ by the second regressor with coefficient 1, after that by the first one.
 
     It is a possible bias of an estimate without the second regressor (the model's predictions). ``h`` is the moment
-    matrix of `_moment_matrix`, ``population`` (k,) the pool totals of the regressors.
+    matrix of `_moment_matrix`; other parameters as in `fitted_coefficients`.
     """
     b = h[1, 2] / h[1, 1] if h[1, 1] > 0.0 else 0.0
     gap = population[1] - b * population[0]
@@ -244,9 +244,9 @@ def _gap(h, omega, totals, population):
 def _press(h, k, omega, keep, totals, within):
     """Compute the prediction error Σ ω² (keep e² + (1 − keep) s) of each query by a fit to the other queries (PRESS).
 
-    The fit has the first k regressors; ``h`` is the moment matrix of `_moment_matrix`. e is the residual and s its
-    variance within the query. With l = ω² keep z' H⁻¹ z both follow from the fit to all queries: e / (1 − l), s / (1 −
-    l)² (Allen, 1974).
+    The fit has the first k regressors; ``h`` is the moment matrix of `_moment_matrix`, other parameters as in
+    `fitted_coefficients`. e is the residual and s its variance within the query. With l = ω² keep z' H⁻¹ z both follow
+    from the fit to all queries: e / (1 − l), s / (1 − l)² (Allen, 1974).
     """
     inverse, _ = _inverse(h, k)
     direction, products = residual_direction(_least_squares(inverse, h), totals.shape[1])

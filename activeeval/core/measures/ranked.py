@@ -141,7 +141,7 @@ class _Ratio(WithRule, Normalised):
         return self.numerator
 
     def discount_vector(self, longest: int) -> Floats:
-        """Compute the discounts of the ranks that count in lists of up to `longest` items."""
+        """Compute the discounts of the ranks that count in lists of up to `longest` items, those of the numerator."""
         return self.numerator.discount_vector(longest)
 
     def terms(self, n_grades: int, longest: int, widest: int) -> Terms:

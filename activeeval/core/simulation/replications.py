@@ -203,7 +203,7 @@ class _ReplicationTask:
 
     @property
     def is_plain(self) -> bool:
-        """True if default intervals for the pool are requested."""
+        """True if default intervals for the pool (these queries, not the population they come from) are requested."""
         return isinstance(self.kind, Student) and self.scope == "pool"
 
 
