@@ -346,7 +346,7 @@ class IntervalBasis:
 
     @property
     def p_value(self) -> float:
-        """Smallest α whose interval excludes 0: the largest p value of the t test, the shares and the inner scope."""
+        """Smallest α whose interval excludes 0: the largest p value of the t test, the shares and the inner basis."""
         p = self._t_value
         if self._bounded_shares is not None:
             p = max(p, self._bounded_shares.p_value(self._nearest, self.limits))

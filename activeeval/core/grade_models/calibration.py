@@ -184,8 +184,9 @@ def _judged_in_full(target: Target, is_judged: NDArray[np.bool_]) -> NDArray[np.
 
 
 def _marginal_log_likelihood(of_grade: Floats, weights: Floats, queries: Ints) -> float:
-    """Compute Σ_x log Σ_j ω_j Π_i p(y_i | u_j) over queries x with judged items i and nodes u_j of the factor.
+    """Compute the log-likelihood of grades with a query factor (a random effect shared by a query's items).
 
+    It is Σ_x log Σ_j ω_j Π_i p(y_i | u_j) over queries x with judged items i and quadrature nodes u_j of the factor.
     ``of_grade`` (n_nodes, n) are the probabilities p(y_i | u_j) of the observed grades, ``weights`` (n_nodes,) the ω_j,
     and ``queries`` (n,) the index of each item's query, ascending.
     """

@@ -62,7 +62,7 @@ _TOLERANCES = {"ftol": 1e-13, "gtol": 1e-8, "maxiter": 1000}
 
 @dataclass(frozen=True, slots=True)
 class QueryFactor:
-    """Latent factor u ~ N(0, 1) of each query on top of a grade model; it correlates the grades of a query.
+    """Random effect u ~ N(0, 1) of each query on top of a grade model; it correlates the grades of a query.
 
     It shifts all items of a query together: logit p(y ≤ k | u) = c (a · logit p(y ≤ k) − b) − σ u, with c such that the
     mean over u hardly changes (equation (1) of the module).
@@ -192,10 +192,11 @@ class QueryFactor:
 
 @dataclass(frozen=True, slots=True)
 class _Terms:
-    """Terms of the marginal log-likelihood of a query factor: log s(sign · η) of equation (2), sorted by query.
+    """Terms of the marginal log-likelihood of a query factor (a random effect u shared by a query's items).
 
-    ``logits`` and ``signs`` have one entry per term, ``first_terms`` (n_queries,) is each query's first term, and
-    ``gaps`` are those of the term that does not depend on the factor.
+    They are log s(sign · η), s the logistic function, of equation (2) of the module, sorted by query. ``logits`` and
+    ``signs`` have one entry per term, ``first_terms`` (n_queries,) is each query's first term, and ``gaps`` are those
+    of the term that does not depend on u.
     """
 
     logits: Floats

@@ -55,7 +55,7 @@ def default_shares(n_grades: int) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValueTable:
-    """The distinct values of a grader, and the expected distribution of people's grades for each.
+    """The distinct values of a grader (an LLM or another model), and people's expected grades for each.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class ValueTable:
 
     @classmethod
     def of(cls, values: ArrayLike, shares: ArrayLike, rho: float = RHO) -> Self:
-        """Build the table of a grader's values.
+        """Build the table of the values of a grader (an LLM or another model), such as its grades or scores.
 
         Parameters
         ----------
@@ -100,7 +100,7 @@ class ValueTable:
 
 
 def expected_grades(counts: ArrayLike, shares: ArrayLike, rho: float = RHO) -> Floats:
-    """Compute the expected distribution of people's grades for each value of a grader, shape (n_kinds, n_grades).
+    """Compute people's expected grades for each value of a grader (an LLM or another model), shape (n_kinds, n_grades).
 
     P(y = k | r) follows from a bivariate normal distribution of both (equation (2) of the module). ``counts``
     (n_kinds,) are the numbers of items with each value, ascending, ``shares`` (n_grades,) those of people's grades, and
@@ -123,7 +123,7 @@ def expected_grades(counts: ArrayLike, shares: ArrayLike, rho: float = RHO) -> F
 
 
 def imagined_probs(probs: ArrayLike, ranks: ArrayLike, rho: float = RHO) -> Floats:
-    """Simulate the grade probabilities of items after a hypothetical grader has given its values.
+    """Simulate the grade probabilities of items after a hypothetical grader (an LLM, say) has given its values.
 
     Grades and values have a bivariate normal distribution, as in `expected_grades`, with the item's own thresholds of
     grades. The mean over the grader's possible values equals ``probs``, for any model.

@@ -59,12 +59,12 @@ class Truth(NamedTuple):
 
     @classmethod
     def from_parts(cls, parts: Mapping[str, Iterable[Any]]) -> Self:
-        """Build a truth from its parts by name, as stored in a log; missing parts are empty."""
+        """Build a truth from its parts (``top``, ``below`` …) by name, as stored in a log; missing parts are empty."""
         return cls(*(tuple(parts.get(name, ())) for name in cls._fields))
 
     @property
     def parts(self) -> dict[str, list[Any]]:
-        """The parts by name, as stored in a log."""
+        """The parts (``top``, ``below`` …) by name, as stored in a log."""
         return {name: list(part) for name, part in self._asdict().items()}
 
     def grades(self, k: int) -> dict[str, int]:

@@ -85,7 +85,7 @@ class Event:
 
     @property
     def machine(self) -> str:
-        """The grader's file if its judgment was accepted as a person's; empty for people's judgments."""
+        """File of a grader (an LLM or another model) whose judgment was accepted as a person's; else empty."""
         return str(self.body.get(OF_MACHINE, ""))
 
     @property

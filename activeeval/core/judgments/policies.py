@@ -133,14 +133,20 @@ def one_grade(grades: Sequence[int], policy: str) -> int:
 
 
 def truth_of_machines(source: str, n: int) -> Caution:
-    """Build the warning that ``n`` grades of a grader are accepted as people's grades; ``source`` names them."""
+    """Build the warning that ``n`` grades of a grader (an LLM or another model) are accepted as people's.
+
+    ``source`` names them.
+    """
     from activeeval.core.results import Caution
 
     return Caution("warning", "machine is truth", {"source": source, "n": n})
 
 
 def refuse_as_labels(source: str, what: str = "") -> NoReturn:
-    """Raise InputError because a grader's grades are not labels; ``source`` names them, `what` the grader's output."""
+    """Raise InputError because grades of a grader (an LLM or another model) are not labels.
+
+    ``source`` names them, `what` the grader's output.
+    """
     of_what = f" ({what})" if what else ""
     problem = f"these are a grader's grades{of_what}, not labels: pass them with `grader`"
     raise InputError(f"{source}: {problem}", field="grader")

@@ -45,7 +45,10 @@ class Assignment:
     lease_until: int | None = None
 
     def take(self, event: Event, lease_s: int) -> None:
-        """Update the assignment by an event of its place; ``lease_s`` is the duration of a lease in seconds."""
+        """Update the assignment by an event of its place (document of a unit); ``lease_s`` is in seconds.
+
+        A lease is the time for which the place is reserved for its judge.
+        """
         if event.kind == "preferred":
             self.token_hash, self.lease_until = None, event.at + lease_s * MICROSECONDS
             return
@@ -70,6 +73,9 @@ class Assignment:
 @dataclass(slots=True, kw_only=True)
 class State:
     """State of a campaign after the events so far.
+
+    A place is a document of a unit (what was drawn and is judged at once); a block is a part of the sample that is
+    judged before the next.
 
     Attributes
     ----------
@@ -106,7 +112,7 @@ class State:
     problems : list of str
         Events that contradict earlier ones.
     checks : Checks
-        State of the controls.
+        State of the controls (items with a known grade, shown to check judges).
     ended : str
         Reason why there will be no further unit; empty while units can follow.
     """
@@ -189,7 +195,7 @@ class State:
         return sorted(self.assignments.values(), key=lambda place: (place.block, place.unit, place.position, place.k))
 
     def _draw(self, event: Event) -> None:
-        """Add the unit and the places of a ``drawn`` event; a unit drawn twice is recorded as a problem."""
+        """Add the unit and the places (its documents) of a ``drawn`` event; record a unit drawn twice as a problem."""
         unit, block, docs = event.unit or 0, int(event.body["block"]), event.body["items"]
         if unit in self.blocks:
             self.problems.append(f"event {event.seq} draws unit {unit} once more")
@@ -258,15 +264,16 @@ class State:
         return place
 
     def _count_machine(self, event: Event, more: int) -> None:
-        """Add `more` to the number of valid judgments from the event's grader file, if it is from a grader."""
+        """Add `more` to the number of valid judgments from the event's grader (an LLM or another model), if any."""
         if event.machine:
             n = self.machine_judgments.pop(event.machine, 0) + more
             self.machine_judgments |= {event.machine: n} if n else {}
 
     def _count(self, block: int, more: int, seq: int) -> None:
-        """Add `more` to the number of waiting places of a block; record the blocks that are now complete.
+        """Add `more` to the number of waiting places (documents to judge) of a block, a part of the sample.
 
-        ``seq`` is the number of the event that changed it.
+        Record the blocks that are now complete: they and all earlier ones have no waiting place. ``seq`` is the number
+        of the event that changed it.
         """
         self.n_waiting[block] += more
         if self.n_waiting[block]:

@@ -197,7 +197,7 @@ class Judgments:
         """Compute the grade of each item graded by people, or the distribution of their grades.
 
         An item that the file lists as pooled but unjudged keeps its negative grade. Items that cannot be judged, wait,
-        or were graded only by graders are left out.
+        or were graded only by graders (LLMs and other models) are left out.
 
         Parameters
         ----------
@@ -257,7 +257,7 @@ class Judgments:
         return replace(self, judges=judges, n_of_machines=n_of_machines)
 
     def notes(self) -> tuple[Note | Caution, ...]:
-        """Build the notes on the file, and on graders' judgments that are left out or counted as labels."""
+        """Build the notes on the file, and on judgments of graders (LLMs, models) left out or counted as labels."""
         from activeeval.core.results import Note
 
         if self.n_of_machines:

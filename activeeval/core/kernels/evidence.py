@@ -14,8 +14,8 @@ CERTAIN, SHARE, BASE, SQUARES, KNOWN_SQUARES, FIRST = 0, 1, 2, 3, 4, 5
 def _is_settled(selected, queries, row):
     """Check whether the query of a row is judged completely with certainty.
 
-    That is so if the threshold of its sample times the least rate of its places is at least 1. ``selected`` is a
-    `SelectedRows`, ``queries`` a `ReadingQueries`.
+    That is so if the threshold of its sample times the least sampling rate of its items is at least 1. ``selected`` is
+    a `SelectedRows`, ``queries`` a `ReadingQueries`.
     """
     return selected.levels[row] * queries.least_rates[selected.queries[row]] >= 1.0
 

@@ -12,10 +12,11 @@ _IMPOSSIBLE = 1e-300
 
 @_jit
 def learn_known(query_offsets, nodes, grades, weights):
-    """Update the node ``weights`` (n_queries, n_nodes) of the query factor by known grades, in place (Bayes' rule).
+    """Update the ``weights`` (n_queries, n_nodes) of the query factor's values by known grades, in place (Bayes' rule).
 
-    ``nodes`` (n_nodes, n_items, n_grades) are the grade probabilities at each node, ``grades`` (n_items,) the known
-    grades, negative if unknown. A grade that the model holds impossible is skipped.
+    The query factor is a random effect shared by a query's items, with n_nodes possible values (nodes). ``nodes``
+    (n_nodes, n_items, n_grades) are the grade probabilities at each, ``grades`` (n_items,) the known grades, negative
+    if unknown. A grade that the model holds impossible is skipped.
     """
     for q in range(query_offsets.size - 1):
         before = weights[q].copy()
@@ -32,9 +33,10 @@ def learn_known(query_offsets, nodes, grades, weights):
 
 @_jit
 def settle_known(nodes, grades):
-    """Set the probability of every known grade to 1 in ``nodes`` (n_nodes, n_items, n_grades), in place.
+    """Set the probability of every known grade to 1 in ``nodes`` (n_nodes, n_items, n_grades), overwriting them.
 
-    ``grades`` (n_items,) are negative where unknown; these items keep their probabilities.
+    These are the model's grade probabilities at each value (node) of the query factor, a random effect shared by a
+    query's items. ``grades`` (n_items,) are negative where unknown; these items keep their probabilities.
     """
     for z in range(grades.size):
         if grades[z] >= 0:

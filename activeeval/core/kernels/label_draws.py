@@ -25,7 +25,7 @@ class QueryLists(NamedTuple):
 
 
 class LabelDraws(NamedTuple):
-    """Simulated labels of one query; in the last column every place has the lowest grade."""
+    """Simulated labels of one query by place (item in judging order); in the last column all have the lowest grade."""
 
     values: Any  # (n, draws + 1)
     grades: Any  # (n, draws + 1) int32
@@ -79,8 +79,9 @@ def _read_list(lists, ranked, sign, items, place, start, depth):
 def _list_value(numerator, values, d, ranked, n, discounts):
     """Compute the numerator of one list in draw ``d``: a cascade's value, or the sum of precisions at relevant ranks.
 
-    ``values`` (n_places, draws) are the stop probabilities or relevances of the simulated labels; ``ranked`` has the
-    place of the item at each of the first ``n`` ranks, −1 for an item that is not to be judged, which counts 0.
+    ``values`` (n_places, draws) are the stop probabilities or relevances of the simulated labels of items in judging
+    order. ``ranked`` has the place in that order of the item at each of the first ``n`` ranks; −1, for an item that is
+    not to be judged, counts 0.
     """
     total, state = 0.0, 1.0
     for i in range(n):
@@ -122,9 +123,10 @@ def ideal_value(steps, cumulative, counts, d, more):
 
 @_jit
 def reveal_label(measure, reaches, lists, draws, n_rows, k, y):
-    """Replace the simulated label of place ``k`` by the known grade ``y`` in the first ``n_rows`` draws, in place.
+    """Replace the simulated label of an item by the known grade ``y`` in the first ``n_rows`` draws.
 
-    ``reaches`` (grades, levels) is 1 where a grade reaches a gain level; numerators and counts are updated too.
+    ``k`` is the item's place in judging order; ``reaches`` (grades, levels) is 1 where a grade has at least the gain of
+    a level. The numerators and counts of the draws are updated too.
     """
     for d in range(n_rows):
         previous = draws.grades[k, d]
@@ -138,10 +140,12 @@ def reveal_label(measure, reaches, lists, draws, n_rows, k, y):
 
 @_jit
 def draw_labels(measure, reaches, model, lists, draws, start_places, hashes, per_node):
-    """Fill ``draws`` with simulated labels of a query's places, ``per_node`` sets for each node of the model.
+    """Fill ``draws`` with simulated labels of a query's items in judging order.
 
-    ``start_places`` are the items of the places, ``hashes`` the hashes of their ids, from which the random numbers
-    come. The last draw has the lowest grade everywhere.
+    There are ``per_node`` sets of labels for each quadrature node of the query factor (a random effect shared by a
+    query's items), and a last one with the lowest grade everywhere. ``start_places`` are the items, ``hashes`` the
+    hashes of their ids, from which the random numbers come; ``reaches`` (grades, levels) is 1 where a grade has at
+    least the gain of a level.
     """
     n, n_grades, n_nodes = start_places.size, model.nodes.shape[2], model.nodes.shape[0]
     lowest = 0
@@ -165,10 +169,10 @@ def draw_labels(measure, reaches, model, lists, draws, start_places, hashes, per
 
 @_jit
 def drawn_variance(measure, lists, lengths, draws, omega, per_node):
-    """Compute the variance of the query's value over simulated labels.
+    """Compute the variance of a query's value over simulated labels.
 
-    ``draws`` has ``per_node`` draws for each node of the query factor, ``omega`` (n_nodes,) are the nodes' weights, and
-    ``lengths`` the numbers of ranks of both lists that count.
+    ``draws`` has ``per_node`` draws for each quadrature node of the query factor (a random effect shared by a query's
+    items), ``omega`` (n_nodes,) are the nodes' weights, and ``lengths`` the numbers of ranks of both lists that count.
     """
     centre, mean, square, is_centred = 0.0, 0.0, 0.0, False
     kind, steps, cumulative, discounts = measure.numerator, measure.steps, measure.cumulative, measure.discounts

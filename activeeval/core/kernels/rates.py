@@ -68,9 +68,9 @@ def pool_chain(offsets, variances, costs, overheads, ratios):
 
 @_jit
 def _best_above(variance, costs, floors):
-    """Find the a that minimizes Σ costs (a − floor)⁺ + variance / a, the common probability of a block of places.
+    """Find the a that minimizes Σ costs (a − floor)⁺ + variance / a, the common judging probability of several items.
 
-    ``floors`` (n,) are the probabilities with which the places are judged already, free of cost; the ``costs`` (n,) are
+    ``floors`` (n,) are the probabilities with which the items are judged already, free of cost; the ``costs`` (n,) are
     paid only for the part of a above them.
     """
     best, bottom = np.inf, 0.0

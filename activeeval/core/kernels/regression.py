@@ -217,7 +217,7 @@ def seen_scale(omega, totals):
 
 @_jit
 def _explains(omega, keep, totals, within, coefficients):
-    """Check whether the coefficients B leave no residual but rounding errors; parameters as in `fitted_coefficients`."""
+    """Check whether the coefficients B leave no residual but rounding; parameters as in `fitted_coefficients`."""
     spread = 0.0
     direction, products = residual_direction(coefficients, totals.shape[1])
     for j in range(omega.size):
@@ -353,8 +353,8 @@ def fitted_coefficients(omega, keep, totals, within, population, fitted, n_tail)
     fitted : bool
         True: regression estimator; False: difference estimator.
     n_tail : int
-        If not negative, number of queries judged beyond a place, on which a part of the third regressor depends. The
-        third regressor then requires two of them, and `_FEWEST_EFFECTIVE` effective queries in total.
+        If not negative, number of queries judged beyond the items that move a numerator, on which a part of the third
+        regressor depends. It then requires two of them, and `_FEWEST_EFFECTIVE` effective queries in total.
     """
     k = min(totals.shape[1] - 1, 2 + omega.size // _MANY)
     if n_tail >= 0 and k > 2 and (n_tail <= 1 or _n_effective(omega, keep, totals, within) < _FEWEST_EFFECTIVE):

@@ -41,8 +41,9 @@ _NOTHING = 1e-12  # a smaller difference of numerators is rounding error
 def _reaches_no_unknown(ranked, n, values, is_known):
     """Check whether no user of a cascade reaches an item of a list whose label is unknown.
 
-    ``ranked`` has the place of the item at each of the first ``n`` ranks, −1 for one that is not to be judged;
-    ``values`` (n_places,) are stop probabilities, ``is_known`` (n_places,) tells which labels are known.
+    ``ranked`` has the place of the item at each of the first ``n`` ranks, an index in judging order, −1 for one that is
+    not to be judged; ``values`` (n_places,) are stop probabilities, ``is_known`` (n_places,) tells which labels are
+    known.
     """
     stays = 1.0
     for i in range(n):
@@ -62,7 +63,8 @@ def _reach_share(ranked, n, k, draws, omega, per_node, is_known):
     """Compute the expected share of users who reach place ``k`` (an item in judging order) in a list; −1 if not in it.
 
     Known labels give the stop probabilities of the items above, simulated labels of ``draws`` the others: ``per_node``
-    draws for each node of the query factor with weight ``omega`` (n_nodes,).
+    draws for each quadrature node, of weight ``omega`` (n_nodes,), of the query factor (a random effect shared by a
+    query's items).
     """
     stay, rank = 1.0, -1
     for i in range(n):
@@ -87,9 +89,10 @@ def _reach_share(ranked, n, k, draws, omega, per_node, is_known):
 
 @_jit
 def _share(measure, lists, lengths, k, draws, omega, per_node, is_known):
-    """Compute the expected share of users who reach place ``k``, in the list where it is larger; 1 if not a cascade.
+    """Compute the expected share of users who reach item ``k`` of the judging order, in the list where it is larger.
 
-    Parameters as in `_reach_share`; ``lengths`` are the numbers of ranks of both lists that count.
+    1 if the measure is no cascade. ``lengths`` are the numbers of ranks of both lists that count; other parameters as
+    in `_reach_share`.
     """
     if measure.numerator != CASCADE or k >= is_known.size:
         return 1.0
@@ -134,10 +137,10 @@ def _stops(measure, lists, lengths, draws, is_known):
 
 @_jit
 def _learn(omega, nodes, item, y, prior):
-    """Update the weights ``omega`` (n_nodes,) of the query factor's nodes by label ``y`` of an item, in place.
+    """Update the weights ``omega`` (n_nodes,) of a query's random effect by label ``y`` of an item (Bayes' rule).
 
     A label that the model excludes or does not know resets them to ``prior``. ``nodes`` (n_nodes, n_items, n_grades)
-    are the grade probabilities.
+    are the grade probabilities at each value (quadrature node) of the effect.
     """
     total = 0.0
     for u in range(omega.size):
@@ -149,10 +152,10 @@ def _learn(omega, nodes, item, y, prior):
 
 @_jit
 def _path_label(model, item, word, weights, s, n):
-    """Simulate the label of an item in set ``s`` of ``n`` sets of labels; all labels of a set belong to one node.
+    """Simulate the label of an item in set ``s`` of ``n`` sets of labels.
 
-    ``word`` is the hash of the item's id, from which the random number comes; ``weights`` (n_nodes,) are those of the
-    nodes of the query factor.
+    All labels of a set belong to one value of the query's random effect, which has weights ``weights`` (n_nodes,).
+    ``word`` is the hash of the item's id, from which the random number comes.
     """
     at, node = (s + 0.5) / n, 0
     for u in range(weights.size):
@@ -169,8 +172,8 @@ def _follow(measure, reaches, nodes, prior, lists, lengths, draws, query_items, 
     """Reveal the labels of a query one by one; return the number of them after which no other can matter.
 
     ``left`` receives the variance of the query's value after 0, 1 … labels, ``shares`` the expected share of users who
-    reach the next place. ``labels`` are in judging order, −1 if an item cannot be judged; only the first ``wanted``
-    places can be judged. If the labels do not decide, the result is the number of places + 1. Other parameters as in
+    reach the next item. ``labels`` are in judging order, −1 if an item cannot be judged; only the first ``wanted``
+    items can be judged. If the labels do not decide, the result is the number of items + 1. Other parameters as in
     `leftover`.
     """
     n, n_rows, omega = query_items.size, draws.numerators.size, prior.copy()

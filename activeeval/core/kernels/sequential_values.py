@@ -133,7 +133,7 @@ def _read_list(query, ranks, places, sign, ranked, start, discounts):
 
 @_jit
 def _sum_up(query, n, reaches):
-    """Sum the expected values and counts of the items from each place on; ``reaches`` as in `MeasureTerms`."""
+    """Sum the expected values and counts of the items from each place (item in judging order) on to the end."""
     n_grades, n_levels = reaches.shape
     query.tail[n] = 0.0
     query.rest[n] = 0.0
@@ -159,7 +159,7 @@ def _over(top, bottom):
 
 @_jit
 def _without_label(omega, alpha, known, rest, none_left, steps, cumulative, nothing):
-    """Compute a query's expected value before a label: ``alpha`` / `ideal_value`, averaged over the factor's nodes."""
+    """Compute a query's expected value before a label: ``alpha`` / `ideal_value`, averaged over its random effect."""
     total = 0.0
     for u in range(omega.size):
         value = alpha[u]
@@ -173,7 +173,7 @@ def _without_label(omega, alpha, known, rest, none_left, steps, cumulative, noth
 def _with_labels(omega, p, alpha, beta, values, ideal, has_ideal, value, prob):
     """Fill a query's expected value for each grade y of the next item, and P(y), from its probabilities ``p``.
 
-    At node u of the query factor, with weight ``omega[u]``, the value is (alpha_u + beta_u values_y) / ideal_{u,y}.
+    At value u of the query's random effect, of weight ``omega[u]``, it is (alpha_u + beta_u values_y) / ideal_{u,y}.
     """
     for y in range(values.size):
         total, weight, plain = 0.0, 0.0, 0.0
@@ -216,7 +216,7 @@ def _drawn_grade(prob, u):
 
 @_jit
 def _learn(omega, p, y, node_weights):
-    """Update the nodes' weights ``omega`` by label y (Bayes); reset them if p(y | node) is 0 at all nodes."""
+    """Update the weights ``omega`` of a query's random effect by label y (Bayes); reset them if all p(y) are 0."""
     total = 0.0
     for u in range(omega.size):
         omega[u] *= p[u, y]

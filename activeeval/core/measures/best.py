@@ -159,7 +159,7 @@ def _of_share(levels: Ints, ranked: Ints, unjudged: Ints, terms: Terms) -> Ints:
 
 
 def _of_precision(levels: Ints, ranked: Ints, unjudged: Ints, terms: Terms) -> Ints:
-    """Find the levels (0 or 1, 1 relevant) of a query's unjudged ranks that maximize its average precision.
+    """Find the levels (1 relevant, 0 not) of a query's unjudged ranks that maximize its average precision.
 
     Relevant items go to the best of these ranks; their number is the best of 0, 1 …. Parameters as in `_of_share`.
     """

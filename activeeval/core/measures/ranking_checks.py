@@ -169,17 +169,19 @@ def checked_nodes(pool: QueryPool, grade_probs: ArrayLike, node_weights: ArrayLi
 
 
 def mean_over_nodes(weights: Floats, values: Floats) -> Floats:
-    """Average values (n_nodes, n_queries) over the nodes of the query factor, Σ_u ω_u v_u, shape (n_queries,).
+    """Average values (n_nodes, n_queries) over the nodes, Σ_u ω_u v_u, shape (n_queries,).
 
-    The weights ω are common to all queries, shape (n_nodes,), or have shape (n_queries, n_nodes).
+    A node is a quadrature node of the query factor (a random effect shared by a query's items). The weights ω are
+    common to all queries, shape (n_nodes,), or have shape (n_queries, n_nodes).
     """
     return np.asarray(weights @ values if weights.ndim == 1 else np.einsum("qu,uq->q", weights, values))
 
 
 def moments_over_nodes(weights: Floats, means: Floats, variances: Floats) -> Moments:
-    """Combine means and variances given each node of the query factor, (n_nodes, n_queries), into each query's moments.
+    """Combine means and variances given each node, (n_nodes, n_queries), into each query's moments.
 
-    ``weights`` as in `mean_over_nodes`.
+    A node is a quadrature node of the query factor (a random effect shared by a query's items); ``weights`` as in
+    `mean_over_nodes`.
     """
     mean = mean_over_nodes(weights, means)
     variance = mean_over_nodes(weights, variances + (means - mean) ** 2)

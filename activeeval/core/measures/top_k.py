@@ -103,14 +103,14 @@ class TopK(Normalised):
 
     @property
     def of_grades(self) -> NDCG | Cascade:
-        """The measure that is applied to the κ-grades: nDCG or ERR with the largest grade k."""
+        """The measure that is applied to the κ-grades (k + 1 − rank): nDCG or ERR with the largest grade k."""
         if self.name == "kNDCG":
             return NDCG([2.0**y - 1 for y in range(self.k + 1)], self.cutoff)
         return ERR(self.k, self.cutoff)
 
     @property
     def max_grade(self) -> int:
-        """κ-grade of the best item, k."""
+        """κ-grade of the best item, k: the κ-grade of an item is k + 1 − rank, or 0."""
         return self.k
 
     def discount_vector(self, longest: int) -> Floats:
@@ -124,7 +124,7 @@ class TopK(Normalised):
     def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
         """Compute the value of each query, averaged over the orders of tied items, shape (n_queries,).
 
-        The labels are κ-grades; ``n_grades`` is k + 1.
+        The labels are κ-grades, k + 1 − rank of the item or 0; ``n_grades`` is k + 1.
         """
         from activeeval.core.kernels import scores, tie_values
 
@@ -146,7 +146,7 @@ class TopK(Normalised):
     def _ideals(self, pool: QueryPool, grades: Ints, gains: Floats) -> Floats:
         """Compute the value of the truth's order itself, shape (n_queries,); it is the same for every order of ties.
 
-        ``grades`` (n_items,) are κ-grades, ``gains`` (k + 1,) their gains.
+        ``grades`` (n_items,) are κ-grades (k + 1 − rank, or 0), ``gains`` (k + 1,) their gains.
         """
         n_ranked = np.bincount(pool.item_queries[grades > 0], minlength=pool.n_queries)
         discounts = self.discount_vector(self.k)
@@ -157,7 +157,10 @@ class TopK(Normalised):
         """Accept ordinary grades of any scale: only their order is used."""
 
     def _labels(self, pool: QueryPool, grades: Ints, item_hashes: Words, k: int) -> Ints:
-        """Convert the grades of simulation `k` to κ-grades; random numbers derived from ``item_hashes`` break ties."""
+        """Convert the grades of simulation `k` to κ-grades (k + 1 − rank, or 0).
+
+        Random numbers derived from ``item_hashes`` (n_items,) order items of equal grade.
+        """
         return top_k_grades(pool, grades + hashed_uniforms(SEED + k, item_hashes, 2)[1], self.k)
 
     def __str__(self) -> str:
@@ -166,6 +169,8 @@ class TopK(Normalised):
 
 def kNDCG(k: int = 10, cutoff: int | None = None) -> TopK:
     """Build κ-NDCG: DCG with gains 2^y − 1 of κ-grades y, divided by the DCG of the truth's own order.
+
+    The κ-grade of an item is k + 1 − rank, or 0 beyond rank k (Niu et al., SIGIR 2012).
 
     Examples
     --------
@@ -179,6 +184,8 @@ def kNDCG(k: int = 10, cutoff: int | None = None) -> TopK:
 
 def kERR(k: int = 10, cutoff: int | None = None) -> TopK:
     """Build κ-ERR: expected reciprocal rank with stop probability (2^y − 1) / 2^k of κ-grades y.
+
+    The κ-grade of an item is k + 1 − rank, or 0 beyond rank k.
 
     Niu et al. (SIGIR 2012) print the factor 1/n, with n the number of documents; here it is 1/rank, as in ERR. With 1/n
     no value could exceed 1/n, but the paper reports values above a third.

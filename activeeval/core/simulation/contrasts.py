@@ -79,7 +79,7 @@ def simulate_contrasts(
     Parameters
     ----------
     designs : mapping of str to Design
-        By levels, each made for all contrasts.
+        Each made for all contrasts (differences of two systems), sampling without replacement.
     passive : mapping of (int, int) to Design
         The passive design (queries at random, with replacement) of each contrast; its keys, two systems by number,
         define the contrasts.

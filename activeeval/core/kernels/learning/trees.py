@@ -31,7 +31,7 @@ def _leaf(features, nodes, node):
 
 @_jit
 def leaf_columns(features, nodes, out):
-    """Fill ``out`` with the column of the leaf that each item reaches in each tree.
+    """Fill ``out`` with the column (index) of the leaf that each item reaches in each regression tree.
 
     Parameters
     ----------
