@@ -194,11 +194,15 @@ def _plant(e2, discounts, head, n2, sums, right):
 
 @_jit
 def _cross_moment(items1, start, e1, d1, e2, discounts, head, n1, n2, place, sums, right):
-    """Compute E[T_1 T_2] of two lists' cascade values from rank ``head`` on, in O(n log n); see the module.
+    """Compute E[T_1 T_2] of two lists' cascade values from rank ``head`` on, in O(n log n).
+
+    T_i = c_i ℓ_i + (1 − ℓ_i) T_{i+1}, with discounts c and stop probabilities ℓ, which an item has in common in both
+    lists. A sweep over list 1 keeps in leaf j of a segment tree the expected value of stopping at rank j of list 2,
+    given the items of list 1 so far; the module has the formulas.
 
     ``e1``, ``d1`` and ``e2`` are means and variances of the stop probabilities by rank, ``n1`` and ``n2`` the lengths.
     ``place`` maps an item minus ``start`` (the query's first item) to its rank in list 2, or −1. ``sums`` and ``right``
-    are workspace for a segment tree over the ranks of list 2.
+    are workspace for the tree.
     """
     size = _plant(e2, discounts, head, n2, sums, right)
     cross = 0.0

@@ -80,7 +80,10 @@ def best_grades(
 
 
 def _of_sum(grades: Ints, terms: Terms, ranking: Rankings) -> Ints:
-    """Fill in the unjudged grades that maximize an additive measure: each rank's alone."""
+    """Fill in the unjudged grades that maximize an additive measure.
+
+    An unjudged item takes the grade of the largest gain; at a rank of negative discount that of the smallest.
+    """
     least, most = _ends(terms)
     filled = np.where(grades < 0, least, grades)
     counted = ranking.ranks <= terms.discounts.size

@@ -81,7 +81,7 @@ def simulate_contrasts(
     designs : mapping of str to Design
         Each made for all contrasts (differences of two systems), sampling without replacement.
     passive : mapping of (int, int) to Design
-        The passive design (queries at random, with replacement) of each contrast; its keys, two systems by number,
+        The passive design (queries drawn by traffic, judged whole) of each contrast; its keys, two systems by number,
         define the contrasts.
     grades : array of int, shape (n_items,)
         The labels of the pool.

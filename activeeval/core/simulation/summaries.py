@@ -169,7 +169,7 @@ def simulate(
     Parameters
     ----------
     designs : mapping of str to Design
-        Must contain "passive", the reference.
+        Must contain "passive", the reference: queries drawn by traffic with replacement, judged whole.
     budgets : sequence of float
         In units of `unit`, ascending.
     unit : float
