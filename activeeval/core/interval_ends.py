@@ -203,7 +203,9 @@ class Shares:
 
     @classmethod
     def of(cls, values: Floats, weights: Floats | None = None) -> Self:
-        """Count the values on either side of their mode; values that differ only by rounding are the same.
+        """Find the mode of values, and the shares and mean distances of the values on either side of it.
+
+        Values that differ only by rounding are the same.
 
         Parameters
         ----------

@@ -191,7 +191,7 @@ class State:
 
     @property
     def assigned(self) -> list[Assignment]:
-        """All assignments, in the order in which they are handed out."""
+        """All assignments (a judgment that a place needs, and its judge), in the order in which they are handed out."""
         return sorted(self.assignments.values(), key=lambda place: (place.block, place.unit, place.position, place.k))
 
     def _draw(self, event: Event) -> None:

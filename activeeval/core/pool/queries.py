@@ -228,7 +228,10 @@ class QueryPool:
         return costs
 
     def _query_costs(self, values: ArrayLike | None) -> Floats:
-        """Check the overheads (costs of opening a query) and return them, 0 by default; InputError if one is negative."""
+        """Check the overheads (costs of opening a query) and return them; raise InputError if one is negative.
+
+        They are 0 by default.
+        """
         if values is None:
             return np.zeros(self.n_queries)
         costs = numbers(values, "query_costs", (self.n_queries,))
