@@ -70,7 +70,7 @@ def skipping_of(queries: ArrayLike, is_relevant: ArrayLike, is_skipped: ArrayLik
     query, relevant, skipped = np.asarray(queries), np.asarray(is_relevant, bool), np.asarray(is_skipped, bool)
     if not query.shape == relevant.shape == skipped.shape or query.ndim != 1:
         raise InputError(
-            f"expected an entry an item in each array, got {query.shape}, {relevant.shape} and {skipped.shape}"
+            f"expected arrays of one entry for each item, got {query.shape}, {relevant.shape} and {skipped.shape}"
         )
     both = int((relevant & skipped).sum())
     n, n_relevant, n_skipped = relevant.size, int(relevant.sum()), int(skipped.sum())
