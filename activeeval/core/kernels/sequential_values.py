@@ -320,7 +320,7 @@ def reveal(
         Number of a query's places to process; empty for all. Simulated labels always process all.
     grades : array of int64, shape (n_items,)
         The labels, if ``n_samples`` is empty; −1 if an item cannot be judged. A label with a value in ``measure`` but
-        no grade in the model, as when judges differ, resets the node weights to the prior.
+        no grade in the model, as when judges differ, resets the query's random effect to its prior.
     hashes, n_samples : arrays of uint64 by place and of int64, shape (n_queries,)
         If not empty: number of sets of labels, a power of two, to simulate from the model with stratified numbers
         made from the hashes (Latin hypercube: 8 are as accurate as 16 independent ones).

@@ -122,8 +122,8 @@ class RankGains(_RankedMeasure):
         """Compute mean, mean square and variance of each query's value under a grade model.
 
         Items are independent given a node of the query factor (a random effect shared by a query's items). An item at
-        rank i of one list and rank j of the other has the value f(y) = w_{i,y} − w_{j,y}, so that E[δ] = Σ E[f] and
-        Var[δ] = Σ Var[f]. Parameters and errors are those of `Additive.moments`.
+        rank i of one list and rank j of the other has the value f(y) = w_{i,y} − w_{j,y} (w: `gains`), so that E[δ] = Σ
+        E[f] and Var[δ] = Σ Var[f]. Parameters and errors are those of `Additive.moments`.
 
         Examples
         --------
