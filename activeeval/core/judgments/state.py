@@ -195,7 +195,7 @@ class State:
         return sorted(self.assignments.values(), key=lambda place: (place.block, place.unit, place.position, place.k))
 
     def _draw(self, event: Event) -> None:
-        """Add the unit and the places (its documents) of a ``drawn`` event; record a unit drawn twice as a problem."""
+        """Add the unit and the places (its documents) of a ``drawn`` event; record in `problems` a unit drawn twice."""
         unit, block, docs = event.unit or 0, int(event.body["block"]), event.body["items"]
         if unit in self.blocks:
             self.problems.append(f"event {event.seq} draws unit {unit} once more")
@@ -210,8 +210,8 @@ class State:
     def _of_place(self, event: Event) -> Place | None:
         """Apply an event that concerns one place (a document of a unit).
 
-        Return the place if its valid judgments changed, else None. An event of a place that was never drawn is a
-        problem.
+        Return the place if its valid judgments changed, else None. An event of a place that was never drawn is recorded
+        in `problems`.
         """
         place = event.unit or 0, event.doc_id
         assigned = self.assignments.get((*place, event.k or 1))

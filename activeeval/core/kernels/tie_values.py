@@ -35,7 +35,8 @@ def _count(grades, first, last, counts):
 def tied_gains(grades, gains, query_offsets, label_values):
     """Fill ``label_values`` with the expected gain of every judged item, over the possible orders of ties.
 
-    A tie of m items with κ-grade y shares the labels y, y − 1 … y − m + 1 (at least 0), so each has their mean gain.
+    The κ-grade is k + 1 − rank for the k best items of a query. A tie of m items with κ-grade y shares the labels y, y
+    − 1 … y − m + 1 (at least 0), so each has their mean gain.
 
     Parameters
     ----------
@@ -66,8 +67,9 @@ def tied_gains(grades, gains, query_offsets, label_values):
 def _stops_of_tie(stop_probs, y, passed, stops):
     """Fill ``stops`` (m,) with the mean stop probabilities h_0 … h_{m−1} of the items of a tie, by rank.
 
-    The tie of m items with κ-grade y shares the labels y, y − 1 … y − m + 1 (at least 0) in random order; h_j is the
-    probability that a user stops at the item with j others of the tie above it. ``passed`` (m + 1,) is workspace.
+    The tie of m items has κ-grade y, which is k + 1 − rank for the k best items of a query. Its items share the labels
+    y, y − 1 … y − m + 1 (at least 0) in random order; h_j is the probability that a user stops at the item with j
+    others of the tie above it. ``passed`` (m + 1,) is workspace.
     """
     passed[:] = 0.0
     passed[0] = 1.0

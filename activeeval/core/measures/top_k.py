@@ -170,7 +170,8 @@ class TopK(Normalised):
 def kNDCG(k: int = 10, cutoff: int | None = None) -> TopK:
     """Build κ-NDCG: DCG with gains 2^y − 1 of κ-grades y, divided by the DCG of the truth's own order.
 
-    The κ-grade of an item is k + 1 − rank, or 0 beyond rank k (Niu et al., SIGIR 2012).
+    The κ-grade of an item is k + 1 − rank, or 0 beyond rank k (Niu et al., SIGIR 2012). Raises InputError unless k
+    lies in 1 … 100 and the cutoff is valid.
 
     Examples
     --------
@@ -185,7 +186,8 @@ def kNDCG(k: int = 10, cutoff: int | None = None) -> TopK:
 def kERR(k: int = 10, cutoff: int | None = None) -> TopK:
     """Build κ-ERR: expected reciprocal rank with stop probability (2^y − 1) / 2^k of κ-grades y.
 
-    The κ-grade of an item is k + 1 − rank, or 0 beyond rank k.
+    The κ-grade of an item is k + 1 − rank, or 0 beyond rank k. Raises InputError unless k lies in 1 … 100 and the
+    cutoff is valid.
 
     Niu et al. (SIGIR 2012) print the factor 1/n, with n the number of documents; here it is 1/rank, as in ERR. With 1/n
     no value could exceed 1/n, but the paper reports values above a third.

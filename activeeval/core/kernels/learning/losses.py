@@ -157,7 +157,8 @@ def top_one_cross_entropies(scores, labels, starts, stops, weights, gradient):
     """Compute the weighted cross entropies −Σ_i P_y(i) log P_s(i) of several lists, and add their gradient.
 
     P(i) = e^{s_i} / Σ_l e^{s_l} is the probability of item i to be first, by ``labels`` y or ``scores`` s (n_items,).
-    List q has the items ``starts[q] … stops[q] − 1``; ``gradient`` (n_items,) is that with respect to the scores.
+    List q has the items ``starts[q] … stops[q] − 1`` and the weight ``weights[q]``; ``gradient`` (n_items,) is that
+    with respect to the scores.
     """
     total = 0.0
     for q in range(starts.size):
@@ -193,8 +194,8 @@ def permutation_cross_entropies(scores, starts, stops, weights, probs, probs_sta
     """Compute the weighted −Σ_π P_y(π) log P_s(π) over the permutations π of each list, and add its gradient.
 
     P_y and P_s are the Plackett-Luce distributions by labels and by ``scores`` (n_items,). List q has the items
-    ``starts[q] … stops[q] − 1``; ``gradient`` (n_items,) is that with respect to the scores. ``probs`` has the tables
-    Q(S) of `subset_probs` for the labels, one after the other, that of list q from ``probs_starts[q]`` on.
+    ``starts[q] … stops[q] − 1`` and the weight ``weights[q]``; ``gradient`` (n_items,) is that with respect to the
+    scores. ``probs`` has the tables Q(S) of `subset_probs` for the labels, that of list q from ``probs_starts[q]`` on.
     """
     total = 0.0
     longest = 0
@@ -224,8 +225,8 @@ def permutation_cross_entropies(scores, starts, stops, weights, probs, probs_sta
 def first_places(scores, starts, stops, depths, weights, gradient):
     """Compute the weighted negative Plackett-Luce log-likelihood of the first items of each list; add its gradient.
 
-    List q has the items ``starts[q] … stops[q] − 1``, best first, and its first ``depths[q]`` count. ``gradient``
-    (n_items,) is that with respect to the ``scores``.
+    List q has the items ``starts[q] … stops[q] − 1``, best first, and its first ``depths[q]`` count with
+    ``weights[q]``. ``gradient`` (n_items,) is that with respect to the ``scores`` (n_items,).
     """
     total = 0.0
     longest = 0
