@@ -77,7 +77,7 @@ class Truth(NamedTuple):
 
     @property
     def ranked(self) -> list[tuple[int, str]]:
-        """``(rank, document id)`` of each document of the top."""
+        """``(rank, document id)`` of each document of the top, best first."""
         return list(zip(self.ranks or range(1, len(self.top) + 1), self.top, strict=True))
 
 

@@ -45,9 +45,9 @@ class Assignment:
     lease_until: int | None = None
 
     def take(self, event: Event, lease_s: int) -> None:
-        """Update the assignment by an event of its place (document of a unit); ``lease_s`` is in seconds.
+        """Update the assignment by an event of its place, a document of a unit.
 
-        A lease is the time for which the place is reserved for its judge.
+        ``lease_s`` is the length of a lease, for which the place is reserved for its judge, in seconds.
         """
         if event.kind == "preferred":
             self.token_hash, self.lease_until = None, event.at + lease_s * MICROSECONDS

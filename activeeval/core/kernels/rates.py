@@ -84,7 +84,7 @@ def _best_above(variance, costs, floors):
 def chain_above(offsets, variances, costs, floors, probs):
     """Fill ``probs`` (n_items,) with the cheapest judging probabilities of items that are partly judged already.
 
-    Item i is judged already with probability ``floors[i]``, free of cost. The result minimizes
+    Item i is judged already with probability ``floors[i]``, free of cost. The result a minimizes
     Σ costs (a − floor)⁺ + variances / a, is non-increasing within each query, and can exceed 1. Query q has the items
     ``offsets[q]`` to ``offsets[q + 1] - 1``, in judging order.
     """

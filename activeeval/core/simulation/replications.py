@@ -221,8 +221,8 @@ def _runner(scheme: Scheme, task: _ReplicationTask) -> tuple[Run, int]:
 def _by_levels(scheme: Levels, task: _ReplicationTask) -> tuple[Run, int]:
     """Build ``(run, most)`` as `_runner` for samples that are judged upward in level until the budget is spent.
 
-    The level of a unit is its random position in the judging order. Only units below ``limit``, which the largest
-    budget cannot exceed, are computed.
+    The level of a unit (items of a query that are judged at once) is its random position in the judging order. Only
+    units below ``limit``, which the largest budget cannot exceed, are computed.
     """
     design, budgets, judge = task.design, task.budgets, task.reading.judge(task.labels)
     limit = scheme.limit(design.order, budgets[-1])

@@ -312,7 +312,7 @@ def _summary(
 
 
 def labels_saved_at(budgets: Floats, errors: Floats, passive_errors: Floats) -> list[Figure | None]:
-    """Compute the share of labels saved at each budget, with standard errors by a bootstrap over repetitions.
+    """Compute the share of labels that a design saves over the passive one at each budget, with bootstrap errors.
 
     Errors have shape (repetitions, n_budgets); the share is that of `saved_at`, None where it is unknown.
     """
@@ -334,12 +334,11 @@ def labels_saved_at(budgets: Floats, errors: Floats, passive_errors: Floats) -> 
 
 
 def saved_above(budgets: Floats, errors: Floats, passive_errors: Floats) -> list[float | None]:
-    """Compute a lower bound of the share saved at each budget, if the smallest budget already beats passive there.
+    """Compute a lower bound of the share of labels saved at each budget, relative to the passive design.
 
-    Errors have shape (repetitions, n_budgets).
-
-    The error at the smallest budget must be smaller by two Monte-Carlo standard errors; None otherwise, at the smallest
-    budget itself, and if passive is without error.
+    It is known where the smallest budget has a smaller error than passive (queries drawn by traffic, judged whole) by
+    two Monte-Carlo standard errors; None elsewhere, and at the smallest budget itself. Errors: (repetitions,
+    n_budgets).
     """
     out: list[float | None] = []
     for budget, passive in zip(budgets, np.abs(passive_errors).T, strict=True):
@@ -349,10 +348,10 @@ def saved_above(budgets: Floats, errors: Floats, passive_errors: Floats) -> list
 
 
 def saved_at(budgets: Floats, errors: Floats, passive: Floats) -> Floats:
-    """Compute the share of labels saved at each budget; NaN if passive's error lies outside the method's.
+    """Compute the share of labels that a method saves at each budget; NaN if passive's error lies outside the method's.
 
-    It is 1 − Λ'/Λ, where the method at budget Λ' has passive's mean absolute error at Λ; log Λ is interpolated over log
-    error. Both errors have shape (n_budgets,).
+    Passive queries are drawn by traffic and judged whole. The share is 1 − Λ'/Λ, where the method at budget Λ' has
+    passive's mean absolute error at Λ; log Λ is interpolated over log error. Both errors have shape (n_budgets,).
 
     Errors are made decreasing in the budget: by their running minimum, and on its plateaus by a negligible slope.
     """
