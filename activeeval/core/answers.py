@@ -66,9 +66,9 @@ class Answer:
     value, low, high : float
         Estimate and interval, in the unit of the measure; the interval allows for items that cannot be judged.
     n_queries : int
-        Judged queries.
+        Number of judged queries.
     n_items : int or None
-        Items with a grade; None if whole queries were judged by comparisons.
+        Number of items with a grade; None if whole queries were judged by comparisons.
     p_value : float or None
         P value of a difference.
     segment : str or None
@@ -78,7 +78,7 @@ class Answer:
     needed : MoreNeeded or None
         Judgments or queries that should decide an undecided difference.
     n_cannot : int
-        Items that cannot be judged.
+        Number of items that judges could not grade, such as a broken page.
     margin : float
         The largest difference that does not matter, in the unit of the measure.
     is_supported : bool
@@ -89,7 +89,7 @@ class Answer:
         True if the lists are equal in all queries down to the depth of the measure, so that no label can change the
         difference.
     scope : {"pool", "population"}
-        These queries, or the population of which they are a sample.
+        The interval holds for these queries, or for the population of which they are a sample.
     effective_queries : float or None
         Effective number of queries of equal influence, if it is small; see `Estimate.effective_queries`.
     largest_share : float or None
@@ -129,9 +129,10 @@ class Answer:
 
     @classmethod
     def of(cls, estimate: Estimate, interval: Interval, **names: Any) -> Self:
-        """Build an answer from an estimate and its interval; ``names`` are the other attributes.
+        """Build an answer from an estimate and its interval; ``names`` are further attributes, such as ``system``.
 
-        An estimate outside its bounds, which can happen by chance, is moved to the nearest end.
+        The interval is widened by the possible effect of items that cannot be judged. An estimate outside of it, which
+        can happen by chance, is moved to the nearest end.
         """
         low, high = estimate.bounds(interval)
         attributes: dict[str, Any] = {
@@ -164,7 +165,11 @@ class Answer:
         return verdict_of(self.value, self.low, self.high, self.margin, same_lists=self.same_lists, scope=self.scope)
 
     def fields(self) -> dict[str, float | str | None]:
-        """Tabulate the verdict on a difference and the other scope's interval and verdict; empty for one system."""
+        """Tabulate the verdict on a difference, and interval and verdict for the other scope; empty for one system.
+
+        The keys are ``verdict``, ``other_scope``, ``other_low``, ``other_high`` and ``other_verdict``; the values of
+        the other scope (these queries, or their population) are None if there is none.
+        """
         other = self.other
         if not self.versus:
             return {}
@@ -177,7 +182,10 @@ class Answer:
         }
 
     def with_other(self, other: Answer) -> Self:
-        """Attach the answer for the other scope if its interval differs; only a pool's interval may be one point."""
+        """Copy this answer with the one for the other scope (these queries, or their population) attached.
+
+        It is left out if its interval is the same, or if a population's interval is a single point.
+        """
         differs = (other.low, other.high) != (self.low, self.high)
         is_known = other.low < other.high or other.scope == "pool"  # a population is never known exactly
         return replace(self, other=other if differs and is_known else None)
@@ -186,7 +194,7 @@ class Answer:
 def verdict_of(
     value: float, low: float, high: float, margin: float = 0.0, *, same_lists: bool = False, scope: str = "pool"
 ) -> str:
-    """Return the verdict on a difference with its interval: the first whose condition holds.
+    """Decide the verdict on a difference with the interval [``low``, ``high``]: the first whose condition holds.
 
     | condition | verdict |
     |---|---|
@@ -197,7 +205,8 @@ def verdict_of(
     | margin > 0 and −margin ≤ low | not worse |
     | else | undecided |
 
-    If all queries of a pool tie with different lists, other queries of the population may still differ.
+    ``margin`` is the largest difference that does not matter, ``same_lists`` True if both rankings are equal in all
+    queries. If all queries of a pool tie with different lists, other queries of the population may still differ.
 
     "worse" requires a certain difference (high < 0) that is large enough to matter (value ≤ −margin); if the true
     difference is 0, it occurs as often as the interval misses 0 from below.
@@ -220,6 +229,8 @@ def verdict_of(
 
 def wanted_half_width(value: float, margin: float = 0.0) -> float:
     """Compute the half-width of an interval around ``value`` at which the verdict is no longer undecided.
+
+    ``margin`` is the largest difference that does not matter.
 
     With margin 0 it is |value|. With a margin the verdict is decided as better once low > 0 or not worse once
     low ≥ −margin, that is at value + margin where this is positive; as worse at −value where value ≤ −margin.
@@ -247,7 +258,7 @@ def about(amount: float) -> int:
 
 
 def exit_code(answers: Iterable[Answer]) -> int:
-    """Return `WORSE` if any verdict is worse, else `OPEN` if any is undecided, else `FINE`.
+    """Return the exit code of a command: `WORSE` if any verdict is worse, else `OPEN` if any is undecided, else `FINE`.
 
     Examples
     --------

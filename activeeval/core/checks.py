@@ -23,7 +23,10 @@ LARGEST_SEED = 2**63 - 1
 
 
 def whole_number(value: Any, what: str, least: int, most: float = np.inf) -> int:
-    """Check that a value is a whole number between ``least`` and ``most`` and return it as an int."""
+    """Check that a value is a whole number between ``least`` and ``most`` and return it as an int.
+
+    ``what`` is the name of the value in messages. Raises InputError otherwise.
+    """
     is_whole = is_number(value) and (isinstance(value, Integral) or float(value).is_integer())
     if not is_whole or value < least:
         kind = "a positive whole number" if least == 1 else f"a whole number from {least}"
@@ -62,7 +65,10 @@ def brief(value: Any) -> str:
 
 
 def number(value: Any, what: str) -> float:
-    """Check that a value is a number and return it as a Python number."""
+    """Check that a value is a number and return it as a Python number; raise InputError otherwise.
+
+    ``what`` is the name of the value in messages; in backticks for an option, which becomes `field` of the error.
+    """
     if not is_number(value):
         raise InputError(f"{what} must be a number, got {brief(value)}", field=what.strip("`"))
     plain: float = value.item() if isinstance(value, np.generic) else value
@@ -70,14 +76,20 @@ def number(value: Any, what: str) -> float:
 
 
 def flag(value: Any, what: str) -> bool:
-    """Check that a value is a truth value and return it as a bool."""
+    """Check that a value is a truth value and return it as a bool; raise InputError otherwise.
+
+    ``what`` is the name of the value in messages, as in `number`.
+    """
     if not isinstance(value, (bool, np.bool_)):
         raise InputError(f"{what} must be True or False, got {brief(value)}", field=what.strip("`"))
     return bool(value)
 
 
 def text(value: Any, what: str) -> str:
-    """Check that a value is a text and return it."""
+    """Check that a value is a str and return it; raise InputError otherwise.
+
+    ``what`` is the name of the value in messages, as in `number`.
+    """
     if not isinstance(value, str):
         raise InputError(f"{what} must be a text, got {brief(value)}", field=what.strip("`"))
     return str(value)
@@ -85,6 +97,8 @@ def text(value: Any, what: str) -> str:
 
 def texts(value: Any, what: str) -> tuple[str, ...]:
     """Check that a value is one text or several and return them as a tuple.
+
+    Raises InputError otherwise, with ``what`` as in `number`.
 
     Examples
     --------
@@ -100,19 +114,24 @@ def texts(value: Any, what: str) -> tuple[str, ...]:
 
 
 def file_name(value: Any, what: str) -> str:
-    """Check that a value is a file name and return it as text."""
+    """Check that a value is a path (str or os.PathLike) and return it as text; raise InputError otherwise.
+
+    ``what`` is the name of the value in messages, as in `number`.
+    """
     if not isinstance(value, (str, os.PathLike)):
         raise InputError(f"{what} must be the name of a file, got {brief(value)}", field=what.strip("`"))
     return os.fsdecode(value)
 
 
 def one_of(value: Any, words: Iterable[str], what: str, *, error: type[InputError] = InputError) -> str:
-    """Check that a value is one of the allowed words and return it; the error suggests the closest one.
+    """Check that a value is one of the allowed ``words`` and return it; the error suggests the closest one.
 
     Parameters
     ----------
     what : str
         Name of the value in messages; in backticks for an option, which becomes `field` of the error.
+    error : type
+        Class of the error to raise.
 
     Examples
     --------
@@ -131,28 +150,40 @@ def one_of(value: Any, words: Iterable[str], what: str, *, error: type[InputErro
 
 
 def positive(value: Any, what: str) -> float:
-    """Check that a value is positive and finite and return it as a float."""
+    """Check that a value is positive and finite and return it as a float; raise InputError otherwise.
+
+    ``what`` is the name of the value in messages.
+    """
     if not (is_number(value) and 0 < float(value) < np.inf):
         raise InputError(f"{what} must be positive and finite, got {brief(value)}")
     return float(value)
 
 
 def closed_share(value: Any, what: str) -> float:
-    """Check that a value lies in [0, 1] and return it as a float."""
+    """Check that a value lies in [0, 1] and return it as a float; raise InputError otherwise.
+
+    ``what`` is the name of the value in messages.
+    """
     if not (is_number(value) and 0 <= float(value) <= 1):
         raise InputError(f"{what} must lie in [0, 1], got {brief(value)}")
     return float(value)
 
 
 def strict_share(value: Any, what: str) -> float:
-    """Check that a value, such as a confidence, lies strictly between 0 and 1 and return it as a float."""
+    """Check that a value, such as a confidence, lies strictly between 0 and 1 and return it as a float.
+
+    Raises InputError otherwise; ``what`` is the name of the value in messages.
+    """
     if not (is_number(value) and 0 < float(value) < 1):
         raise InputError(f"{what} must lie strictly between 0 and 1, got {brief(value)}")
     return float(value)
 
 
 def generator(rng: Any, what: str = "rng") -> np.random.Generator:
-    """Return a generator: the given one, or a new one from a seed; None takes the system's randomness."""
+    """Build a random generator from a seed, or pass a given one through; None takes the system's randomness.
+
+    Raises InputError for anything else; ``what`` is the name of the value in messages.
+    """
     try:
         return np.random.default_rng(rng)
     except (TypeError, ValueError):
@@ -172,7 +203,10 @@ RENAMED = {
 
 
 def check_names(options: Mapping[str, object], known: type) -> None:
-    """Raise TypeError if a keyword argument is not a key of the TypedDict ``known``."""
+    """Raise TypeError if a keyword argument in ``options`` is not a key of the TypedDict ``known``.
+
+    The message names the replacement of a removed argument.
+    """
     if unknown := options.keys() - known.__annotations__.keys():
         name = min(unknown)
         if name in RENAMED:
@@ -181,7 +215,10 @@ def check_names(options: Mapping[str, object], known: type) -> None:
 
 
 def floats(values: ArrayLike, what: str) -> Floats:
-    """Convert values to an array of floats; raise InputError if they are not numbers."""
+    """Convert values to an array of floats; raise InputError if they are not numbers.
+
+    ``what`` is the name of the values in messages.
+    """
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as problem:
@@ -189,7 +226,10 @@ def floats(values: ArrayLike, what: str) -> Floats:
 
 
 def numbers(values: ArrayLike, what: str, shape: tuple[int, ...]) -> Floats:
-    """Convert values to an array of floats of a given shape; raise InputError otherwise."""
+    """Convert values to an array of floats of a given shape; raise InputError for another shape or non-numbers.
+
+    ``what`` is the name of the values in messages.
+    """
     array = floats(values, what)
     if array.shape != shape:
         raise InputError(f"{what} must have shape {shape}, got {array.shape}")
@@ -197,5 +237,5 @@ def numbers(values: ArrayLike, what: str, shape: tuple[int, ...]) -> Floats:
 
 
 def first_above(values: NDArray[Any], most: int) -> int:
-    """Return the index of the first value above a limit, or -1."""
+    """Return the index of the first value above the limit ``most``, or -1."""
     return int(np.argmax(values > most)) if values.size and values.max() > most else -1

@@ -65,7 +65,7 @@ class ActiveEvalError(Exception):
 
 
 def _restored(kind: type[ActiveEvalError], args: tuple[Any, ...], state: dict[str, Any]) -> ActiveEvalError:
-    """Rebuild a pickled error without calling its constructor."""
+    """Rebuild a pickled error without calling its constructor: from its class, ``args`` and attributes (``state``)."""
     error = kind.__new__(kind, *args)
     error.args = args
     error.__dict__.update(state)
@@ -130,7 +130,7 @@ class CellsError(FormatError):
     all : tuple of FormatError
         The error at each place.
     lines : tuple of str
-        The text, place by place.
+        The error's text in parts: one for each place named, the number of the others, the advice.
     """
 
     def __init__(self, problems: Sequence[FormatError], advice: str = "", *, field: str | None = None) -> None:
@@ -143,12 +143,9 @@ class CellsError(FormatError):
 
 
 def raise_all(problems: Sequence[FormatError], advice: str = "", *, field: str | None = None) -> None:
-    """Raise several errors as one, with advice appended; do nothing if there are none.
+    """Raise several errors as one, with ``advice`` (what to do) appended; do nothing if there are none.
 
-    Parameters
-    ----------
-    field : str, optional
-        The parameter that the advice names.
+    One error is raised itself, several as `CellsError`. ``field`` is the parameter that the advice names.
     """
     if len(problems) == 1 and advice:
         problems[0].args = (f"{problems[0]}; {advice}",)
@@ -169,7 +166,7 @@ class BudgetError(ActiveEvalError, ValueError):
     budget, needed : float
         The given and the least valid budget, in the unit of the item costs.
     what : str
-        Description of the expense that exceeds the budget, with a placeholder for the least valid budget.
+        Description of the expense that exceeds the budget, with a placeholder ``{}`` for the least valid budget.
 
     Examples
     --------
@@ -210,7 +207,7 @@ class StateError(ActiveEvalError, RuntimeError):
 
 
 class UndrawnError(StateError):
-    """Nothing may be read until the next batch, which the labels so far determine, is drawn."""
+    """Nothing can be estimated until the next batch is drawn, which the labels so far determine (adaptive depth)."""
 
 
 class SolverError(ActiveEvalError, RuntimeError):
@@ -260,8 +257,10 @@ def did_you_mean(word: str, known: Iterable[str], written: Callable[[str], str] 
 
     Parameters
     ----------
+    word : str
+        The unknown word.
     known : iterable of str
-        Of words that differ only in case the first is used.
+        Words to suggest. Of those that differ only in case the first is used.
     written : callable
         Formats the suggested word.
     likeness : float
@@ -280,7 +279,7 @@ def did_you_mean(word: str, known: Iterable[str], written: Callable[[str], str] 
 
 
 def unseen_difference(ids: Iterable[str], others: Iterable[str]) -> str:
-    """Describe, as the end of a message, the first two different ids that look the same; "" if there are none.
+    """Find two different ids, one of each list, that look the same; return a message's end that says so, or "".
 
     They differ in their Unicode form, or in invisible blanks.
 

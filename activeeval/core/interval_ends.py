@@ -48,7 +48,10 @@ _FARTHEST = 38.0
 
 
 def t_quantile(confidence: float, degrees_of_freedom: float | Floats) -> Floats:
-    """Compute the two-sided Student-t quantile for a confidence, as an array of floats."""
+    """Compute the two-sided Student-t quantile for a confidence, as an array of floats.
+
+    Raises InputError if the confidence does not lie strictly between 0 and 1.
+    """
     from scipy.special import stdtrit  # imported here because scores do not need SciPy
 
     strict_share(confidence, "confidence")
@@ -56,7 +59,7 @@ def t_quantile(confidence: float, degrees_of_freedom: float | Floats) -> Floats:
 
 
 def wilson_limits(share: float, n: float, z: float) -> tuple[float, float]:
-    """Compute Wilson's limits of a share observed in n draws, z the two-sided normal quantile.
+    """Compute Wilson's score limits of a ``share`` observed in ``n`` draws, z the two-sided normal quantile.
 
     Examples
     --------
@@ -70,9 +73,10 @@ def wilson_limits(share: float, n: float, z: float) -> tuple[float, float]:
 
 
 def half_widths(variances: Floats, degrees: Floats, confidence: float) -> Floats:
-    """Compute t half-widths of estimates with their degrees of freedom.
+    """Compute t half-widths of estimates from their variances and degrees of freedom, arrays of one shape.
 
-    Infinite if a variance is, or no degree of freedom is left; 0 if the variance is.
+    The half-width is infinite if the variance is, or if no degree of freedom is left; 0 if the variance is 0. Raises
+    InputError if the confidence does not lie strictly between 0 and 1.
 
     Examples
     --------
@@ -89,14 +93,27 @@ def half_widths(variances: Floats, degrees: Floats, confidence: float) -> Floats
 def default_ends(
     values: Floats, variances: Floats, degrees: Floats, confidence: float, limits: tuple[float, float]
 ) -> tuple[Floats, Floats]:
-    """Compute both ends of default intervals: the module's rule except for few different values.
+    """Compute both ends of the default intervals of estimates: t intervals, inside the limits of the measure.
+
+    With limits that are finite and not symmetric (one ranking's value) t is applied on the scale
+    ln((value − lowest) / (highest − value)), and the upper side is longer by 1 / degrees of freedom.
 
     Parameters
     ----------
     values, variances, degrees : ndarray
-        Of one shape; the variances as in `half_widths`.
+        Estimates, their variances and degrees of freedom, of one shape; a variance may be 0 or infinite.
     limits : (float, float)
         Lowest and highest possible value; an estimate beyond them gets the interval of the nearest limit.
+
+    Returns
+    -------
+    (ndarray, ndarray)
+        Lower and upper ends.
+
+    Raises
+    ------
+    InputError
+        If the confidence does not lie strictly between 0 and 1.
 
     Examples
     --------
@@ -120,7 +137,7 @@ def default_ends(
 
 
 def _mean(sizes: Floats, weights: Floats) -> tuple[float, float]:
-    """Compute a weighted mean and its standard error; (0, 0) of no values, and an error of 0 for a single value."""
+    """Compute the weighted mean of ``sizes`` and its standard error; (0, 0) of no values, (mean, 0) of a single one."""
     if not sizes.size:
         return 0.0, 0.0
     mean, n = float(np.average(sizes, weights=weights)), float(weights.sum() ** 2 / (weights**2).sum())
@@ -130,16 +147,17 @@ def _mean(sizes: Floats, weights: Floats) -> tuple[float, float]:
 
 
 def inside(ends: Floats, limits: tuple[float, float]) -> Floats:
-    """Move ends that exceed the limits by more than rounding to the nearest limit."""
+    """Move ``ends`` (interval ends or values) that exceed the limits by more than rounding to the nearest limit."""
     rounding = ROUNDING * np.where(np.isfinite(ends), np.maximum(np.abs(ends), 1.0), 0.0)
     lifted = np.where(ends < limits[0] - rounding, limits[0], ends)
     return np.asarray(np.where(lifted > limits[1] + rounding, limits[1], lifted))
 
 
 def _central(frequent: Floats, values: Floats, digits: float) -> float:
-    """Choose the mode nearest to the median; of several the one nearest to 0, then the one on the side of the mean.
+    """Choose among the most frequent values the one nearest to the median of ``values``.
 
-    Negating all values thus negates the mode.
+    Of equally near ones it is the smallest in size, and of two of the same size the one with the sign of the mean, so
+    that negating all values negates the result. ``digits`` is the difference below which values are the same.
     """
     off = np.abs(frequent - np.median(values))
     nearest = frequent[off <= off.min() + digits]
@@ -149,7 +167,7 @@ def _central(frequent: Floats, values: Floats, digits: float) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shares:
-    """Shares of values below and above the most frequent one, with their mean distances from it.
+    """Shares of values below and above the most frequent one (the mode), with their mean distances from it.
 
     Attributes
     ----------
@@ -185,11 +203,14 @@ class Shares:
 
     @classmethod
     def of(cls, values: Floats, weights: Floats | None = None) -> Self:
-        """Count the values on either side of their mode; values that differ only by rounding are the same.
+        """Find the mode of values, and the shares and mean distances of the values on either side of it.
+
+        Values that differ only by rounding are the same.
 
         Parameters
         ----------
-        weights : ndarray, optional
+        values : ndarray, shape (n,)
+        weights : ndarray, shape (n,), optional
             Positive, in any unit; equal by default.
 
         Raises
@@ -228,7 +249,11 @@ class Shares:
         )
 
     def reaches(self, limits: tuple[float, float], z: float) -> tuple[float, float]:
-        """Compute the lengths of the interval below and above the mean, z the two-sided normal quantile."""
+        """Compute the lengths of the interval below and above the mean; return ``(down, up)``.
+
+        The interval recovers the variance from Wilson's limits of the two shares (Zou and Donner 2008; see the module).
+        ``limits`` are the lowest and highest possible value, ``z`` is the two-sided normal quantile.
+        """
         (least_below, most_below), (least_above, most_above) = (
             wilson_limits(share, self.n, z) for share in (self.below, self.above)
         )
@@ -241,7 +266,10 @@ class Shares:
         return down, up
 
     def p_value(self, value: float, limits: tuple[float, float]) -> float:
-        """Find the smallest α whose interval excludes 0, by bisection of the normal quantile."""
+        """Find the smallest α whose interval around the mean ``value`` excludes 0, by bisection of the normal quantile.
+
+        ``limits`` are the lowest and highest possible value.
+        """
         from scipy.special import ndtr
 
         side, low, high = (0 if value > 0 else 1), 0.0, _FARTHEST
@@ -260,11 +288,11 @@ class IntervalBasis:
     Attributes
     ----------
     value, std_error, degrees_of_freedom : float
-        The standard error is infinite if unknown.
+        The estimate, its standard error (infinite if unknown) and its degrees of freedom.
     limits : tuple of float
         Lowest and highest possible value.
     shares : Shares or None
-        Shares of the values, if they are known.
+        Shares of the queries' values, if all are known; None otherwise.
     inner : IntervalBasis or None
         Basis of a narrower scope, as the pool is of its population: its interval lies within this one on each side.
 
@@ -286,21 +314,24 @@ class IntervalBasis:
 
     @property
     def largest(self) -> float:
-        """Largest share of the variance due to one value, if values are known; else 0."""
+        """Largest share of the values' variance due to a single value, if the values are known; else 0."""
         return 0.0 if self.shares is None else self.shares.largest
 
     @property
     def _nearest(self) -> float:
-        """The value, or the limit that it exceeds."""
+        """The value, or the limit that it exceeds, so that intervals start within the limits."""
         return float(inside(np.array(self.value), self.limits))
 
     @property
     def _bounded_shares(self) -> Shares | None:
-        """The shares, if the measure is bounded; else None."""
+        """Shares of the values, if the measure has two finite limits; else None."""
         return self.shares if all(map(math.isfinite, self.limits)) else None
 
     def ends(self, confidence: float) -> tuple[float, float]:
-        """Compute both ends at a confidence."""
+        """Compute both ends of the interval at a confidence; return ``(low, high)``.
+
+        Raises InputError if the confidence does not lie strictly between 0 and 1.
+        """
         variance, freedom = np.array(self.std_error**2), np.array(self.degrees_of_freedom)
         both = default_ends(np.array(self.value), variance, freedom, confidence, self.limits)
         low, high = (float(end) for end in both)
@@ -317,7 +348,7 @@ class IntervalBasis:
 
     @property
     def p_value(self) -> float:
-        """Smallest α whose interval excludes 0."""
+        """Smallest α whose interval excludes 0: the largest p value of the t test, the shares and the inner basis."""
         p = self._t_value
         if self._bounded_shares is not None:
             p = max(p, self._bounded_shares.p_value(self._nearest, self.limits))
@@ -325,7 +356,7 @@ class IntervalBasis:
 
     @property
     def _t_value(self) -> float:
-        """Two-sided p value of the t test of 0."""
+        """Two-sided p value of the t test of 0; 1 without a finite standard error or degrees of freedom."""
         if self.std_error == 0:
             return 0.0 if self.value != 0 else 1.0
         if not math.isfinite(self.std_error) or self.degrees_of_freedom <= 0:

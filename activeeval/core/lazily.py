@@ -18,12 +18,13 @@ def attached(package: str, homes: Mapping[str, Sequence[str]]) -> tuple[Callable
     package : str
         The ``__name__`` of the package.
     homes : mapping of str to sequence of str
-        Names by the module that defines them.
+        Module -> the names that it defines.
 
     Returns
     -------
     (callable, callable)
-        The second returns only the public names, the package's ``__all__``.
+        ``__getattr__``, which imports a name at its first use, and ``__dir__``, which lists the names of ``homes`` and
+        of the package's ``__all__``. The first raises AttributeError for other names.
 
     Examples
     --------
@@ -34,7 +35,7 @@ def attached(package: str, homes: Mapping[str, Sequence[str]]) -> tuple[Callable
     home = {name: module for module, names in homes.items() for name in names}
 
     def get(name: str) -> Any:
-        """Import a name from its module and cache it in the package."""
+        """Import a name from its module and store it in the package; raise AttributeError if it is unknown."""
         if name not in home:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = getattr(import_module(home[name]), name)
@@ -45,12 +46,12 @@ def attached(package: str, homes: Mapping[str, Sequence[str]]) -> tuple[Callable
 
 
 def homes_of(front: str) -> dict[str, list[str]]:
-    """Read the names of a package by module from the imports of the stub next to its ``__init__.py``.
+    """Map each module to the names that a package imports from it, as read from the stub next to its ``__init__.py``.
 
     Parameters
     ----------
     front : str
-        The ``__file__`` of the package.
+        The ``__file__`` of the package; its stub ends in ``.pyi``.
     """
     stub = ast.parse(Path(front).with_suffix(".pyi").read_text("utf-8"))
     imports = (node for node in stub.body if isinstance(node, ast.ImportFrom))

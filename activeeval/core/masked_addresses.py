@@ -27,7 +27,7 @@ _KEYWORD = re.compile(r"(pass\w*\s*=\s*)(?:'[^']*'|\S+)", re.I)
 
 
 def masked(address: str) -> str:
-    """Mask everything that may be secret in an address, or in an attempt at one.
+    """Mask everything that may be secret in a database address, or in an attempt at one, by ``***``.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def masked(address: str) -> str:
 
 
 def _masked_option(option: str) -> str:
-    """Mask the value of an option unless it is known to be harmless."""
+    """Mask the value of an option ``name=value`` unless its name is known to be harmless."""
     name, mark, _ = option.partition("=")
     if not mark:
         return "***" if name else ""

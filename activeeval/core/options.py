@@ -53,6 +53,7 @@ def option(default: Any, text: str, kind: str = "text", **more: Any) -> Any:
     Parameters
     ----------
     default : object
+        Default value of the field.
     text : str
         Its help.
     kind : str
@@ -79,7 +80,7 @@ def declared(owner: Any) -> dict[str, Option]:
 
 
 def _option_of(each: Any) -> Option:
-    """Build the option that a dataclass field declares."""
+    """Build the `Option` that a dataclass field, made by `option`, declares."""
     settings = {"choices": (), "is_many": False, "metavar": None, **each.metadata[KEY]}
     name = each.name.removesuffix("s") if settings["is_many"] else each.name
     default = None if each.default is MISSING else each.default

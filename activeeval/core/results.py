@@ -12,7 +12,7 @@ from activeeval.core.types import Floats
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A two-sided interval ``[low, high]`` at a ``confidence``; it unpacks into its two ends.
+    """A two-sided interval ``[low, high]`` at a ``confidence``; it unpacks into ``low, high``.
 
     Examples
     --------
@@ -132,7 +132,7 @@ _LIKELY_MISTAKES = ("rising scores",)
 
 
 def _of_input(note: Note | Caution) -> Caution:
-    """Convert a note on the input into a caution."""
+    """Convert a note on the input into a caution of level "warning" if the input is likely a mistake, else "note"."""
     if isinstance(note, Caution):
         return note
     level = "warning" if note.code in _LIKELY_MISTAKES else "note"
@@ -140,7 +140,7 @@ def _of_input(note: Note | Caution) -> Caution:
 
 
 def _listed(numbers: Mapping[str, Told]) -> str:
-    """Format the values of a note in parentheses."""
+    """Format the numbers of a note as `` (name value, …)``; "" if there are none."""
     parts = (
         f"{name} {value:.6g}" if isinstance(value, float) else f"{name} {value}" for name, value in numbers.items()
     )
@@ -280,7 +280,7 @@ class Estimate:
 
     @property
     def spread_ratio(self) -> float | None:
-        """Ratio of the observed to the planned variance; None if either is unknown."""
+        """Ratio of the variance observed in the sample to the planned one; None if either is unknown."""
         seen, planned = self.observed_error, self.planned_error
         if seen is None or planned is None or not (math.isfinite(seen) and planned > 0 and self.n_open):
             return None
@@ -304,7 +304,7 @@ class Estimate:
         return all(caution.level != "severe warning" for caution in self.cautions)
 
     def _of_spread(self) -> list[Caution]:
-        """Return the warnings about the observed spread, relative to the planned one."""
+        """Collect warnings about the observed spread: none observed, unknown, or far larger than planned."""
         if math.isinf(self.std_error):
             return [Caution("severe warning", "unbounded")]
         if self.observed_error is not None and math.isinf(self.observed_error):
@@ -317,7 +317,7 @@ class Estimate:
 
     @property
     def effective_queries(self) -> float | None:
-        """Effective number of queries of equal influence, degrees of freedom + 1, if it is small; else None."""
+        """Effective number of queries of equal influence, degrees of freedom + 1, if below ten; else None."""
         if not self.n_open or not 0 < self.std_error < math.inf:
             return None
         effective = max(self.degrees_of_freedom, 1.0) + 1
@@ -325,12 +325,12 @@ class Estimate:
 
     @property
     def largest_share(self) -> float | None:
-        """Largest share of the variance due to one query, if it is large; else None."""
+        """Largest share of the variance due to one query, if above `LARGEST_SHARE`; else None."""
         return self.largest if self.largest > LARGEST_SHARE and self.n_queries > 1 else None
 
     @property
     def basis(self) -> IntervalBasis:
-        """Basis of the estimate's interval."""
+        """Collect what the estimate's interval and p value are computed from."""
         return IntervalBasis(
             value=self.value,
             std_error=self.std_error,
@@ -346,7 +346,10 @@ class Estimate:
         return self.basis.p_value
 
     def bounds(self, interval: Interval) -> tuple[float, float]:
-        """Widen an interval by the possible effect of items that could not be judged, within the limits."""
+        """Widen an interval by the possible effect of items that could not be judged, within the limits of the measure.
+
+        Returns ``(low, high)``.
+        """
         if self.cannot is None:
             return interval.low, interval.high
         below, above = max(self.value - self.cannot.low, 0.0), max(self.cannot.high - self.value, 0.0)

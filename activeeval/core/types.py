@@ -15,14 +15,17 @@ Bytes = NDArray[np.uint8]
 
 
 def sealed(array: ArrayLike, dtype: Any = np.float64) -> NDArray[Any]:
-    """Return a contiguous read-only view: one array type for every kernel, so that each compiles once."""
+    """Convert to a contiguous read-only array of ``dtype``, without a copy if possible.
+
+    Kernels thus get one array type, and each compiles once.
+    """
     view = np.ascontiguousarray(array, dtype=dtype).view()
     view.flags.writeable = False
     return view
 
 
 def frozen(array: NDArray[Any]) -> Any:
-    """Return a read-only copy, or the array itself if nothing can write to it."""
+    """Return a read-only copy of an array, or the array itself if nothing can write to it."""
     if array.flags.c_contiguous and _is_frozen(array):
         return array
     return sealed_here(np.array(array, order="C", copy=True))

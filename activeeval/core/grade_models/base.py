@@ -44,22 +44,25 @@ class GradeModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _check_max_grade(self) -> int | None:
-        """Check that `max_grade` is None or a positive whole number."""
+        """Return `max_grade`; raise InputError unless it is None or a positive whole number."""
         return None if self.max_grade is None else whole_number(self.max_grade, "max_grade", 1)
 
     def _check_columns(self, X: ArrayLike) -> NDArray[Any]:
-        """Check that X has as many columns as in the fit."""
+        """Convert X to a matrix; raise InputError unless it has as many columns as in the fit."""
         return fitted_columns(self, X)
 
 
 def fitted_columns(model: BaseEstimator, X: ArrayLike) -> NDArray[Any]:
-    """Check the features for a fitted model's prediction: a matrix with as many columns as in its fit."""
+    """Convert the features for a fitted model's prediction to a matrix with as many columns as in its fit.
+
+    Raises NotFittedError before a fit, and InputError for other columns.
+    """
     check_is_fitted(model)
     return as_many_features(X, model.n_features_in_, type(model).__name__)
 
 
 def as_many_features(X: ArrayLike, n_features: int, model: str) -> NDArray[Any]:
-    """Convert to a matrix of floats with `n_features` columns; raise with the name `model` if the number differs."""
+    """Convert to a matrix of floats with `n_features` columns; raise InputError, with the name `model`, otherwise."""
     features = as_features(X)
     if features.shape[1] != n_features:
         raise InputError(f"X has {features.shape[1]} features, but {model} is expecting {n_features} features as input")
@@ -69,7 +72,8 @@ def as_many_features(X: ArrayLike, n_features: int, model: str) -> NDArray[Any]:
 class ThresholdModel(GradeModel):
     """Base class of models that learn p(y ≤ k) for every grade k except the largest.
 
-    They are fitted on the grades that occur: a grade without training data has probability 0.
+    They are fitted on the grades that occur: a grade without training data has probability 0. A subclass defines
+    `_fit_thresholds` and `_cumulative`.
 
     Attributes
     ----------
@@ -116,6 +120,11 @@ class ThresholdModel(GradeModel):
         -------
         ndarray, shape (n, n_grades)
             Not negative; rows sum to 1.
+
+        Raises
+        ------
+        NotFittedError, InputError
+            Before a fit; if X is not a matrix with as many columns as in the fit.
         """
         check_is_fitted(self)
         features = self._check_columns(X)
@@ -125,9 +134,9 @@ class ThresholdModel(GradeModel):
         return probs
 
     def _fit_thresholds(self, features: NDArray[Any], codes: Ints) -> None:
-        """Fit the thresholds on grades coded 0 … n_seen − 1, each of which occurs."""
+        """Fit p(y ≤ k) on grades coded 0 … n_seen − 1 (n,), each of which occurs; every subclass overrides it."""
         raise TypeError(f"{type(self).__name__} is a base class: use one of the grade models")
 
     def _cumulative(self, features: NDArray[Any]) -> Floats:
-        """Predict p(y ≤ the k-th seen grade), shape (n, n_seen − 1)."""
+        """Predict p(y ≤ the k-th grade of the training data), shape (n, n_seen − 1); every subclass overrides it."""
         raise TypeError(f"{type(self).__name__} is a base class: use one of the grade models")

@@ -35,7 +35,10 @@ class ReliabilityBin:
 
 @dataclass(frozen=True, slots=True)
 class CalibrationReport:
-    """Comparison of a grade model, with or without a query factor, with judgments.
+    """Comparison of a grade model with judgments.
+
+    The model may have a query factor: a random effect shared by a query's items, integrated over nodes u_j with weights
+    ω_j.
 
     Attributes
     ----------
@@ -68,7 +71,7 @@ class CalibrationReport:
 
     @property
     def bias(self) -> float:
-        """Mean of L − m: positive if the model predicts too low values."""
+        """Mean of L − m, observed minus predicted value: positive if the model predicts too low values."""
         return self.observed_mean - self.predicted_mean
 
     def reliability_rows(self) -> list[dict[str, float]]:
@@ -78,7 +81,10 @@ class CalibrationReport:
         ]
 
     def figures(self, *, with_factor: bool) -> dict[str, float]:
-        """Collect the overall figures by name; the likelihood with the query factor only if `with_factor`."""
+        """Collect the overall figures by name.
+
+        The likelihood with the query factor (random effect of a query) is one of them only if `with_factor`.
+        """
         figures = {
             "judged items": self.n_items,
             "queries judged in full": self.n_queries,
@@ -101,8 +107,9 @@ def calibration_report(
     target : Target
         The variance is that of its L, or difference δ.
     grade_probs : array of float, shape (n_items, n_grades) or (n_nodes, n_items, n_grades)
+        p(grade | item), at each node of the query factor (a random effect shared by a query's items) if there is one.
     node_weights : array of float, shape (n_nodes,), or None
-        None, with two-dimensional probabilities: no query factor.
+        Probability of each node; None, with two-dimensional probabilities: no query factor.
     grades : array of int, shape (n_items,)
         A negative grade means unjudged.
     n_bins : int
@@ -152,7 +159,10 @@ def calibration_report(
 
 
 def _judged_items(pool: QueryPool, grades: ArrayLike, n_grades: int) -> tuple[Ints, Ints]:
-    """Check the grades; return them as whole numbers, and the positions of the judged items."""
+    """Check the grades; return ``(whole grades (n_items,), positions of the judged items)``.
+
+    Raises InputError if no item is judged, or a grade has no column among ``n_grades``.
+    """
     whole = whole_grades(grades, pool.n_items)
     judged = np.flatnonzero(whole >= 0)
     if judged.size == 0:
@@ -164,21 +174,32 @@ def _judged_items(pool: QueryPool, grades: ArrayLike, n_grades: int) -> tuple[In
 
 
 def _judged_in_full(target: Target, is_judged: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Flag the queries for which every item that the measure needs is judged, shape (n_queries,)."""
+    """Flag the queries for which every item that the measure needs is judged, shape (n_queries,).
+
+    ``is_judged`` (n_items,) flags the judged items.
+    """
     offsets, items = target.judging_lists()
     n_unjudged = np.concatenate(([0], np.cumsum(~is_judged[items])))
     return np.asarray(n_unjudged[offsets[1:]] == n_unjudged[offsets[:-1]])
 
 
 def _marginal_log_likelihood(of_grade: Floats, weights: Floats, queries: Ints) -> float:
-    """Compute Σ_x log Σ_j ω_j Π_i p(y_i | u_j) over judged items; p(y_i | u_j) has shape (n_nodes, n)."""
+    """Compute the log-likelihood of grades with a query factor (a random effect shared by a query's items).
+
+    It is Σ_x log Σ_j ω_j Π_i p(y_i | u_j) over queries x with judged items i and quadrature nodes u_j of the factor.
+    ``of_grade`` (n_nodes, n) are the probabilities p(y_i | u_j) of the observed grades, ``weights`` (n_nodes,) the ω_j,
+    and ``queries`` (n,) the index of each item's query, ascending.
+    """
     starts = np.flatnonzero(np.diff(queries, prepend=-1))
     of_query = np.add.reduceat(np.log(np.maximum(of_grade, SMALLEST)), starts, axis=1)
     return float(logsumexp(of_query, axis=0, b=weights[:, None]).sum())
 
 
 def _bins(grade: int, predicted: Floats, has_grade: NDArray[np.bool_], n_bins: int) -> list[ReliabilityBin]:
-    """Compute the reliability bins of one grade, separated at quantiles of the predicted probability."""
+    """Compute the reliability bins of one grade, separated at quantiles of its predicted probability.
+
+    ``predicted`` (n,) are the probabilities of the grade, ``has_grade`` (n,) flags the items that have it.
+    """
     places = np.arange(1, n_bins) * predicted.size // n_bins
     edges = np.unique(np.partition(predicted, places)[places]) if places.size else np.empty(0)
     bin_of_item = np.searchsorted(edges, predicted, side="right")

@@ -44,7 +44,10 @@ class UniformGradeModel(GradeModel):
         self.max_grade = max_grade
 
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
-        """Set the number of grades from `max_grade`, or else from the training grades."""
+        """Set the number of grades from `max_grade`, or else from the training grades ``y``.
+
+        Raises InputError if neither tells it, X has no rows axis, or a grade is invalid. The values of X are ignored.
+        """
         top = self._check_max_grade()
         shape = np.shape(X)
         if not shape:
@@ -166,7 +169,10 @@ class GivenProbabilities(GradeModel):
         return True
 
     def _learn(self, probs: Floats, grades: Ints) -> None:
-        """Fit slope and shifts by minimizing `recalibration_loss`."""
+        """Fit slope a and shifts b_k of logit p'(y ≤ k) = a logit p(y ≤ k) − b_k by minimizing `recalibration_loss`.
+
+        ``probs`` (n, n_grades) are the given probabilities p, ``grades`` (n,) the labels.
+        """
         logits = _cumulative_logits(probs)
         signs = np.where(grades[:, None] <= np.arange(logits.shape[1]), 1.0, -1.0)
         solution = minimize(
@@ -183,7 +189,9 @@ class GivenProbabilities(GradeModel):
 
 
 def recalibration_loss(params: Floats, logits: Floats, signs: Floats, precision: float) -> tuple[float, Floats]:
-    """Compute the negative log posterior of the recalibration and its gradient.
+    """Compute the negative log posterior of the recalibration logit p'(y ≤ k) = a logit p(y ≤ k) − b − d_k.
+
+    Returns the value and its gradient with respect to ``params``.
 
     Parameters
     ----------

@@ -23,7 +23,10 @@ LARGEST_SEED = int(np.iinfo(np.int32).max)
 
 
 class Forests:
-    """Base class of estimators made of regression forests: parameters, training and prediction."""
+    """Base class of estimators made of regression forests: parameters, training and prediction.
+
+    The parameters are those of `ForestGradeModel`.
+    """
 
     forests_: list[RandomForestRegressor]
 
@@ -46,7 +49,10 @@ class Forests:
         self.random_state = random_state
 
     def _grow(self, features: NDArray[Any], targets: Sequence[NDArray[Any]]) -> None:
-        """Train one forest for each target, of shape (n,) or (n, n_outputs), all on the same rows."""
+        """Train one forest for each target, of shape (n,) or (n, n_outputs), all on the same rows of ``features``.
+
+        At most `max_rows` rows are used. Raises InputError if a parameter or a feature is invalid.
+        """
         n_rows = features.shape[0]
         n_kept = n_rows if self.max_rows is None else min(n_rows, whole_number(self.max_rows, "max_rows", 1))
         try:
@@ -157,13 +163,13 @@ class ForestGradeModel(Forests, ThresholdModel):
         self.max_grade = max_grade
 
     def _fit_thresholds(self, features: NDArray[Any], codes: Ints) -> None:
-        """Train the forests on the indicators {y ≤ k}."""
+        """Train the forests on the indicators {y ≤ k} of grade codes (n,), k below the largest."""
         below = (codes[:, None] <= np.arange(codes.max())).astype(np.float64)
         one_column = self.separate or below.shape[1] == 1
         self._grow(features, list(below.T) if one_column else [below])
 
     def _cumulative(self, features: NDArray[Any]) -> Floats:
-        """Predict p(y ≤ the k-th seen grade), shape (n, n_seen − 1)."""
+        """Predict p(y ≤ the k-th grade of the training data), shape (n, n_seen − 1)."""
         return self._means(features)
 
 
@@ -186,7 +192,10 @@ def _mean_of_trees(forests: list[RandomForestRegressor], block: NDArray[np.float
 
 
 def _single_precision(features: NDArray[Any], rows: Ints) -> NDArray[np.float32]:
-    """Convert features to single precision; `rows` are the row numbers in X for the error message."""
+    """Convert features to single precision; raise InputError if a value is too large.
+
+    `rows` are the row numbers in X for the message.
+    """
     with np.errstate(over="ignore"):
         single = np.ascontiguousarray(features, dtype=np.float32)
     if features.dtype != np.float32 and single.size:

@@ -15,7 +15,7 @@ from activeeval.core.types import Floats, Ints
 
 
 class GraderModel(GradeModel):
-    """People's grades given the value of a grader, with a prior expectation that labels update.
+    """People's grades given the value of a grader (an LLM or another model), with a prior that labels update.
 
     The probabilities for a value r combine its labels' counts c with `PRIOR_LABELS` w pseudo-labels with the expected
     distribution: (c_rk + w P⁰_rk) / (c_r + w).
@@ -23,7 +23,7 @@ class GraderModel(GradeModel):
     Parameters
     ----------
     expected : array of float, shape (n_kinds + 1, n_grades)
-        P⁰, as `ValueTable.probs`.
+        P⁰, as `ValueTable.probs`: the expected distribution for each distinct value, and last for a missing one.
     prior_labels : float
         w.
     max_grade : int, optional
@@ -51,6 +51,11 @@ class GraderModel(GradeModel):
             Code of each item's value, as `ValueTable.codes`.
         y : array of int, shape (n,), optional
             Grades from 0; None: no update.
+
+        Raises
+        ------
+        InputError
+            If ``expected``, a code or a grade is invalid.
         """
         table = as_probabilities(self.expected, "expected")
         if self.max_grade not in (None, table.shape[1] - 1):
@@ -64,7 +69,10 @@ class GraderModel(GradeModel):
         return self
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Look up the grade probabilities for codes of values, shape (n, n_grades)."""
+        """Look up the grade probabilities for codes of values, shape (n, n_grades).
+
+        X has shape (n, 1), the code of each item's value as `ValueTable.codes`. Raises InputError for an invalid code.
+        """
         probs = self.probs_ if hasattr(self, "probs_") else as_probabilities(self.expected, "expected")
         return np.asarray(probs[self._codes(X, len(probs))])
 
@@ -73,7 +81,7 @@ class GraderModel(GradeModel):
 
     @staticmethod
     def _codes(X: ArrayLike, n_kinds: int) -> Ints:
-        """Convert X to codes of values; raise if one is out of range."""
+        """Convert X to codes of values, shape (n,); raise InputError unless all lie in 0 … n_kinds − 1."""
         codes = np.asarray(X, dtype=np.float64).reshape(-1).astype(np.int64)
         if codes.size and not 0 <= codes.min() <= codes.max() < n_kinds:
             raise InputError(f"kinds of values lie between 0 and {n_kinds - 1}, got {codes.min()} to {codes.max()}")

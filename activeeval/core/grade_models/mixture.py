@@ -71,7 +71,7 @@ class MixtureGradeModel(GradeModel):
         self.max_grade = max_grade
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Fit a clone of every model on the same rows."""
+        """Fit a clone of every model on the same rows; raise InputError if a grade, model or weight is invalid."""
         top = self._check_max_grade()
         self._check_models()
         as_grades(y, np.shape(X)[0] if np.ndim(X) else 0, top)
@@ -81,7 +81,7 @@ class MixtureGradeModel(GradeModel):
 
     @property
     def classes_(self) -> Ints:
-        """The grades 0 … n_grades − 1 of fitted models."""
+        """The grades 0 … n_grades − 1 of fitted models; InputError if a model has more than `max_grade` allows."""
         return np.arange(self._n_grades([model.classes_.size for model in self._fitted()]))
 
     @property
@@ -90,7 +90,10 @@ class MixtureGradeModel(GradeModel):
         return int(self._fitted()[0].n_features_in_)
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Compute the weighted mean of the models' probabilities, shape (n, n_grades)."""
+        """Compute the weighted mean of the models' probabilities, shape (n, n_grades).
+
+        Raises InputError if a model or weight is invalid, and NotFittedError if a model is not fitted.
+        """
         check_is_fitted(self)
         self._check_max_grade()
         self._check_models()
@@ -118,7 +121,10 @@ class MixtureGradeModel(GradeModel):
         mixture_weights(self.weights, len(self.models))
 
     def _n_grades(self, widths: list[int]) -> int:
-        """Compute the number of columns from the models' numbers of grades and `max_grade`."""
+        """Compute the number of grades from those of the models (``widths``) and `max_grade`.
+
+        Raises InputError if a model has more grades than `max_grade` allows.
+        """
         if self.max_grade is None:
             return max(widths)
         if max(widths) > self.max_grade + 1:
@@ -168,7 +174,7 @@ def learned_weights(probs: Sequence[ArrayLike], grades: ArrayLike, queries: Arra
 
 
 def worth_fitting(probs: Sequence[ArrayLike], weights: ArrayLike, grades: ArrayLike, queries: ArrayLike) -> list[int]:
-    """Select the models to use as regressors in addition to their mixture, most useful first.
+    """Select the models to use as regressors of an estimate in addition to their mixture, most useful first.
 
     The value of a query is Σ_i d_i y_i over the first ten items in the order of the mixture's expected grade, with d =
     1 / log₂(1 + rank); model j predicts Σ_i d_i E_j[y_i]. Forward selection minimizes the leave-one-query-out squared
@@ -181,6 +187,11 @@ def worth_fitting(probs: Sequence[ArrayLike], weights: ArrayLike, grades: ArrayL
         As in `learned_weights`.
     weights : array of float, shape (len(probs),)
         Weights of the mixture.
+
+    Returns
+    -------
+    list of int
+        Indices of the selected models; empty if none is worth it.
     """
     known = as_grades(grades, np.shape(probs[0])[0], None)
     codes, n = as_query_codes(queries, known.size, "queries")
@@ -207,7 +218,11 @@ def worth_fitting(probs: Sequence[ArrayLike], weights: ArrayLike, grades: ArrayL
 
 
 def _likelihoods(probs: Sequence[ArrayLike], grades: ArrayLike, queries: ArrayLike) -> tuple[Floats, Floats]:
-    """Compute p_j(y_i), shape (n, n_models), at least `SMALLEST`, and 1/n_x for the query of each row."""
+    """Compute each model's probabilities of the observed grades, and the weight of each row.
+
+    Returns ``(p_j(y_i) (n, n_models), 1 / (number of rows of the row's query) (n,))``; probabilities are at least
+    `SMALLEST`. Raises InputError if there is no model or rows or grades do not fit.
+    """
     if len(probs) == 0:
         raise InputError("cannot learn weights: no model is given")
     matrices = [as_probabilities(p, f"the probabilities of model {j}") for j, p in enumerate(probs)]
@@ -223,7 +238,10 @@ def _likelihoods(probs: Sequence[ArrayLike], grades: ArrayLike, queries: ArrayLi
 
 
 def _left_out(columns: Sequence[Floats], values: Floats) -> Floats:
-    """Compute leave-one-out squared errors of least squares, (e_i / (1 − h_i))², with the leverages h."""
+    """Compute the squared leave-one-out errors of least squares of ``values`` (n,) on ``columns``, shape (n,).
+
+    They are (e_i / (1 − h_i))² with residuals e and leverages h.
+    """
     basis = np.linalg.svd(np.column_stack(columns), full_matrices=False)
     base = basis.U[:, basis.S / basis.S[0] > _ROUNDING]
     residuals, leverages = values - base @ (base.T @ values), (base**2).sum(axis=1)

@@ -30,7 +30,7 @@ SMALLEST_CURVATURE = 1e-10
 class OrderedLogitModel(ThresholdModel):
     """Grade probabilities by a linear model: the ordered logit.
 
-    p(y ≤ k) = σ(θ_k − wᵀx), with a Gaussian prior on w and increasing θ.
+    p(y ≤ k) = σ(θ_k − wᵀx), σ the logistic function, with a Gaussian prior on w and increasing thresholds θ.
 
     Parameters
     ----------
@@ -82,7 +82,10 @@ class OrderedLogitModel(ThresholdModel):
         self.max_iter = max_iter
 
     def _fit_thresholds(self, features: NDArray[Any], codes: Ints) -> None:
-        """Standardise the features, then fit weights and thresholds by the chosen loss; warn without convergence."""
+        """Standardise the features, then fit weights and thresholds by the chosen loss to grades coded 0 … n_seen − 1.
+
+        Warns (ConvergenceWarning) without convergence. Raises InputError if `loss` or `alpha` is invalid.
+        """
         one_of(self.loss, LOSSES, "loss")
         if not (np.isfinite(self.alpha) and self.alpha >= 0):
             raise InputError(f"alpha must not be negative, got {self.alpha!r}")
@@ -102,12 +105,12 @@ class OrderedLogitModel(ThresholdModel):
             )
 
     def _cumulative(self, features: NDArray[Any]) -> Floats:
-        """Predict p(y ≤ the k-th seen grade), shape (n, n_seen − 1)."""
+        """Predict p(y ≤ the k-th grade of the training data), shape (n, n_seen − 1)."""
         scores = self._standardise(features) @ self.coef_
         return np.asarray(expit(self.thresholds_ - scores[:, None]), dtype=np.float64)
 
     def _learn_scaling(self, features: Floats) -> None:
-        """Learn means and scales of the features and of the missing-value columns."""
+        """Learn means and scales of the features (n, n_features), and of the columns that flag missing values."""
         is_known = ~np.isnan(features)
         self.has_missing_ = ~is_known.all(axis=0)
         n_known = np.maximum(is_known.sum(axis=0), 1)
@@ -120,7 +123,7 @@ class OrderedLogitModel(ThresholdModel):
         self.scales_ = np.where(spreads > 1e-13 * np.abs(self.means_), spreads, 1.0)
 
     def _standardise(self, features: NDArray[Any]) -> Floats:
-        """Standardise features, fill missing values by means and append the missing-value columns."""
+        """Standardise features, fill missing values by means, and append the columns that flag missing values."""
         missing = np.isnan(features)
         filled = np.where(missing, self.means_[: features.shape[1]], features)
         columns = np.hstack((filled, missing[:, self.has_missing_]))
@@ -128,7 +131,7 @@ class OrderedLogitModel(ThresholdModel):
 
 
 def proportional_odds_loss(params: Floats, Z: Floats, codes: Ints, alpha: float) -> tuple[float, Floats]:
-    """Compute the negative log posterior per row and its gradient.
+    """Compute the negative log posterior of proportional odds per row; return it and its gradient.
 
     With a = θ_y − wᵀx and b = θ_{y−1} − wᵀx (θ_{−1} = −∞, the last θ = +∞),
 
@@ -164,12 +167,17 @@ def proportional_odds_loss(params: Floats, Z: Floats, codes: Ints, alpha: float)
 
 
 def fit_proportional_odds(Z: Floats, codes: Ints, alpha: float, max_iter: int) -> tuple[OptimizeResult, Floats]:
-    """Maximise the posterior of w and θ; return SciPy's solution and θ."""
+    """Maximise the posterior of weights w and thresholds θ of proportional odds; return ``(SciPy's solution, θ)``.
+
+    Z (n, n_features) are standardised features; other parameters as in `proportional_odds_loss` and
+    `OrderedLogitModel`.
+    """
     theta = _first_thresholds(codes)
     start = np.concatenate((theta[:1], np.log(np.diff(theta))))
     bounds = [(None, None)] + [LOG_GAP_BOUNDS] * (theta.size - 1)
 
     def loss_and_gradient(params: Floats) -> tuple[float, Floats]:
+        """Compute the loss and its gradient for w, θ_0 and the logarithms of the gaps of θ."""
         return proportional_odds_loss(params, Z, codes, alpha)
 
     solution = _minimise(loss_and_gradient, start, bounds, _whitening(Z, alpha), max_iter)
@@ -177,7 +185,11 @@ def fit_proportional_odds(Z: Floats, codes: Ints, alpha: float, max_iter: int) -
 
 
 def fit_mord(Z: Floats, codes: Ints, alpha: float, max_iter: int, loss: str) -> tuple[OptimizeResult, Floats]:
-    """Minimise mord's all-threshold or immediate-threshold loss; return SciPy's solution and θ."""
+    """Minimise mord's all-threshold or immediate-threshold loss; return ``(SciPy's solution, θ)``.
+
+    Z (n, n_features) are standardised features, ``codes`` (n,) grades from 0 that all occur; other parameters as in
+    `OrderedLogitModel`.
+    """
     n = codes.size
     theta = _first_thresholds(codes)
     start = np.concatenate((theta[:1], np.diff(theta)))
@@ -189,6 +201,7 @@ def fit_mord(Z: Floats, codes: Ints, alpha: float, max_iter: int, loss: str) -> 
     # mord's own fit passes the option `disp` to L-BFGS-B, which SciPy 1.16 deprecates and 1.18 removes:
     # its loss and gradient are minimised here instead, with any version of SciPy.
     def loss_and_gradient(params: Floats) -> tuple[float, Floats]:
+        """Compute mord's loss per row and its gradient for w, θ_0 and the gaps of θ."""
         return obj_margin(params, *arguments) / n, grad_margin(params, *arguments) / n
 
     solution = _minimise(loss_and_gradient, start, bounds, _whitening(Z, alpha), max_iter)
@@ -202,10 +215,15 @@ def _minimise(
     whitening: Floats,
     max_iter: int,
 ) -> OptimizeResult:
-    """Minimise over (w, other parameters) from w = 0 and `start`, with steps in v, w = whitening · v."""
+    """Minimise a loss over weights w (from 0) and other parameters (from ``start``) by L-BFGS-B.
+
+    The search is over v with w = whitening · v. ``loss_and_gradient`` maps all parameters, w first, to ``(loss,
+    gradient)``; ``bounds`` are those of the other parameters. The solution's ``x`` has w and the other parameters.
+    """
     n_features = whitening.shape[0]
 
     def in_white(params: Floats) -> tuple[float, Floats]:
+        """Compute the loss and its gradient for v and the other parameters."""
         value, gradient = loss_and_gradient(np.concatenate((whitening @ params[:n_features], params[n_features:])))
         return value, np.concatenate((whitening @ gradient[:n_features], gradient[n_features:]))
 
@@ -222,7 +240,10 @@ def _minimise(
 
 
 def _whitening(Z: Floats, alpha: float) -> Floats:
-    """Compute (ZᵀZ/4n + α/n)^(−1/2): without it, nearly collinear features cost L-BFGS thousands of steps."""
+    """Compute (ZᵀZ/4n + α/n)^(−1/2), an approximate inverse root of the Hessian, for features Z (n, n_features).
+
+    Without it, nearly collinear features cost L-BFGS thousands of steps.
+    """
     n = Z.shape[0]
     curvatures, directions = np.linalg.eigh(Z.T @ Z / (4 * n) + alpha / n * np.eye(Z.shape[1]))
     floored = np.maximum(curvatures, SMALLEST_CURVATURE * max(curvatures[-1], 1.0))
@@ -230,11 +251,11 @@ def _whitening(Z: Floats, alpha: float) -> Floats:
 
 
 def _thresholds(params: Floats) -> Floats:
-    """Compute θ from θ_0 and the logarithms of the gaps."""
+    """Compute the thresholds θ from θ_0 and the logarithms of the gaps between them."""
     return np.asarray(np.cumsum(np.concatenate((params[:1], np.exp(params[1:])))), dtype=np.float64)
 
 
 def _first_thresholds(codes: Ints) -> Floats:
-    """Compute the thresholds of a model without features, from the grade frequencies."""
+    """Compute the thresholds of a model without features, logit p(y ≤ k), from the frequencies of grade codes (n,)."""
     shares = np.cumsum(np.bincount(codes))[:-1] / codes.size
     return np.asarray(logit(shares), dtype=np.float64)

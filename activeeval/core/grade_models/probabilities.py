@@ -38,7 +38,7 @@ def expected_grade(probs: ArrayLike) -> Floats:
 
 
 def log_loss(probs: ArrayLike, y: ArrayLike) -> float:
-    """Compute the mean of −log p(y) over observed grades y, in nats; p(y) is raised to at least 2.2e-16.
+    """Compute the mean of −log p(y) over observed grades y, in nats; smaller p(y) are raised to 2.2e-16.
 
     Parameters
     ----------
@@ -73,6 +73,11 @@ def average_probabilities(probs: Sequence[ArrayLike], weights: ArrayLike | None 
     -------
     ndarray, shape (n, largest n_grades)
 
+    Raises
+    ------
+    InputError
+        If there is no model, numbers of rows differ, or a row or the weights are invalid.
+
     Examples
     --------
     >>> average_probabilities([[[1.0, 0.0]], [[0.0, 0.5, 0.5]]])
@@ -92,7 +97,10 @@ def average_probabilities(probs: Sequence[ArrayLike], weights: ArrayLike | None 
 
 
 def mixture_weights(weights: ArrayLike | None, n_models: int) -> Floats:
-    """Check the weights of a mixture and scale them to sum 1; None gives equal weights."""
+    """Check the weights of a mixture and scale them to sum 1, shape (n_models,); None gives equal weights.
+
+    Raises InputError unless there is a number ≥ 0 for each model, not all 0.
+    """
     if weights is None:
         return np.full(n_models, 1.0 / n_models)
     values = np.asarray(weights, dtype=np.float64)
@@ -104,7 +112,9 @@ def mixture_weights(weights: ArrayLike | None, n_models: int) -> Floats:
 
 
 def as_features(X: Any, what: str = "X") -> NDArray[Any]:
-    """Convert to a dense matrix of floats, without conversion of float32; NaN is allowed as a missing value.
+    """Convert to a dense matrix of floats; float32 stays, and NaN is allowed as a missing value.
+
+    ``what`` is the name of the matrix in messages.
 
     Raises
     ------
@@ -131,7 +141,7 @@ def as_features(X: Any, what: str = "X") -> NDArray[Any]:
 
 
 def as_grades(y: ArrayLike, n_rows: int, max_grade: int | None, what: str = "y") -> Ints:
-    """Check training grades and convert them to whole numbers.
+    """Check training grades and convert them to whole numbers; ``what`` is their name in messages.
 
     Raises
     ------
@@ -155,7 +165,9 @@ def as_grades(y: ArrayLike, n_rows: int, max_grade: int | None, what: str = "y")
 
 
 def as_query_codes(query_ids: ArrayLike, n_rows: int, what: str) -> tuple[Ints, int]:
-    """Number the distinct queries of the rows from 0; return the number of each row's query and their count.
+    """Number the distinct queries of the rows from 0; return ``(number of each row's query, number of queries)``.
+
+    ``what`` is the name of the ids in messages.
 
     Raises
     ------
@@ -173,12 +185,12 @@ def as_query_codes(query_ids: ArrayLike, n_rows: int, what: str) -> tuple[Ints, 
 
 
 def as_probabilities(probs: ArrayLike, what: str) -> Floats:
-    """Check that rows are probabilities; raise with the first row that is not.
+    """Check that the rows of a matrix are probabilities and return it as floats; ``what`` is its name in messages.
 
     Raises
     ------
     InputError
-        If a value is negative or missing, or the sum of a row differs from 1 by more than 1e-6.
+        If a value is negative or missing, or the sum of a row differs from 1 by more than 1e-6; names the first row.
     """
     matrix = np.asarray(as_features(probs, what), dtype=np.float64)
     bad = np.flatnonzero(~((matrix >= 0).all(axis=1) & (np.abs(matrix.sum(axis=1) - 1) <= 1e-6)))
@@ -195,7 +207,7 @@ def as_probabilities(probs: ArrayLike, what: str) -> Floats:
 
 
 def from_cumulative(cumulative: Floats) -> Floats:
-    """Convert p(y ≤ k), k = 0 … K−2, to p(y = k), k = 0 … K−1.
+    """Convert p(y ≤ k) for k = 0 … K−2, shape (n, K − 1), to p(y = k) for k = 0 … K−1, shape (n, K).
 
     Rows that are not increasing are rearranged (sorted): this makes an estimated distribution function monotone and
     never increases its distance from the true one, in any L_p norm

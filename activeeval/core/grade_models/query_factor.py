@@ -62,7 +62,10 @@ _TOLERANCES = {"ftol": 1e-13, "gtol": 1e-8, "maxiter": 1000}
 
 @dataclass(frozen=True, slots=True)
 class QueryFactor:
-    """Latent factor per query on top of a grade model, equation (1) of the module; correlates the grades of a query.
+    """Random effect u ~ N(0, 1) of each query on top of a grade model; it correlates the grades of a query.
+
+    It shifts all items of a query together: logit p(y ≤ k | u) = c (a · logit p(y ≤ k) − b) − σ u, with c such that the
+    mean over u hardly changes (equation (1) of the module).
 
     Parameters
     ----------
@@ -106,7 +109,7 @@ class QueryFactor:
 
     @classmethod
     def fit(cls, probs: ArrayLike, grades: ArrayLike, queries: ArrayLike) -> Self:
-        """Estimate σ, a and b by maximum marginal likelihood on judged items.
+        """Estimate σ, a and b of the factor by maximum marginal likelihood on judged items.
 
         Parameters
         ----------
@@ -145,16 +148,16 @@ class QueryFactor:
 
     @property
     def nodes(self) -> Floats:
-        """Values u_j of the factor, ascending, shape (n_nodes,); only 0 if σ = 0."""
+        """Quadrature nodes u_j to integrate over the factor, ascending, shape (n_nodes,); only 0 if σ = 0."""
         return _quadrature(self.sigma)[0]
 
     @property
     def node_weights(self) -> Floats:
-        """Probabilities ω_j of the nodes, shape (n_nodes,); they sum to 1."""
+        """Probabilities ω_j of the quadrature nodes, shape (n_nodes,); they sum to 1."""
         return _quadrature(self.sigma)[1]
 
     def node_probs(self, probs: ArrayLike) -> Floats:
-        """Compute p(y = k | z, u_j) of every item given every node, in the order of `nodes`.
+        """Compute p(y = k | z, u_j) of every item z given every quadrature node u_j, in the order of `nodes`.
 
         Parameters
         ----------
@@ -189,7 +192,12 @@ class QueryFactor:
 
 @dataclass(frozen=True, slots=True)
 class _Terms:
-    """The logistic terms log s(sign · η) of equation (2), sorted by query, and the gaps of the term without u."""
+    """Terms of the marginal log-likelihood of a query factor (a random effect u shared by a query's items).
+
+    They are log s(sign · η), s the logistic function, of equation (2) of the module, sorted by query. ``logits`` and
+    ``signs`` have one entry per term, ``first_terms`` (n_queries,) is each query's first term, and ``gaps`` are those
+    of the term that does not depend on u.
+    """
 
     logits: Floats
     signs: Floats
@@ -198,7 +206,10 @@ class _Terms:
 
     @classmethod
     def of(cls, probs: Floats, grades: Ints, codes: Ints) -> Self:
-        """Collect the terms of judged items; `codes` are the queries' numbers, shape (n,)."""
+        """Collect the terms of judged items.
+
+        ``probs`` has shape (n, n_grades); ``grades`` and ``codes`` (numbers of the items' queries) have shape (n,).
+        """
         logits = _cumulative_logits(probs)
         top = logits.shape[1]
         below, above = np.flatnonzero(grades < top), np.flatnonzero(grades > 0)
@@ -214,7 +225,10 @@ class _Terms:
         )
 
     def log_likelihood(self, params: Floats, nodes: Floats, weights: Floats) -> tuple[float, Floats]:
-        """Compute the marginal log-likelihood of (σ, a, b) and its gradient."""
+        """Compute the marginal log-likelihood of (σ, a, b); return it and its gradient, shape (3,).
+
+        ``nodes`` and ``weights`` are those of `_quadrature`.
+        """
         sigma, slope, shift = params
         stretch = np.sqrt(1 + _LOGISTIC_NORMAL * sigma**2)
         per_sigma = _LOGISTIC_NORMAL * sigma / stretch
@@ -241,10 +255,14 @@ class _Terms:
 
 
 def _maximum(terms: _Terms, start: Floats, sigma_bounds: tuple[float, float]) -> tuple[Floats, float]:
-    """Maximize the likelihood over (σ, a, b) within bounds; return them and the maximum."""
+    """Maximize the likelihood over (σ, a, b) from ``start``; return ``(parameters, maximum)``.
+
+    ``sigma_bounds`` are the bounds of σ.
+    """
     nodes, weights = _quadrature(sigma_bounds[1])
 
     def loss(params: Floats) -> tuple[float, Floats]:
+        """Compute the negative log-likelihood per term of (σ, a, b), and its gradient."""
         value, gradient = terms.log_likelihood(params, nodes, weights)
         return -value / terms.logits.size, -gradient / terms.logits.size
 
@@ -256,20 +274,23 @@ def _maximum(terms: _Terms, start: Floats, sigma_bounds: tuple[float, float]) ->
 
 
 def _quadrature(sigma: float) -> tuple[Floats, Floats]:
-    """Compute nodes and weights to integrate over u ~ N(0, 1); one node if σ = 0."""
+    """Compute Gauss-Hermite nodes and weights to integrate over u ~ N(0, 1); one node if σ = 0."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(N_NODES if sigma > 0 else 1)
     return np.asarray(nodes, dtype=np.float64), np.asarray(weights / weights.sum(), dtype=np.float64)
 
 
 def _cumulative_logits(probs: Floats) -> Floats:
-    """Compute logit p(y ≤ k), k = 0 … n_grades − 2, of smoothed rows; each tail is summed from its end."""
+    """Compute logit p(y ≤ k), shape (n, n_grades − 1), of smoothed rows; each tail is summed from its end."""
     raised = probs + SMOOTHING
     lower, upper = np.cumsum(raised, axis=1), np.cumsum(raised[:, ::-1], axis=1)[:, ::-1]
     return np.asarray(np.log(lower[:, :-1] / upper[:, 1:]), dtype=np.float64)
 
 
 def _fill(rows: Floats, odds: Floats) -> None:
-    """Write p(y = k) of items from p(y > k) / p(y ≤ k), shape (n_grades − 1, n), without cancellation."""
+    """Write p(y = k) of items into ``rows`` (n, n_grades) from their odds, without cancellation.
+
+    ``odds`` (n_grades − 1, n) are p(y > k) / p(y ≤ k).
+    """
     lower = 1 / (1 + odds)
     rows[:, 0] = lower[0]
     rows[:, 1:-1] = ((odds[:-1] - odds[1:]) * lower[:-1] * lower[1:]).T
@@ -277,7 +298,7 @@ def _fill(rows: Floats, odds: Floats) -> None:
 
 
 def _checked_probs(probs: ArrayLike) -> Floats:
-    """Check that rows are probabilities of at least two grades."""
+    """Check that rows are probabilities of at least two grades and return them; raise InputError otherwise."""
     matrix = as_probabilities(probs, "probs")
     if matrix.shape[1] < 2:
         raise InputError("probs has one column, one for each of at least two grades is expected")
@@ -285,7 +306,11 @@ def _checked_probs(probs: ArrayLike) -> Floats:
 
 
 def codes_of_queries(queries: ArrayLike, n_rows: int, is_judged: NDArray[np.bool_] | None = None) -> tuple[Ints, int]:
-    """Number the queries of the rows from 0 and count them; −1 and not counted if a query has no judged row."""
+    """Number the queries of the rows from 0; return ``(number of each row's query, number of queries)``.
+
+    With ``is_judged`` (n_rows,) a query without a judged row has number −1 and is not counted. Raises InputError if
+    there are fewer than two queries.
+    """
     codes, n_queries = as_query_codes(queries, n_rows, "queries")
     if is_judged is not None:
         counts = np.bincount(codes, is_judged, minlength=n_queries) > 0

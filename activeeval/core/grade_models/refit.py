@@ -27,7 +27,10 @@ N_FOLDS = 5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValueRefit:
-    """The kinds of a pool's items, and the expected grade distribution of each.
+    """Update of a pool's grade probabilities by a sample's own labels, cross-fitted over queries.
+
+    Items with equal probabilities form a kind; labels of the other folds update the distribution of each kind, so that
+    a query's own labels do not affect its expected values.
 
     Attributes
     ----------
@@ -52,7 +55,9 @@ class ValueRefit:
 
     @classmethod
     def of(cls, pool: QueryPool, grade_probs: ArrayLike) -> Self:
-        """Derive the kinds from grade probabilities, shape (n_items, n_grades).
+        """Group the items into kinds of equal or similar grade probabilities, and their queries into folds by hash.
+
+        ``grade_probs`` has shape (n_items, n_grades).
 
         Examples
         --------
@@ -75,11 +80,12 @@ class ValueRefit:
         return cls(probs, kinds, sums / np.bincount(kinds)[:, None], folds[pool.item_queries], are_alike)
 
     def after(self, items: Ints, grades: Ints) -> tuple[Floats, Ints]:
-        """Update the probabilities by labels of some items; return them, and the row of each item.
+        """Update the probabilities by labels of some items; return ``(probabilities, row of each item)``.
 
         Parameters
         ----------
         items, grades : ndarray of int64, shape (n,)
+            Positions of labelled items, and their grades from 0.
 
         Returns
         -------

@@ -37,7 +37,7 @@ def tune_grade_model(
     rng: np.random.Generator | int | None = None,
     validation_fraction: float = 0.5,
 ) -> Model:
-    """Choose a grade model's parameters on held-out queries and refit it on all rows, as in the paper.
+    """Choose a grade model's parameters by log-loss on held-out queries, and refit it on all rows.
 
     The split is by query, not by row, because the rows of one query are correlated.
 
@@ -65,7 +65,7 @@ def tune_grade_model(
     Raises
     ------
     InputError
-        If the arrays differ in length or there are fewer than two queries.
+        If the arrays differ in length, there are fewer than two queries, or the grid is empty.
     """
     random = np.random.default_rng(rng)
     features = as_features(X)
@@ -87,7 +87,7 @@ def tune_grade_model(
 
 
 def _candidates(grid: Grid) -> list[dict[str, object]]:
-    """List the parameter combinations of a grid."""
+    """List the parameter combinations of a grid; raise InputError if there is none."""
     candidates = list(ParameterGrid(grid))
     if not candidates:
         raise InputError("the grid holds no candidate")
@@ -95,7 +95,11 @@ def _candidates(grid: Grid) -> list[dict[str, object]]:
 
 
 def _validation_rows(groups: ArrayLike, n_rows: int, fraction: float, random: np.random.Generator) -> NDArray[np.bool_]:
-    """Choose a random share of the queries for validation; return the mask of their rows."""
+    """Choose a random share of the queries for validation; return the mask of their rows, shape (n_rows,).
+
+    ``groups`` (n_rows,) names the query of each row. Raises InputError if its shape differs, the fraction is not
+    strictly between 0 and 1, or there are fewer than two queries.
+    """
     queries = np.asarray(groups)
     if queries.shape != (n_rows,):
         raise InputError(f"groups must name the query of each of the {n_rows} rows of X, got shape {queries.shape}")

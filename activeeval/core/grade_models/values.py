@@ -43,7 +43,7 @@ about as TREC's judges graded pools of passages."""
 
 
 def default_shares(n_grades: int) -> Floats:
-    """Compute default shares of people's grades for use without data, shape (n_grades,).
+    """Compute default shares of people's grades, as judges of TREC gave them, for use without data; shape (n_grades,).
 
     Examples
     --------
@@ -55,7 +55,7 @@ def default_shares(n_grades: int) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValueTable:
-    """The distinct values of a grader, and the expected distribution of people's grades for each.
+    """The distinct values of a grader (an LLM or another model), and people's expected grades for each.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class ValueTable:
 
     @classmethod
     def of(cls, values: ArrayLike, shares: ArrayLike, rho: float = RHO) -> Self:
-        """Build the table of a grader's values.
+        """Build the table of the values of a grader (an LLM or another model), such as its grades or scores.
 
         Parameters
         ----------
@@ -78,6 +78,8 @@ class ValueTable:
             On any scale that increases with relevance; NaN if missing.
         shares : array of float, shape (n_grades,)
             Shares of people's grades among items with a value.
+        rho : float
+            Assumed correlation between the grader's values and people's grades, on the scale of normal scores.
 
         Raises
         ------
@@ -98,7 +100,11 @@ class ValueTable:
 
 
 def expected_grades(counts: ArrayLike, shares: ArrayLike, rho: float = RHO) -> Floats:
-    """Compute P(y = k | r) by (2) for values with these counts, in ascending order, shape (n_kinds, n_grades).
+    """Compute people's expected grades for each value of a grader (an LLM or another model), shape (n_kinds, n_grades).
+
+    P(y = k | r) follows from a bivariate normal distribution of both (equation (2) of the module). ``counts``
+    (n_kinds,) are the numbers of items with each value, ascending, ``shares`` (n_grades,) those of people's grades, and
+    ``rho`` is the correlation.
 
     Examples
     --------
@@ -117,10 +123,10 @@ def expected_grades(counts: ArrayLike, shares: ArrayLike, rho: float = RHO) -> F
 
 
 def imagined_probs(probs: ArrayLike, ranks: ArrayLike, rho: float = RHO) -> Floats:
-    """Simulate the grade probabilities of items after a hypothetical grader has given its values.
+    """Simulate the grade probabilities of items after a hypothetical grader (an LLM, say) has given its values.
 
-    Applies (2) to each item, with the item's own thresholds in place of the pool's. The mean over the grader's possible
-    values equals ``probs``, for any model.
+    Grades and values have a bivariate normal distribution, as in `expected_grades`, with the item's own thresholds of
+    grades. The mean over the grader's possible values equals ``probs``, for any model.
 
     Parameters
     ----------
@@ -172,7 +178,10 @@ def bivariate_normal(h: ArrayLike, k: ArrayLike, rho: float) -> Floats:
 
 
 def posterior(counts: Floats, expected: Floats, prior_labels: float = PRIOR_LABELS) -> Floats:
-    """Combine counts with prior probabilities: (c_rk + w P⁰_rk) / (c_r + w), shape (…, n_kinds, n_grades).
+    """Combine counts of labels with prior probabilities: (c_rk + w P⁰_rk) / (c_r + w), shape (…, n_kinds, n_grades).
+
+    ``counts`` c is the number of labels k of items with value r, ``expected`` P⁰ the prior, ``prior_labels`` w its
+    weight.
 
     Examples
     --------
@@ -184,7 +193,10 @@ def posterior(counts: Floats, expected: Floats, prior_labels: float = PRIOR_LABE
 
 
 def _kinds(values: Floats) -> tuple[Ints, int]:
-    """Code the values in ascending order, missing ones last; return the codes and the number of other codes."""
+    """Code the values (n,) in ascending order, missing ones last; return ``(codes, number of codes of known values)``.
+
+    More than `MOST_VALUES` values are grouped into bins of about equal counts. Raises InputError if all are missing.
+    """
     is_known = ~np.isnan(values)
     if not is_known.any():
         raise InputError("every value of the grader is missing, expected at least one")
@@ -200,12 +212,12 @@ def _kinds(values: Floats) -> tuple[Ints, int]:
 
 
 def _scores_of_rows(cumulative: Floats) -> Floats:
-    """Compute normal scores of cumulative shares by row; the last of each row is set to 1 against rounding errors."""
+    """Compute normal scores Φ⁻¹ of cumulative shares (n, k); the last of each row counts as 1 despite rounding."""
     clipped = np.clip(cumulative, 0.0, 1.0)
     clipped[:, -1] = 1.0
     return np.asarray(ndtri(clipped))
 
 
 def _scores(cumulative: Floats) -> Floats:
-    """Compute normal scores of cumulative shares; the last share is set to 1 against rounding errors."""
+    """Compute normal scores Φ⁻¹ of cumulative shares, (k,); the last counts as 1 despite rounding."""
     return np.asarray(ndtri(np.append(np.clip(cumulative[:-1], 0.0, 1.0), 1.0)))

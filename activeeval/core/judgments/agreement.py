@@ -53,10 +53,8 @@ class PreferenceAgreement:
         Confidence level of the intervals.
     counts : ndarray of int64, shape (3, 3)
         Number of pairs by the answer of one judge (row) and of another (column), in the order of `RELATIONS`.
-    overall : Coefficient
-        Share of pairs with the same answer from both judges.
-    strict : Coefficient
-        The same, among pairs for which both judges prefer one item (no ties).
+    overall, strict : Coefficient
+        Share of pairs with the same answer from both judges: of all pairs, and of those without a tie.
     """
 
     judges: tuple[str, ...]
@@ -155,10 +153,7 @@ def agreements(
 ) -> Agreements:
     """Compute the agreement between judges, separately for grades and for preferences.
 
-    Raises
-    ------
-    InputError
-        If neither kind can be compared; gives the reasons.
+    Intervals are by a bootstrap over queries. Raises InputError, with the reasons, if neither kind can be compared.
     """
     problems: list[str] = []
     by_grades = by_preferences = None
@@ -178,12 +173,10 @@ def agreements(
 def preference_agreement(
     relations: Relations, confidence: float = 0.95, n_resamples: int = 1000, rng: Seed = None
 ) -> PreferenceAgreement:
-    """Compute the agreement between judges on preferences.
+    """Compute the agreement between judges on preferences: the share of pairs of items with equal answers.
 
-    Raises
-    ------
-    InputError
-        If there is only one judge, or no two judges compared the same pair.
+    Intervals are by a bootstrap over queries. Raises InputError if there is only one judge, or no two judges compared
+    the same pair.
 
     Examples
     --------
@@ -202,7 +195,7 @@ def preference_agreement(
 def _preference_agreement(
     relations: Relations, confidence: float, n_resamples: int, rng: Seed
 ) -> PreferenceAgreement | None:
-    """Compute the agreement on preferences; None if no two judges compared the same pair."""
+    """Compute the agreement as `preference_agreement`, but return None if no two judges compared the same pair."""
     tables = relations.tables()
     tables = tables[tables.sum(axis=(1, 2)) > 0]
     if not tables.size:
@@ -210,6 +203,7 @@ def _preference_agreement(
     draws = resamples(len(tables), confidence, n_resamples, rng)
 
     def share(counts: Ints) -> Coefficient:
+        """Compute the share of equal answers, with interval, from tables (n_queries, k, k) of two judges' answers."""
         same, n = np.trace(counts, axis1=1, axis2=2), counts.sum(axis=(1, 2))
         return coefficient(_share_of(same, n), draws, confidence, *compared(counts.sum(axis=0)))
 
@@ -228,10 +222,8 @@ def grade_agreement(
 ) -> GradeAgreement:
     """Compute the agreement between judges on grades, and on the preferences that the grades imply.
 
-    Raises
-    ------
-    InputError
-        If there is only one judge, or no two judges graded the same item.
+    Intervals are by a bootstrap over queries. Raises InputError if there is only one judge, or no two judges graded the
+    same item.
     """
     _check_judges(grades.judges)
     shared = grades.shared()
@@ -274,7 +266,10 @@ def grade_agreement(
 def compare_agreement(
     first: PreferenceAgreement, second: PreferenceAgreement, *, strict: bool = False
 ) -> ChiSquared | None:
-    """Test by χ² whether the judges of two methods agree equally often, on all pairs or on strict preferences."""
+    """Test by χ² whether the judges of two methods agree equally often, on all pairs or on strict preferences.
+
+    None if a method has no pairs, or all or none of the pairs agree.
+    """
     sides = []
     for agreement in (first, second):
         counts = agreement.counts[::2, ::2] if strict else agreement.counts
@@ -290,16 +285,17 @@ def _check_judges(judges: Sequence[str]) -> None:
 
 
 def _shares(counts: Ints, axis: int) -> Floats:
-    """Divide a 3 × 3 table by its sums along an axis; NaN where the sum is 0."""
+    """Divide a 3 × 3 table by its sums along an axis; NaN where a sum is 0."""
     sums = counts.sum(axis=axis, keepdims=True)
     shares: Floats = np.divide(counts, sums, out=np.full((3, 3), np.nan), where=sums > 0)
     return shares
 
 
 def _share_of(same: Ints, n: Ints) -> Statistic:
-    """Build the statistic Σ same / Σ n over queries, for given multiplicities of the queries."""
+    """Build the statistic Σ same / Σ n over queries, given how often each query counts; None if there is no pair."""
 
     def share(times: Floats) -> float | None:
+        """Compute the share for queries that count ``times`` (n_queries,) times; None if no pair is left."""
         total = times @ n
         return float(times @ same / total) if total else None
 
@@ -307,12 +303,15 @@ def _share_of(same: Ints, n: Ints) -> Statistic:
 
 
 def _alpha(counts: Floats, query: Ints, values: Floats, metric: str) -> Statistic:
-    """Build Krippendorff's α as a function of the multiplicities of the queries."""
+    """Build Krippendorff's α as a function of how often each query counts (n_queries,).
+
+    ``counts`` (n_items, n_values): number of judges by grade; ``query`` (n_items,): index of the item's query.
+    """
     return lambda times: alpha_of(coincidences(counts, times[query]), values, metric)
 
 
 def _ac(counts: Floats, query: Ints, values: Floats, weights: str, alone: Floats) -> Statistic:
-    """Build Gwet's AC as a function of the multiplicities of the queries."""
+    """Build Gwet's AC as a function of how often each query counts; parameters as in `_alpha` and `ac_of`."""
     return lambda times: ac_of(counts, values, weights, alone, times[query])
 
 
@@ -325,7 +324,11 @@ def _pairs(
     confidence: float,
     rng: np.random.Generator,
 ) -> list[PairAgreement]:
-    """Compute κ and the mean grade difference of every two judges with common items."""
+    """Compute κ and the mean grade difference of every two judges with common items.
+
+    ``query`` and ``code`` are the indices of each grade's query and of its value in ``values``; ``draws`` (n_resamples,
+    n_queries) are bootstrap samples of the queries.
+    """
     pairs = []
     seed = int(rng.integers(1 << 62))  # a common seed, so that two pairs with equal judgments have equal intervals
     for mine, theirs in every_two(grades.judge):
@@ -349,5 +352,8 @@ def _pairs(
 
 
 def _kappa(first: Ints, second: Ints, query: Ints, values: Floats, weights: str) -> Statistic:
-    """Build Cohen's κ as a function of the multiplicities of the queries."""
+    """Build Cohen's κ of two judges as a function of how often each query counts (n_queries,).
+
+    ``first``, ``second`` (n_items,): indices of their grades in ``values``; ``query`` (n_items,): index of the query.
+    """
     return lambda times: kappa_of(confusion(first, second, values.size, times[query]), values, weights)

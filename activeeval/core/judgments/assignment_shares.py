@@ -13,7 +13,8 @@ class Item(NamedTuple):
     Attributes
     ----------
     block : int
-    query : str
+        Part of the sample that the item belongs to; its blocks are judged one after another.
+    query : hashable
     n_judges : int
         Number of judges to assign.
     barred : collection of str
@@ -29,8 +30,8 @@ class Item(NamedTuple):
 def shared_out(items: Sequence[Item], judges: Sequence[str]) -> list[list[str]]:
     """Assign judges to items.
 
-    The items of a block are cut into runs of equal length, one per judge, in the given order; if that is by query, a
-    query is split only at the ends of a run. Judges with the fewest items so far come first.
+    The items of a block (a part of the sample) are cut into runs of equal length, one per judge, in the given order; if
+    that is by query, a query is split only at the ends of a run. Judges with the fewest items so far come first.
 
     Parameters
     ----------

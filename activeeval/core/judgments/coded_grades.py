@@ -17,13 +17,16 @@ from activeeval.core.types import Floats, Ints
 
 
 class _Numbers:
-    """Integer codes of names, assigned in order of first use."""
+    """Whole numbers as codes of names, assigned in order of first use."""
 
     def __init__(self) -> None:
         self.of: dict[tuple[str, ...], int] = {}
 
     def __call__(self, *name: str) -> int:
-        """Get the code of a name; a new name gets the next code."""
+        """Get the code of a name; a new name gets the next code.
+
+        A name is a tuple of texts, such as the query and the document of an item.
+        """
         return self.of.setdefault(name, len(self.of))
 
     def names(self) -> tuple[str, ...]:
@@ -31,18 +34,21 @@ class _Numbers:
         return tuple(name[-1] for name in sorted(self.of))
 
     def by_name(self) -> Ints:
-        """Map each code to its position in alphabetical order, which does not depend on the order of the rows."""
+        """Map each code to its position in alphabetical order, shape (n_names,)."""
         return np.argsort(sorted(range(len(self.of)), key=list(self.of).__getitem__))
 
 
 def _by_name(kinds: dict[str, _Numbers], numbers: Ints) -> dict[str, Ints]:
-    """Recode the columns of `numbers`, one for each entry of `kinds`, to alphabetical positions."""
+    """Recode the columns of `numbers` so that codes are positions in alphabetical order; return them by column name.
+
+    The entries of `kinds` belong to the columns in their order.
+    """
     return {name: kind.by_name()[column] for (name, kind), column in zip(kinds.items(), numbers.T, strict=False)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CodedGrades:
-    """Grades by judge and item, one row per grade, without duplicates.
+    """Grades by judge and item, one row per grade, without duplicates; names are coded as whole numbers.
 
     Attributes
     ----------
@@ -83,13 +89,16 @@ class CodedGrades:
         return cls(judges=judges.names(), queries=queries.names(), grade=values, **columns)
 
     def shared(self) -> Self:
-        """Select the grades of items that several judges graded."""
+        """Select the grades of items that two or more judges graded."""
         is_shared = np.bincount(self.item)[self.item] > 1 if self.item.size else np.zeros(0, dtype=bool)
         columns = {name: getattr(self, name)[is_shared] for name in ("judge", "query", "item", "grade")}
         return type(self)(judges=self.judges, queries=self.queries, **columns)
 
     def relations(self) -> Relations:
-        """Derive the preferences that the grades imply between items that several judges graded."""
+        """Derive the preferences that grades imply between two items of a query, both graded by the judge.
+
+        Only items that several judges graded are used.
+        """
         shared = self.shared()
         parts = [np.empty((4, 0), dtype=np.int64)]
         order = np.lexsort((shared.item, shared.query, shared.judge))
@@ -147,7 +156,7 @@ class Relations:
         return cls(judges=judges.names(), queries=queries.names(), sign=numbers[:, 3], **columns)
 
     def tables(self) -> Ints:
-        """Cross-tabulate the answers of every two judges by query, shape (n_queries, 3, 3).
+        """Cross-tabulate the answers of every two judges to the pairs that both compared, shape (n_queries, 3, 3).
 
         Rows are the answers of the judge whose name comes first, columns those of the other: A ≻ B, A ~ B, A ≺ B.
         """
@@ -161,6 +170,6 @@ class Relations:
 
 
 def every_two(judge: Ints) -> Iterator[tuple[Ints, Ints]]:
-    """Yield the row indices of every two judges."""
+    """Yield the row indices of every two judges, as ``(rows of one, rows of the other)``; ``judge`` (n,) has codes."""
     rows = [np.flatnonzero(judge == number) for number in np.unique(judge)]
     yield from combinations(rows, 2)

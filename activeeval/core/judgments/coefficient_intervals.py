@@ -63,7 +63,10 @@ class Coefficient:
 
 
 def compared(table: Ints | Floats) -> tuple[int, float | None, float | None]:
-    """Compute from a table of two judges' answers: their number, the raw agreement and the base rate."""
+    """Summarize a table of two judges' answers, shape (k, k); return ``(number of pairs, raw agreement, base rate)``.
+
+    Raw agreement is the share with equal answers, the base rate that of the most frequent answer; None without any.
+    """
     n = int(table.sum())
     if not n:
         return 0, None, None
@@ -71,7 +74,10 @@ def compared(table: Ints | Floats) -> tuple[int, float | None, float | None]:
 
 
 def resamples(n_queries: int, confidence: float, n_resamples: int, rng: Seed) -> Floats:
-    """Draw bootstrap samples of the queries: multiplicity of each query, shape (n_resamples, n_queries)."""
+    """Draw bootstrap samples of the queries: how often each query is drawn, shape (n_resamples, n_queries).
+
+    Raises InputError if the confidence does not lie strictly between 0 and 1, or there is no resample.
+    """
     strict_share(confidence, "confidence")
     n_resamples = whole_number(n_resamples, "n_resamples", 1)
     random = np.random.default_rng(rng)
@@ -81,7 +87,17 @@ def resamples(n_queries: int, confidence: float, n_resamples: int, rng: Seed) ->
 def coefficient(
     statistic: Statistic, draws: Floats, confidence: float, n: int, raw: float | None, base_rate: float | None
 ) -> Coefficient:
-    """Compute a coefficient and its bootstrap interval; `statistic` maps multiplicities of queries to a value."""
+    """Compute a coefficient of agreement and its bootstrap interval over queries.
+
+    Parameters
+    ----------
+    statistic : callable
+        Maps how often each query counts, shape (n_queries,), to the value; None if it is undefined.
+    draws : ndarray, shape (n_resamples, n_queries)
+        Bootstrap samples by `resamples`.
+    n, raw, base_rate
+        Further attributes of the `Coefficient`.
+    """
     n_queries = draws.shape[1]
     value = statistic(np.ones(n_queries))
     resampled = [statistic(times) for times in draws] if value is not None and n_queries > 1 else [None]
@@ -93,7 +109,9 @@ def coefficient(
 
 
 def _bias_corrected(value: float, resampled: Floats, n_queries: int, confidence: float) -> tuple[float, float]:
-    """Compute the ends of the bias-corrected interval, which contains the value.
+    """Compute the ends of the bias-corrected bootstrap interval (Efron 1981), which contains the value.
+
+    ``resampled`` (n_resamples,) are the values of bootstrap samples of the queries.
 
     The share of resamples below the value, plus half of those equal to it, measures their median bias. In simulations,
     95 % intervals covered alpha in .88 of the samples of 8 queries with 3 items each without the widening, and in .93
@@ -117,7 +135,9 @@ class Difference(NamedTuple):
 
 
 def least_units(confidence: float) -> int:
-    """Compute the smallest number of units for an interval: one of all 2^n signs must be rarer than each tail.
+    """Compute the smallest number n of units (queries or items) from which `mean_difference` gives an interval.
+
+    One of the 2^n choices of signs must be rarer than each tail.
 
     Examples
     --------
@@ -132,6 +152,8 @@ def mean_difference(
 ) -> Difference:
     """Estimate the mean difference between the grades of two judges for the same items, with an interval.
 
+    Its ends are quantiles of the means over subsets of units (Hartigan 1969).
+
     The units are queries, as grades within a query are correlated. If there are too few queries for an interval, the
     units are items, and the interval applies to items like these of the same queries.
 
@@ -140,6 +162,7 @@ def mean_difference(
     differences : ndarray, shape (n_items,)
         Grade of the first judge minus that of the second.
     query : ndarray of int64, shape (n_items,)
+        Index of each item's query.
     n_parts : int
         Number of random subsets, if there are too many units to list all subsets.
 
@@ -163,7 +186,11 @@ def mean_difference(
 
 
 def _part_means(sums: Floats, sizes: Floats, n_parts: int, rng: np.random.Generator) -> Floats:
-    """Compute the means over all nonempty subsets of the units, or over random subsets and their complements."""
+    """Compute the means over all nonempty subsets of the units; over random subsets and their complements if too many.
+
+    ``sums`` and ``sizes`` (n_units,) are the total and the number of differences of each unit, ``n_parts`` the number
+    of random subsets.
+    """
     n = sizes.size
     if n <= _MOST_LISTED:
         is_in = (np.arange(1, 1 << n)[:, None] >> np.arange(n)) & 1

@@ -47,7 +47,9 @@ class ChiSquared(NamedTuple):
 
 
 def chi_squared(n_agree: int, n: int, other_n_agree: int, other_n: int) -> ChiSquared | None:
-    """Compare two shares by Pearson's χ² test without continuity correction.
+    """Compare two shares, ``n_agree`` of ``n`` and ``other_n_agree`` of ``other_n``, by Pearson's χ² test.
+
+    There is no continuity correction.
 
     The test assumes independent pairs, but pairs of one query are dependent: with few queries the p-value is too
     small.
@@ -56,6 +58,11 @@ def chi_squared(n_agree: int, n: int, other_n_agree: int, other_n: int) -> ChiSq
     -------
     ChiSquared or None
         None if either sample is empty, or all or none of the pairs agree.
+
+    Raises
+    ------
+    InputError
+        If a number does not lie between 0 and its total.
 
     Examples
     --------
@@ -83,6 +90,16 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike, weights: str = "none") -> f
     weights : {"none", "linear", "quadratic"}
         Weight of a disagreement: 1, ``|c − k|`` or (c − k)².
 
+    Returns
+    -------
+    float or None
+        None if the expected disagreement is 0, as with a single distinct grade.
+
+    Raises
+    ------
+    InputError
+        If the arrays differ in shape, a grade is not finite, or the weights are unknown.
+
     Examples
     --------
     >>> cohen_kappa([0, 0, 1, 1], [0, 1, 1, 1])
@@ -99,12 +116,18 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike, weights: str = "none") -> f
 
 
 def confusion(first: NDArray[np.int64], second: NDArray[np.int64], n: int, counts: Floats | None = None) -> Floats:
-    """Cross-tabulate the codes of two judges, first judge by row, weighted by `counts` if given, shape (n, n)."""
+    """Cross-tabulate the grade codes of two judges, first judge by row, shape (n, n).
+
+    ``first`` and ``second`` (n_items,) lie below ``n``; `counts` (n_items,) weights the items, by default equally.
+    """
     return np.bincount(first * n + second, counts, minlength=n * n).astype(np.float64).reshape(n, n)
 
 
 def kappa_of(table: Floats, values: Floats, weights: str) -> float | None:
-    """Compute κ from a table of the grades of two judges, shape (n, n); None if the expected disagreement is 0."""
+    """Compute Cohen's κ from a table of the grades of two judges, shape (n, n); None if the expected disagreement is 0.
+
+    ``values`` (n,) are the grades of rows and columns, ``weights`` a key of `WEIGHTS`.
+    """
     weight = _gaps(values, weights)
     expected = weight.ravel() @ np.outer(table.sum(1), table.sum(0)).ravel()
     if not expected > 0:
@@ -113,13 +136,16 @@ def kappa_of(table: Floats, values: Floats, weights: str) -> float | None:
 
 
 def _gaps(values: Floats, weights: str) -> Floats:
-    """Compute the weight of a disagreement between every two grades, shape (n, n)."""
+    """Compute the weight of a disagreement between every two grades ``values`` (n,), shape (n, n).
+
+    ``weights`` is "none" (1), "linear" (the difference) or "quadratic" (its square).
+    """
     gaps = np.abs(values[:, None] - values)
     return np.asarray(gaps ** WEIGHTS[weights] if WEIGHTS[weights] else (gaps > 0).astype(np.float64))
 
 
 def krippendorff_alpha(grades: ArrayLike, metric: str = "ordinal") -> float | None:
-    """Compute Krippendorff's α.
+    """Compute Krippendorff's α, chance-corrected agreement of any number of judges.
 
     Parameters
     ----------
@@ -128,6 +154,16 @@ def krippendorff_alpha(grades: ArrayLike, metric: str = "ordinal") -> float | No
     metric : {"nominal", "ordinal", "interval", "ratio"}
         Weight of a disagreement: 1; the square of the number of grades given between the two, plus half of both; the
         square of the difference; the square of the difference divided by the sum.
+
+    Returns
+    -------
+    float or None
+        None if no item has two grades or all grades are equal.
+
+    Raises
+    ------
+    InputError
+        If grades have another shape or are infinite, or the metric is unknown.
 
     Examples
     --------
@@ -141,7 +177,10 @@ def krippendorff_alpha(grades: ArrayLike, metric: str = "ordinal") -> float | No
 
 
 def _counts(grades: ArrayLike) -> tuple[Floats, Floats]:
-    """Count the grades of each item, shape (n_items, n_values), and list the distinct grades."""
+    """Count the grades of each item; return ``(counts (n_items, n_values), distinct grades (n_values,))``.
+
+    Raises InputError if grades have another shape than (judges, items) or are infinite; NaN is no grade.
+    """
     table = np.asarray(grades, dtype=np.float64)
     if table.ndim != 2 or np.isinf(table).any():
         raise InputError(f"grades must be finite or NaN, of shape (judges, items), got shape {table.shape}")
@@ -153,7 +192,7 @@ def _counts(grades: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def gwet_ac(grades: ArrayLike, weights: str = "none") -> float | None:
-    """Compute Gwet's AC1, or AC2 if disagreements are weighted.
+    """Compute Gwet's AC1, chance-corrected agreement that stays high if nearly all grades are equal; AC2 with weights.
 
     Parameters
     ----------
@@ -166,6 +205,11 @@ def gwet_ac(grades: ArrayLike, weights: str = "none") -> float | None:
     -------
     float, or None
         None if no item has two grades, or only one distinct grade occurs.
+
+    Raises
+    ------
+    InputError
+        If grades have another shape or are infinite, or the weights are unknown.
 
     Examples
     --------
@@ -181,10 +225,14 @@ def gwet_ac(grades: ArrayLike, weights: str = "none") -> float | None:
 
 
 def ac_of(counts: Floats, values: Floats, weights: str, alone: Floats, times: Floats | None = None) -> float | None:
-    """Compute AC1 or AC2 from counts of grades.
+    """Compute Gwet's AC1 or AC2 from counts of grades; None if there are no counts or fewer than two grades.
 
     Parameters
     ----------
+    values : ndarray, shape (n_values,)
+        The grades.
+    weights : str
+        A key of `WEIGHTS`.
     counts : ndarray, shape (n_items, n_values)
         Number of times each grade was given, for items with at least two grades.
     alone : ndarray, shape (n_values,)
@@ -209,14 +257,22 @@ def raw_agreement(counts: Floats) -> float:
 
 
 def _alike_share(counts: Floats, alike: Floats, times: Floats) -> float:
-    """Compute p_a: the mean weighted agreement of an item's pairs of judges."""
+    """Compute the mean weighted agreement of an item's pairs of judges (p_a of Gwet's coefficients).
+
+    ``alike`` (n_values, n_values) is the agreement of two grades, ``times`` (n_items,) how often each item counts;
+    counts as in `ac_of`.
+    """
     n_judges = counts.sum(axis=1)
     shares = (counts * (counts @ alike - 1)).sum(axis=1) / (n_judges * (n_judges - 1))
     return float(times @ shares / times.sum())
 
 
 def coincidences(counts: Floats, times: Floats | None = None) -> Floats:
-    """Compute o_ck from counts of grades, shape (n_items, n_values), weighted by the multiplicity of each item."""
+    """Compute Krippendorff's coincidences o_ck: pairs of grades c and k of one item, shape (n_values, n_values).
+
+    Each pair of an item with m grades counts 1 / (m − 1). ``counts`` has shape (n_items, n_values); ``times``
+    (n_items,) is how often each item counts, 1 by default.
+    """
     # an item with one grade has no pair: its two terms cancel for any divisor
     share = (1.0 if times is None else times) / np.maximum(counts.sum(axis=1) - 1, 1)
     weighted = counts * share[:, None]
@@ -224,7 +280,10 @@ def coincidences(counts: Floats, times: Floats | None = None) -> Floats:
 
 
 def alpha_of(coincidence: Floats, values: Floats, metric: str) -> float | None:
-    """Compute α from coincidences, shape (n, n); None if no item has two grades or all grades are equal."""
+    """Compute Krippendorff's α from coincidences (n, n); None if no item has two grades or all grades are equal.
+
+    ``values`` (n,) are the grades, ``metric`` is one of `METRICS`.
+    """
     counts = coincidence.sum(axis=1)
     delta = _deltas(counts, values, metric)
     expected = counts @ delta @ counts
@@ -234,7 +293,10 @@ def alpha_of(coincidence: Floats, values: Floats, metric: str) -> float | None:
 
 
 def _deltas(counts: Floats, values: Floats, metric: str) -> Floats:
-    """Compute the weight δ of a disagreement between every two grades, shape (n, n)."""
+    """Compute the weight of a disagreement between every two grades by a metric of `METRICS`, shape (n, n).
+
+    ``counts`` (n,) is the frequency of each grade of ``values`` (n,), which the ordinal metric needs.
+    """
     gaps: Floats = values[:, None] - values
     if metric == "nominal":
         gaps = np.sign(gaps)

@@ -23,7 +23,7 @@ class Comparison(NamedTuple):
 
 
 class Truth(NamedTuple):
-    """A top-k truth of a query.
+    """A judge's k best documents of a query in order (a top-k truth).
 
     Attributes
     ----------
@@ -45,7 +45,10 @@ class Truth(NamedTuple):
 
     @classmethod
     def of(cls, groups: Iterable[Iterable[str]], below: Iterable[str] = (), bad: Iterable[str] = ()) -> Self:
-        """Build a truth from groups of tied documents, best group first; the order within a group has no effect."""
+        """Build a truth from groups of tied documents, best group first; the order within a group has no effect.
+
+        ``below`` are documents below the top, ``bad`` those that were rejected.
+        """
         top: list[str] = []
         ranks: list[int] = []
         for group in map(sorted, groups):
@@ -56,27 +59,30 @@ class Truth(NamedTuple):
 
     @classmethod
     def from_parts(cls, parts: Mapping[str, Iterable[Any]]) -> Self:
-        """Build a truth from its parts by name, as stored in a log; missing parts are empty."""
+        """Build a truth from its parts (``top``, ``below`` …) by name, as stored in a log; missing parts are empty."""
         return cls(*(tuple(parts.get(name, ())) for name in cls._fields))
 
     @property
     def parts(self) -> dict[str, list[Any]]:
-        """The parts by name, as stored in a log."""
+        """The parts (``top``, ``below`` …) by name, as stored in a log."""
         return {name: list(part) for name, part in self._asdict().items()}
 
     def grades(self, k: int) -> dict[str, int]:
-        """Compute the κ-grades of its documents; k can be smaller than the number of ranks."""
+        """Compute the κ-grades of the truth's documents, by id: k + 1 − rank, at least 0; 0 below the top.
+
+        k can be smaller than the number of ranks.
+        """
         ranked = {doc: max(k + 1 - rank, 0) for rank, doc in self.ranked}
         return ranked | dict.fromkeys((*self.below, *self.bad), 0)
 
     @property
     def ranked(self) -> list[tuple[int, str]]:
-        """(rank, document id) of each document of the top."""
+        """``(rank, document id)`` of each document of the top, best first."""
         return list(zip(self.ranks or range(1, len(self.top) + 1), self.top, strict=True))
 
 
 def check_truths(pool: QueryPool, grades: Ints, k: int, source: str) -> None:
-    """Raise InputError if the κ-grades of a query skip a rank, or fewer than k documents have one.
+    """Raise InputError if the κ-grades (k + 1 − rank) of a query skip a rank, or fewer than k documents have one.
 
     The κ-grades must be k, k − 1, …; m tied items share one, and the next is m smaller.
 
@@ -84,6 +90,8 @@ def check_truths(pool: QueryPool, grades: Ints, k: int, source: str) -> None:
     ----------
     grades : array of int, shape (n_items,)
         κ-grades; −1 if unjudged.
+    source : str
+        Origin of the grades, for the message.
     """
     import numpy as np  # imported here, because the page for comparisons does not need it
 
@@ -101,7 +109,10 @@ def check_truths(pool: QueryPool, grades: Ints, k: int, source: str) -> None:
 
 
 def check_depth(where: str, truth: Truth, k: int) -> None:
-    """Raise InputError if a truth has fewer than k ranks although documents remain that are not rejected."""
+    """Raise InputError if a truth has fewer than k ranks although documents remain that are not rejected.
+
+    ``where`` names the query for the message.
+    """
     if len(truth.top) < k and truth.below:
         others = f"{len(truth.below)} documents without one that are not `bad`"
         raise InputError(f"{where} has ranks 1 … {len(truth.top)} and {others}, expected the {k} best")

@@ -19,6 +19,8 @@ _SAYS = (*_STANDS, "deferred", "passed", "preferred")
 class Checks:
     """State of the controls after the events so far.
 
+    A control is an item whose grade is known, shown among others to check a judge; its answer never counts as a label.
+
     Attributes
     ----------
     n_said : dict of str to int
@@ -40,7 +42,10 @@ class Checks:
     put_off: dict[str, dict[str, Event]] = field(default_factory=dict)
 
     def apply(self, event: Event) -> bool:
-        """Update counts and answers with an event; return True if it concerns a control (known answer)."""
+        """Update counts and answers with an event of the log; return True if it concerns a control.
+
+        A control is an item whose grade is known, shown among others to check a judge.
+        """
         if event.kind in _SAYS and event.supersedes is None:
             self.n_said[event.judge] = self.n_said.get(event.judge, 0) + 1
         if event.supersedes is not None:
@@ -59,7 +64,7 @@ class Checks:
         return True
 
     def _answer(self, event: Event, item: str) -> None:
-        """Record an answer or deferral of a control."""
+        """Record an answer or deferral of a control (item with a known grade), given by its key ``item``."""
         open_control, put_off = self.posed.get(event.judge), self.put_off.setdefault(event.judge, {})
         if open_control is not None and open_control.body["item"] == item:  # else an earlier control was corrected
             del self.posed[event.judge]

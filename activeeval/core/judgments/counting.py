@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 
 
 def label_columns(judgments: Judgments, policy: str) -> tuple[Texts, Texts, Ints]:
-    """Compute one grade per item, combining several judges by a policy: query ids, item ids, grades."""
+    """Compute one grade per item, combining several judges by a policy; return ``(query ids, item ids, grades)``.
+
+    A negative grade means that the item cannot be judged. Raises InputError if the table holds comparisons or ranks, a
+    judge gives an item two grades, or judges differ and the policy is ``refuse``.
+    """
     if not judgments.is_of_grades:
         judgments.refuse("grades")
     if judgments.is_distinct and judgments.kinds is None:
@@ -33,7 +37,10 @@ def label_columns(judgments: Judgments, policy: str) -> tuple[Texts, Texts, Ints
 
 
 def distributions(judgments: Judgments) -> Probabilities:
-    """Compute the share of judges for each grade, for items with at least one grade and no "cannot" judgment."""
+    """Compute the share of judges for each grade, for items with a grade and no negative one ("cannot", or unjudged).
+
+    Raises InputError if a judge gives an item two grades.
+    """
     from activeeval.core.pool.keyed import Probabilities
 
     graded = {pair: list(by_judge.values()) for pair, by_judge in _by_pair(judgments, "mean-gain").items()}
@@ -46,7 +53,10 @@ def distributions(judgments: Judgments) -> Probabilities:
 
 
 def _by_pair(judgments: Judgments, policy: str) -> dict[Pair, dict[str, int]]:
-    """Group the grades by item and judge; with policy ``refuse``, raise if judges disagree."""
+    """Group the grades by (query, item), then by judge.
+
+    Raises InputError if a judge gives an item two grades, and with policy ``refuse`` if judges differ.
+    """
     by_pair: dict[Pair, dict[str, int]] = {}
     places: dict[Pair, dict[str, str]] = {}
     for row, query, item, grade, judge in judgments.rows_of(GRADE):
@@ -59,13 +69,16 @@ def _by_pair(judgments: Judgments, policy: str) -> dict[Pair, dict[str, int]]:
 
 
 def _named(pair: Pair) -> str:
-    """Name an item for a message."""
+    """Name an item, given as (query, item), for a message."""
     query, item = pair
     return f"document {shown(item)} of query {shown(query)}"
 
 
 def truths_by_judge(judgments: Judgments) -> dict[tuple[Judge, str], Truth]:
-    """Build the truth of each judge and query from judgments of kind ``truth``; other judgments are ignored."""
+    """Build the truth (ranking of the k best documents) of each judge and query from judgments of kind ``truth``.
+
+    Other judgments are ignored.
+    """
     from activeeval.core.judgments.comparisons import Truth
 
     ranked: dict[tuple[Judge, str], dict[int, list[str]]] = {}
@@ -78,7 +91,11 @@ def truths_by_judge(judgments: Judgments) -> dict[tuple[Judge, str], Truth]:
 
 
 def placed_comparisons(judgments: Judgments) -> Iterator[tuple[str, Comparison]]:
-    """Yield each compared pair of documents with its place in the input; a truth implies a comparison of every two."""
+    """Yield each compared pair of documents as ``(place in the input, comparison)``.
+
+    A judge's truth (ranking of the k best documents) implies a comparison of every two and replaces the judge's
+    comparisons of the query.
+    """
     from activeeval.core.judgments.comparisons import Comparison
 
     truths = truths_by_judge(judgments)

@@ -33,7 +33,7 @@ class DocumentToJudge(NamedTuple):
     probability : float
         Inclusion probability in the sample.
     text : mapping
-        Texts by field name.
+        Texts by field name, such as title and body.
     """
 
     doc_id: str
@@ -61,46 +61,52 @@ class Judging(Protocol):
     # Choices of the caller
 
     def check_choices(self, names: Sequence[str]) -> None:
-        """Raise ChoiceError if one of the named choices does not apply to this form of judging."""
+        """Raise ChoiceError if one of the named options (of the caller) does not apply to this form of judging."""
         return
 
     # Sampling
 
     @property
     def config(self) -> dict[str, int | None]:
-        """Entries of a campaign's configuration, as `judging_in` reads them."""
+        """Entries of a campaign's configuration that name this form, as `judging_in` reads them."""
 
     def check_rules(self, judges_per_item: int) -> None:
         """Raise InputError if an item cannot have that many judges."""
         return
 
     def notes(self, measures: tuple[str, ...], max_grade: int | None, n_ideal: int) -> list[Note]:
-        """Build notes to show before judging; `n_ideal` is the number of items in a measure's ideal, 0 without one."""
+        """Build notes to show before judging.
+
+        `n_ideal` is the number of items in the ideal (best) ranking of a measure, 0 without one; ``max_grade`` is None
+        on an open scale.
+        """
 
     def shown(self, query: str, items: Sequence[DocumentToJudge]) -> list[DocumentToJudge]:
-        """Convert the items of a unit to the documents that judges see, with their texts."""
+        """Convert the items of a unit (what is drawn and judged at once) to documents that judges see, with texts."""
         return list(items)
 
     # Answers of judges
 
     def check_labels(self, pool: QueryPool, labels: Ints, source: str) -> None:
-        """Raise InputError if labels (n_items,), −1 if unjudged, contradict each other."""
+        """Raise InputError if labels (n_items,), −1 if unjudged, contradict each other; ``source`` names them."""
         return
 
     def check_grade(self, place: str) -> None:
-        """Raise InputError if an item at a place of a sheet has a grade but this form has none."""
+        """Raise InputError if an item at a ``place`` of a sheet (file and line) has a grade but this form has none."""
         return
 
     def of_ranks(self, refusal: str) -> ByComparisons:
-        """Return this form if it yields ranks; raise InputError with the text `refusal` otherwise."""
+        """Return this form if judges rank documents; raise InputError with the text `refusal` otherwise."""
 
     def grades(self, doc_id: str, item_ids: Sequence[str], judgments: Mapping[str, Event]) -> dict[str, dict[str, int]]:
         """Compute the grade of each item from each judge's judgment of a document; `CANNOT` if there is no grade.
 
         Parameters
         ----------
+        doc_id : str
+            The document; `WHOLE` for a judgment of a whole query.
         item_ids : sequence of str
-            Items of the document's unit.
+            Items of the document's unit (what was drawn at once).
         judgments : mapping of str to Event
             Judgments by judge.
 
@@ -114,7 +120,7 @@ class Judging(Protocol):
     # Campaigns
 
     def check_sheets(self, name: str) -> None:
-        """Raise InputError if this form cannot be judged on sheets; `name` is the campaign."""
+        """Raise InputError if this form cannot be judged on sheets (tables to fill in); `name` is the campaign."""
         return
 
     def check_known(self, name: str) -> None:
@@ -139,7 +145,7 @@ class ByGrades(Judging):
         return {"top_k": None}
 
     def notes(self, measures: tuple[str, ...], max_grade: int | None, n_ideal: int) -> list[Note]:
-        """Build notes about the grade scale and the number of items in the ideal."""
+        """Build notes about the grade scale and the number of items in the ideal ranking; see `Judging.notes`."""
         from activeeval.core.results import Note
 
         scale = [] if max_grade is None else [Note("judges grade", {"measures": measures, "max_grade": max_grade})]
@@ -171,7 +177,7 @@ class ByComparisons(Judging):
     has_grades: ClassVar[bool] = False
 
     def check_choices(self, names: Sequence[str]) -> None:
-        """Raise ChoiceError if any choice is given: the cost of a query follows from its comparisons."""
+        """Raise ChoiceError if any option is given: the cost of a query follows from its comparisons."""
         if names:
             problem = f"`{names[0]}` applies to grades: for a measure of the top k, a query costs its comparisons"
             raise ChoiceError(problem, field=names[0])
@@ -182,24 +188,27 @@ class ByComparisons(Judging):
         return {"top_k": self.k}
 
     def check_rules(self, judges_per_item: int) -> None:
-        """Raise InputError if there are several judges: their ranks have no majority."""
+        """Raise InputError if an item has several judges: their ranks have no majority."""
         if judges_per_item > 1:
             raise InputError("top-k judging takes one judge a query: ranks of several judges have no majority")
 
     def notes(self, measures: tuple[str, ...], max_grade: int | None, n_ideal: int) -> list[Note]:
-        """Build a note with the number of best documents to find."""
+        """Build a note with the number of best documents to find; see `Judging.notes`."""
         from activeeval.core.results import Note
 
         return [Note("judges compare", {"measures": measures, "k": self.k})]
 
     def shown(self, query: str, items: Sequence[DocumentToJudge]) -> list[DocumentToJudge]:
-        """Combine all items of a query into one document; hashes of ids set the order, which decides ties."""
+        """Combine all items of a query into one document.
+
+        Hashes of the ids set the order in which its documents are compared, which decides ties.
+        """
         order = sorted(items, key=lambda item: arrival_number(query, item.doc_id))
         documents = [{"doc_id": item.doc_id, **item.text} for item in order]
         return [DocumentToJudge(WHOLE, items[0].probability, {"documents": documents})]
 
     def check_labels(self, pool: QueryPool, labels: Ints, source: str) -> None:
-        """Raise InputError if the κ-grades of a query skip a rank, or fewer than k documents have one."""
+        """Raise InputError if κ-grades (k + 1 − rank) of a query skip a rank, or fewer than k documents have one."""
         from activeeval.core.judgments.comparisons import check_truths
 
         check_truths(pool, labels, self.k, source)
@@ -214,9 +223,10 @@ class ByComparisons(Judging):
         return self
 
     def grades(self, doc_id: str, item_ids: Sequence[str], judgments: Mapping[str, Event]) -> dict[str, dict[str, int]]:
-        """Compute κ-grades from each judge's truth of a query: k, k − 1, … for the top, 0 below, `CANNOT` if missing.
+        """Compute κ-grades (k for the best document, … 1 for the k-th, 0 below) from each judge's ranking of a query.
 
-        Judgments from a sheet that lists truths are κ-grades of single items already.
+        Returns grades by item, then by judge; `CANNOT` if a ranking lacks the item. A ``doc_id`` other than `WHOLE`
+        comes from a sheet that lists ranks, whose judgments are κ-grades already.
         """
         from activeeval.core.judgments.comparisons import Truth  # imported here so that claim and submit start fast
 
@@ -232,7 +242,7 @@ class ByComparisons(Judging):
         raise InputError(f"campaign {name}: documents are compared two at a time, not graded on sheets: {how}")
 
     def check_known(self, name: str) -> None:
-        """Raise InputError: ranks are not known grades."""
+        """Raise InputError: the ranks of a campaign ``name`` cannot serve as known grades of another one."""
         raise InputError(f"campaign {name}: holds ranks, which cannot serve as known grades")
 
     @property
@@ -244,7 +254,7 @@ class ByComparisons(Judging):
 
 
 def judging_of(measures: Iterable[Any]) -> Judging:
-    """Choose the form of judging for some measures.
+    """Choose the form of judging (grades, or comparisons for the top k) for some measures.
 
     Raises
     ------
@@ -260,11 +270,11 @@ def judging_of(measures: Iterable[Any]) -> Judging:
 
 
 def judging_in(config: Mapping[str, Any]) -> Judging:
-    """Read the form of judging from a campaign's configuration."""
+    """Read the form of judging from a campaign's configuration: comparisons if it has ``top_k``, else grades."""
     k = config.get("top_k")
     return GRADES if k is None else ByComparisons(int(k))
 
 
 def arrival_number(query: str, doc: str) -> bytes:
-    """Compute the hash that orders a query's documents for comparison."""
+    """Compute the hash that orders a query's documents for comparison, the same in every campaign."""
     return sha256(f"{query}\0{doc}".encode()).digest()

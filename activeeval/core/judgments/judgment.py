@@ -41,7 +41,7 @@ class Judge:
 
 @dataclass(frozen=True, slots=True)
 class Judgment:
-    """A judge's judgment of an item.
+    """A judge's judgment of an item, or preference between two items.
 
     Attributes
     ----------

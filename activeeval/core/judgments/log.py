@@ -48,7 +48,8 @@ class Event:
     judge, query_id, doc_id : str
         Empty if the event has none.
     unit, k : int or None
-        Unit of the item, and index of the judge's assignment for this item, from 1.
+        Number of the item's unit (what was drawn and is judged at once), and of the assignment of the item to this
+        judge, from 1: an item with two judges has two.
     grade : int or None
     reason : str
         Why the item cannot be judged, or the event is late, was retracted or has ended.
@@ -84,7 +85,7 @@ class Event:
 
     @property
     def machine(self) -> str:
-        """The grader's file if its judgment was accepted as a person's; empty for people's judgments."""
+        """File of a grader (an LLM or another model) whose judgment was accepted as a person's; else empty."""
         return str(self.body.get(OF_MACHINE, ""))
 
     @property
@@ -95,5 +96,8 @@ class Event:
 
 
 def is_of_control(event: Event) -> bool:
-    """True if an event belongs to a control: shown, answered, its lease renewed, or a late answer."""
+    """True if an event belongs to a control (an item with a known grade, shown to check a judge).
+
+    These are events that it was shown, answered or deferred, its lease renewed, or its answer too late.
+    """
     return event.kind in CONTROLS or (event.kind in ("renewed", "late") and "item" in event.body)

@@ -35,7 +35,10 @@ class DisagreedItem(NamedTuple):
     places: Mapping[str, str]
 
     def problem(self, field: str) -> FormatError:
-        """Build the error: at the place of the last grade, with the places of the others in brackets."""
+        """Build the error for an item on which judges differ: at the place of the last grade, the others in brackets.
+
+        ``field`` is the parameter that the error names.
+        """
         *others, last = self.grades
         words = [f"{_worded(self.grades[judge])} of {judge!r} ({self.places[judge]})" for judge in others]
         words.append(f"{_worded(self.grades[last])} of {last!r}")
@@ -47,7 +50,7 @@ class DisagreedItem(NamedTuple):
 
 
 def agreement_of(judged: Iterable[Mapping[str, int]]) -> Agreement:
-    """Count the items with several judges and those on which they agree; input: grades by judge, per item."""
+    """Count the items with several judges and those on which they agree; ``judged`` has each item's grades by judge."""
     several = [set(grades.values()) for grades in judged if len(grades) > 1]
     return Agreement(len(several), sum(len(grades) == 1 for grades in several))
 
@@ -71,7 +74,7 @@ def add_grade(grades: dict[str, int], judge: str, grade: int, place: str) -> Non
 
 
 def check_alike(items: Iterable[DisagreedItem], *, field: str = "policy") -> None:
-    """Raise if judges grade items differently; the error names all such items and the place of each grade.
+    """Raise FormatError if judges grade items differently; it names all such items and the place of each grade.
 
     Parameters
     ----------
@@ -91,12 +94,12 @@ def check_alike(items: Iterable[DisagreedItem], *, field: str = "policy") -> Non
 
 
 def _worded(grade: int) -> str:
-    """Format a grade for a message."""
+    """Format a grade for a message: the number, or "cannot"."""
     return "cannot" if grade == CANNOT else str(grade)
 
 
 def given_grades(grades: Mapping[str, int]) -> tuple[int, ...]:
-    """Collect the grades of the judges, ascending, without "cannot" answers."""
+    """Collect an item's grades from those by judge, ascending, without "cannot" answers."""
     return tuple(sorted(grade for grade in grades.values() if grade != CANNOT))
 
 
@@ -113,7 +116,9 @@ def needs_third(grades: Collection[int | None]) -> bool:
 
 
 def one_grade(grades: Sequence[int], policy: str) -> int:
-    """Combine ascending grades into one by majority or else by the lower median; `CANNOT` if there is none.
+    """Combine an item's ascending grades into one; `CANNOT` if there is none.
+
+    Policy "majority" takes the most frequent one, the lowest if tied; any other policy the lower median.
 
     Examples
     --------
@@ -128,14 +133,20 @@ def one_grade(grades: Sequence[int], policy: str) -> int:
 
 
 def truth_of_machines(source: str, n: int) -> Caution:
-    """Build the warning that n grades of a grader are accepted as people's grades."""
+    """Build the warning that ``n`` grades of a grader (an LLM or another model) are accepted as people's.
+
+    ``source`` names them.
+    """
     from activeeval.core.results import Caution
 
     return Caution("warning", "machine is truth", {"source": source, "n": n})
 
 
 def refuse_as_labels(source: str, what: str = "") -> NoReturn:
-    """Raise InputError because a grader's grades are not labels; `what` names the source of the output."""
+    """Raise InputError because grades of a grader (an LLM or another model) are not labels.
+
+    ``source`` names them, `what` the grader's output.
+    """
     of_what = f" ({what})" if what else ""
     problem = f"these are a grader's grades{of_what}, not labels: pass them with `grader`"
     raise InputError(f"{source}: {problem}", field="grader")

@@ -31,7 +31,7 @@ FALSE_ALARMS = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipping:
-    """Items that a judge skipped, with the test result.
+    """Items that a judge skipped (deferred, or declared impossible to judge), with the test result.
 
     Attributes
     ----------
@@ -57,6 +57,9 @@ class Skipping:
 def skipping_of(queries: ArrayLike, is_relevant: ArrayLike, is_skipped: ArrayLike) -> Skipping:
     """Test whether a judge skips relevant items more often; the arrays have one entry per shown item.
 
+    The p-value is the larger of Fisher's exact test over items and a t test over ``queries`` (names or numbers), which
+    stays valid if whole queries are skipped. Raises InputError if the arrays differ in shape.
+
     Examples
     --------
     >>> queries, relevant = np.repeat(np.arange(20), 5), np.tile([1, 0, 0, 0, 0], 20)
@@ -67,7 +70,7 @@ def skipping_of(queries: ArrayLike, is_relevant: ArrayLike, is_skipped: ArrayLik
     query, relevant, skipped = np.asarray(queries), np.asarray(is_relevant, bool), np.asarray(is_skipped, bool)
     if not query.shape == relevant.shape == skipped.shape or query.ndim != 1:
         raise InputError(
-            f"expected an entry an item in each array, got {query.shape}, {relevant.shape} and {skipped.shape}"
+            f"expected arrays of one entry for each item, got {query.shape}, {relevant.shape} and {skipped.shape}"
         )
     both = int((relevant & skipped).sum())
     n, n_relevant, n_skipped = relevant.size, int(relevant.sum()), int(skipped.sum())
@@ -84,7 +87,8 @@ def skipping_of(queries: ArrayLike, is_relevant: ArrayLike, is_skipped: ArrayLik
 def _by_items(n: int, n_relevant: int, n_skipped: int, both: int) -> float:
     """Compute P(at least `both` of the skipped items are relevant) by the hypergeometric distribution.
 
-    ``scipy.stats`` provides it too, but takes half a second to import.
+    Of ``n`` items ``n_relevant`` are relevant and ``n_skipped`` are skipped. ``scipy.stats`` provides it too, but takes
+    half a second to import.
     """
     if both <= max(0, n_skipped - (n - n_relevant)):
         return 1.0
@@ -99,7 +103,11 @@ def _log_choices(n: int, k: Any) -> Any:
 
 
 def _by_queries(query: np.ndarray, relevant: np.ndarray, skipped: np.ndarray) -> float:
-    """Compute the p-value of the test by queries; 1 if fewer than two queries have a skipped item."""
+    """Compute the p-value of a t test over queries; 1 if fewer than two queries have a skipped item.
+
+    u_q = Σ (s − s̄)(r − r̄) over a query's items, s skipped and r relevant (0 or 1), has mean 0 if relevant items are
+    skipped as often as others.
+    """
     _, code = np.unique(query, return_inverse=True)
     n = int(code.max(initial=-1)) + 1
     n_with = int(np.unique(code[skipped]).size)

@@ -21,13 +21,17 @@ Place = tuple[int, str]
 
 @dataclass(slots=True, kw_only=True)
 class Assignment:
-    """A place assigned to one judge: one of the judgments that the place needs.
+    """A judgment that a place (a document of a unit) needs, and the judge who holds it.
 
     Attributes
     ----------
     state : {"free", "leased", "checked_out", "done"}
         Leased: shown to a judge; checked out: on a judge's sheet.
+    block, unit, position, k : int
+        The block (part of the sample that is judged before the next) and unit of the place, its position in the unit,
+        and the number of this assignment among those of the place, from 1.
     judge, token_hash, lease_until
+        Judge; hash of the token that allows the answer; end of the lease (reserved time), microseconds since the epoch.
         None if the place is free.
     """
 
@@ -41,7 +45,10 @@ class Assignment:
     lease_until: int | None = None
 
     def take(self, event: Event, lease_s: int) -> None:
-        """Update the assignment by an event of its place."""
+        """Update the assignment by an event of its place, a document of a unit.
+
+        ``lease_s`` is the length of a lease, for which the place is reserved for its judge, in seconds.
+        """
         if event.kind == "preferred":
             self.token_hash, self.lease_until = None, event.at + lease_s * MICROSECONDS
             return
@@ -66,6 +73,9 @@ class Assignment:
 @dataclass(slots=True, kw_only=True)
 class State:
     """State of a campaign after the events so far.
+
+    A place is a document of a unit (what was drawn and is judged at once); a block is a part of the sample that is
+    judged before the next.
 
     Attributes
     ----------
@@ -102,7 +112,7 @@ class State:
     problems : list of str
         Events that contradict earlier ones.
     checks : Checks
-        State of the controls.
+        State of the controls (items with a known grade, shown to check judges).
     ended : str
         Reason why there will be no further unit; empty while units can follow.
     """
@@ -131,13 +141,16 @@ class State:
     def of(
         cls, events: Iterable[Event], *, judges_per_item: int = 1, adjudicate: bool = False, lease_s: int = 0
     ) -> Self:
-        """Compute the state from the events of a log."""
+        """Compute the state from the events of a log; the other parameters are attributes of the state."""
         state = cls(judges_per_item=judges_per_item, adjudicate=adjudicate, lease_s=lease_s)
         state.apply_all(events)
         return state
 
     def apply(self, event: Event) -> Place | None:
-        """Apply an event; return the place whose valid judgments changed, or None."""
+        """Apply an event; return the place (unit, document) whose valid judgments changed, or None.
+
+        Events of controls (items with a known grade, shown to check a judge) and of training never change a judgment.
+        """
         self.seq = event.seq
         if event.active_ms is not None:
             self.active_ms.append(event.active_ms)
@@ -154,11 +167,11 @@ class State:
         return None
 
     def apply_all(self, events: Iterable[Event]) -> set[Place]:
-        """Apply events; return the places whose valid judgments changed."""
+        """Apply events; return the places (unit, document) whose valid judgments changed."""
         return {place for place in map(self.apply, events) if place is not None}
 
     def waits(self, place: Place) -> bool:
-        """Check whether a drawn place (unit, document) still needs a judgment."""
+        """Check whether a drawn place (unit, document) still needs a judgment, such as a third one if two differ."""
         return len(self.judgments.get(place, ())) < self.judges_per_item or self.is_differing(place)
 
     def is_differing(self, place: Place) -> bool:
@@ -173,16 +186,16 @@ class State:
 
     @property
     def standing(self) -> list[Event]:
-        """All valid judgments, by unit and document."""
+        """All valid judgments, sorted by unit and document."""
         return [event for _, by_judge in sorted(self.judgments.items()) for event in by_judge.values()]
 
     @property
     def assigned(self) -> list[Assignment]:
-        """All assignments, in the order in which they are handed out."""
+        """All assignments (a judgment that a place needs, and its judge), in the order in which they are handed out."""
         return sorted(self.assignments.values(), key=lambda place: (place.block, place.unit, place.position, place.k))
 
     def _draw(self, event: Event) -> None:
-        """Add the unit and the places of a ``drawn`` event."""
+        """Add the unit and the places (its documents) of a ``drawn`` event; record in `problems` a unit drawn twice."""
         unit, block, docs = event.unit or 0, int(event.body["block"]), event.body["items"]
         if unit in self.blocks:
             self.problems.append(f"event {event.seq} draws unit {unit} once more")
@@ -195,7 +208,11 @@ class State:
         self.ended = ""
 
     def _of_place(self, event: Event) -> Place | None:
-        """Apply an event that concerns one place (unit, document); return the place if its valid judgments changed."""
+        """Apply an event that concerns one place (a document of a unit).
+
+        Return the place if its valid judgments changed, else None. An event of a place that was never drawn is recorded
+        in `problems`.
+        """
         place = event.unit or 0, event.doc_id
         assigned = self.assignments.get((*place, event.k or 1))
         if assigned is None:
@@ -219,7 +236,11 @@ class State:
         return None
 
     def _judge(self, place: Place, event: Event) -> Place:
-        """Record a judgment or a retraction of a place, remove the superseded one, and update the waiting counts."""
+        """Record a judgment or a retraction of a place (unit, document), update the waiting counts, return the place.
+
+        The judgment that the event replaces is removed. If two judges now differ and differences are adjudicated, an
+        assignment for a third one is added.
+        """
         by_judge = self.judgments.setdefault(place, {})
         did_wait = self.waits(place)
         replaced = next((judge for judge, before in by_judge.items() if before.seq == event.supersedes), None)
@@ -243,13 +264,17 @@ class State:
         return place
 
     def _count_machine(self, event: Event, more: int) -> None:
-        """Add `more` to the number of valid judgments of the event's grader, if it is from a grader."""
+        """Add `more` to the number of valid judgments from the event's grader (an LLM or another model), if any."""
         if event.machine:
             n = self.machine_judgments.pop(event.machine, 0) + more
             self.machine_judgments |= {event.machine: n} if n else {}
 
     def _count(self, block: int, more: int, seq: int) -> None:
-        """Add `more` to the number of waiting places of a block; record the blocks that are now complete."""
+        """Add `more` to the number of waiting places (documents to judge) of a block, a part of the sample.
+
+        Record the blocks that are now complete: they and all earlier ones have no waiting place. ``seq`` is the number
+        of the event that changed it.
+        """
         self.n_waiting[block] += more
         if self.n_waiting[block]:
             return

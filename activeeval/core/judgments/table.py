@@ -159,7 +159,7 @@ class Judgments:
         return f"{self.source}:{number}" if self.has_lines else f"{self.source}: row {number}"
 
     def holds(self, kind: str) -> bool:
-        """Check whether any judgment has a kind."""
+        """Check whether any judgment has this kind, one of `KINDS`."""
         if self.kinds is None:
             return kind == "grade" and len(self) > 0
         return bool((self.kinds == KINDS.index(kind)).any())
@@ -170,12 +170,12 @@ class Judgments:
         return not (self.holds("preference") or self.holds("truth"))
 
     def refuse(self, expected: str) -> NoReturn:
-        """Raise InputError: names the kinds of judgments present and the expected one."""
+        """Raise InputError: the text names the kinds of judgments present and the expected one."""
         present = [name for kind, name in zip(KINDS, _NAMES, strict=True) if self.holds(kind)]
         raise InputError(f"{self.source}: holds {' and '.join(present) or 'no judgments'}, expected {expected}")
 
     def where(self, rows: Any) -> Self:
-        """Select judgments by row numbers or a mask."""
+        """Select judgments by row numbers or a mask (n,)."""
         chosen = np.flatnonzero(rows) if np.asarray(rows).dtype == np.bool_ else np.asarray(rows, dtype=np.int64)
         columns: dict[str, Any] = {}
         for name in ("query_ids", "item_ids", "values", "kinds", "judge", "at", "seconds", "seq", "blocks"):
@@ -190,14 +190,14 @@ class Judgments:
         return replace(self, places=places, **columns)
 
     def named(self, name: str) -> Self:
-        """Give the judge without a name the name `name`."""
+        """Name the judge who has no name in the input."""
         return replace(self, judges=tuple(judge if judge.name else replace(judge, name=name) for judge in self.judges))
 
     def labels(self, policy: str = "median") -> Any:
         """Compute the grade of each item graded by people, or the distribution of their grades.
 
         An item that the file lists as pooled but unjudged keeps its negative grade. Items that cannot be judged, wait,
-        or were graded only by graders are left out.
+        or were graded only by graders (LLMs and other models) are left out.
 
         Parameters
         ----------
@@ -218,12 +218,15 @@ class Judgments:
         return self.of_people()._resolved(policy)
 
     def model_grades(self, policy: str = "median") -> Qrels:
-        """Compute the grade of each item from all judges, including graders, as input of a model; else as `labels`."""
+        """Compute the grade of each item from all judges, graders (LLMs and other models) included, for a model.
+
+        Parameters and errors are those of `labels`.
+        """
         grades: Qrels = self._resolved(policy)
         return grades
 
     def graded_pairs(self, policy: str = "median") -> dict[Pair, int]:
-        """Get the grades of `labels` by (query, item), without unjudged items."""
+        """Map (query, item) to the grade of `labels`, without unjudged items; errors as there."""
         from activeeval.core.judgments.counting import label_columns
 
         queries, items, grades = label_columns(self.of_people(), policy)
@@ -231,7 +234,7 @@ class Judgments:
         return {(query, item): grade for query, item, grade in rows if grade >= 0}
 
     def of_people(self) -> Self:
-        """Select the grades by people; drops "cannot" answers, deferrals and waiting items.
+        """Select the grades by people; drop those by graders (LLMs and other models), "cannot" answers and deferrals.
 
         Raises
         ------
@@ -248,13 +251,13 @@ class Judgments:
         return self.where((self.kind_of == GRADE) & is_of_people)
 
     def as_truth(self) -> Self:
-        """Treat graders' judgments as people's; `notes` then reports their number."""
+        """Treat the judgments of graders (LLMs and other models) as people's; `notes` then reports their number."""
         n_of_machines = int((~self.is_of_people).sum())
         judges = tuple(replace(judge, kind="person") for judge in self.judges)
         return replace(self, judges=judges, n_of_machines=n_of_machines)
 
     def notes(self) -> tuple[Note | Caution, ...]:
-        """Build the notes on the file, and on graders' judgments that are left out or counted as labels."""
+        """Build the notes on the file, and on judgments of graders (LLMs, models) left out or counted as labels."""
         from activeeval.core.results import Note
 
         if self.n_of_machines:
@@ -264,14 +267,14 @@ class Judgments:
         return (*self.read_notes, *left_out)
 
     def _resolved(self, policy: str) -> Any:
-        """Combine the judges by a policy: distributions for ``mean-gain``, else grades."""
+        """Combine the grades of several judges by a policy: `Probabilities` for ``mean-gain``, else `Qrels`."""
         from activeeval.core.judgments.counting import distributions, label_columns
         from activeeval.core.pool.keyed import Qrels
 
         return distributions(self) if policy == "mean-gain" else Qrels(*label_columns(self, policy), self.source)
 
     def truths(self) -> dict[str, Truth]:
-        """Get the top-k truth of each query.
+        """Get the top-k truth (ranking of the k best documents) of each query.
 
         Raises
         ------
@@ -288,7 +291,7 @@ class Judgments:
         return truths
 
     def truths_by_judge(self) -> dict[tuple[Judge, str], Truth]:
-        """Get the truth of each judge and query; other judgments are ignored."""
+        """Get the truth (ranking of the k best documents) of each judge and query; other judgments are ignored."""
         from activeeval.core.judgments.counting import truths_by_judge
 
         return truths_by_judge(self)
@@ -316,7 +319,7 @@ class Judgments:
         return [comparison for _, comparison in self.placed_comparisons()]
 
     def placed_comparisons(self) -> Iterator[tuple[str, Comparison]]:
-        """Yield the comparisons of `comparisons`, each with its place in the input."""
+        """Yield the pairs of `comparisons` as ``(place in the input, comparison)``."""
         from activeeval.core.judgments.counting import placed_comparisons
 
         return placed_comparisons(self)
@@ -333,7 +336,10 @@ class Judgments:
     def agreement(
         self, confidence: float = 0.95, n_resamples: int = 1000, rng: np.random.Generator | int | None = None
     ) -> Agreements:
-        """Compute the agreement between judges on grades and preferences, see `core.judgments.agreements`."""
+        """Compute the agreement between judges on grades and preferences, see `core.judgments.agreements`.
+
+        Intervals are by ``n_resamples`` bootstrap samples of the queries. Raises InputError if nothing can be compared.
+        """
         from activeeval.core.judgments.agreement import agreements
 
         grades, relations = self.coded_grades(), self.coded_relations()
@@ -343,12 +349,12 @@ class Judgments:
 
 
 def _numbers(values: Sequence[int | None]) -> Ints:
-    """Convert optional numbers to an array; None becomes −1."""
+    """Convert optional numbers to an array of int64; None becomes −1."""
     return np.array([UNJUDGED if value is None else value for value in values], dtype=np.int64)
 
 
 def _known(column: NDArray[Any] | None, n: int) -> list[Any]:
-    """Convert a column to a list with None for unknown entries (None, NaN or negative)."""
+    """Convert a column to a list with None for unknown entries (NaN or negative), or without a column ``n`` None."""
     if column is None:
         return [None] * n
     is_known = ~np.isnan(column) if column.dtype.kind == "f" else column >= 0

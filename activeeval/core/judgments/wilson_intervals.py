@@ -27,7 +27,7 @@ class Share:
 
 
 def share_of(right: int, n: int) -> Share:
-    """Compute a share and its 95 % confidence interval.
+    """Compute the share ``right`` of ``n`` and its 95 % confidence interval by Wilson (1927).
 
     Examples
     --------

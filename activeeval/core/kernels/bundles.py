@@ -1,4 +1,9 @@
-"""Named tuples that bundle the array arguments of kernels."""
+"""Named tuples that bundle the array arguments of kernels.
+
+Words: a *place* is the position of an item in the judging order of its query; the places of all queries lie on one
+axis, query by query. A *node* is a quadrature node of the query factor (a random effect shared by the items of a
+query); a model without a factor has one node. The *level* of a place is the threshold above which a sample contains it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,10 @@ from typing import Any, NamedTuple
 
 
 class MeasureTerms(NamedTuple):
-    """A measure as its terms; see `activeeval.core.measures.terms.Terms`."""
+    """A measure as the terms from which kernels compute expected values; see `activeeval.core.measures.terms.Terms`.
+
+    A value is a numerator, divided by the value of the ideal (best) ranking if the measure has one.
+    """
 
     numerator: int
     values: Any  # (grades,) gain, stop probability or relevance of each grade
@@ -17,7 +25,10 @@ class MeasureTerms(NamedTuple):
 
 
 class Lists(NamedTuple):
-    """A ranking and the one it is compared with, which is empty if there is none."""
+    """A ranking of every query, and the one it is compared with; if there is none, ``items2`` is empty.
+
+    ``items1[offsets1[q]:offsets1[q + 1]]`` are the items of query q, best first, as positions on the pool's item axis.
+    """
 
     offsets1: Any  # (n_queries + 1,)
     items1: Any
@@ -26,21 +37,31 @@ class Lists(NamedTuple):
 
 
 class Model(NamedTuple):
-    """Grade probabilities at the nodes of a query factor, and the weights of the nodes."""
+    """Grade probabilities at each node, and the weights of the nodes.
+
+    A node is a quadrature node of the query factor (a random effect shared by a query's items).
+    """
 
     nodes: Any  # (nodes, n_items, grades)
     weights: Any  # (n_queries, nodes) before any label of the sample
 
 
 class Rates(NamedTuple):
-    """Rates of an order; at level T, π = min(1, T r), a_i = min(1, T r_i) and G_i = a_i / π."""
+    """Sampling rates of queries and of their places (items in judging order).
+
+    At the sample's threshold T a query is selected with probability π = min(1, T r), and its place i judged with
+    probability a_i = min(1, T r_i), so given the query with G_i = a_i / π.
+    """
 
     query_rates: Any  # (n_queries,) r
     place_rates: Any  # (places,) r_i
 
 
 class OrderArrays(NamedTuple):
-    """Arrays of an order from which levels are computed."""
+    """Arrays of an `Order` (the places that may be judged, with rates and costs), from which levels are computed.
+
+    ``nested`` is True if a place is judged only together with all earlier ones of its query (a prefix of its list).
+    """
 
     offsets: Any  # (n_queries + 1,) of the places
     query_rates: Any  # (n_queries,) r
@@ -53,7 +74,10 @@ class OrderArrays(NamedTuple):
 
 
 class BundlesBelow(NamedTuple):
-    """Places with a level below a limit: one row per query and key with such places, sorted by query, then key."""
+    """Places whose level (threshold above which a sample contains them) is below a limit, under several random keys.
+
+    There is one row for each query and key with such places, sorted by query, then key.
+    """
 
     keys: Any  # (rows,) index of the key
     queries: Any  # (rows,)
@@ -63,7 +87,7 @@ class BundlesBelow(NamedTuple):
 
 
 class SelectedRows(NamedTuple):
-    """Rows of selections: a query, the level of its selection, and its selected places, ascending."""
+    """The judged places of several samples: each row is a query selected in one of them."""
 
     queries: Any  # (n,)
     levels: Any  # (n,) T
@@ -72,7 +96,10 @@ class SelectedRows(NamedTuple):
 
 
 class ReadingQueries(NamedTuple):
-    """Data of the queries of a reading, each (n_queries,)."""
+    """What an estimate needs to know of each query of the pool; all arrays have length n_queries.
+
+    ``is_open`` is True if an unknown label can change the query's value; other queries are known beforehand.
+    """
 
     probs: Any
     rates: Any
@@ -83,7 +110,11 @@ class ReadingQueries(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The open queries of several samples, sample by sample, each (rows,)."""
+    """The judged open queries (those selected by chance, not with certainty) of several samples, sample by sample.
+
+    Each query has a value y and k regressors z, columns of ``totals``; ``within`` is the upper triangle, row by row, of
+    their estimated covariance due to the sampling of items within the query.
+    """
 
     probs: Any  # p
     inclusion_probs: Any  # π
@@ -94,7 +125,7 @@ class Rows(NamedTuple):
 
 
 class Nodes(NamedTuple):
-    """Trees as arrays of nodes, one tree after the other, each node before its children."""
+    """Regression trees as arrays of nodes, one tree after the other; each node stands before its children."""
 
     roots: Any  # (n_trees,)
     features: Any  # (n_nodes,) feature to compare, −1 at a leaf
@@ -107,7 +138,7 @@ class Nodes(NamedTuple):
 
 
 class SparseRows(NamedTuple):
-    """Rows of a sparse matrix by their nonzero entries (CSR)."""
+    """A sparse matrix in CSR form: row i has its entries from ``starts[i]`` to ``starts[i + 1] - 1``."""
 
     starts: Any  # (n_rows + 1,)
     columns: Any

@@ -12,7 +12,7 @@ from activeeval.core.kernels.compiling import jit as _jit
 
 @_jit
 def first_not_whole(values, bound):
-    """Find the first value that is not whole or whose size is not below ``bound``; return its index, or -1."""
+    """Find the first value of ``values`` (n,) that is not whole or has |value| ≥ ``bound``; return its index, or -1."""
     for i in range(values.size):
         if not (values[i] == np.floor(values[i]) and abs(values[i]) < bound):
             return i
@@ -21,9 +21,11 @@ def first_not_whole(values, bound):
 
 @_jit
 def first_bad_ranked_item(query_offsets, offsets, items):
-    """Find the first bad entry of a ranking; return ``(query, place, kind)``, or ``(-1, -1, 0)``.
+    """Find the first bad entry of a ranking; return ``(query, place, kind)``, or ``(-1, -1, 0)`` if all are good.
 
-    kind 1: the item belongs to another query; kind 2: it occurs twice in the list.
+    ``place`` is an index into ``items``, the ranked items of all queries, where those of query q are
+    ``items[offsets[q]:offsets[q + 1]]``. Query q has the items ``query_offsets[q]`` to ``query_offsets[q + 1] - 1``.
+    kind 1: the item belongs to another query; kind 2: it occurs twice in the query's list.
     """
     most = 0
     for q in range(query_offsets.size - 1):
@@ -45,8 +47,8 @@ def first_bad_ranked_item(query_offsets, offsets, items):
 def first_bad_probability_row(probs, tolerance):
     """Find the first row of ``probs`` (n, n_grades) that is not a distribution; return its index, or -1.
 
-    A row fails if an entry is negative or NaN, or if its sum differs from 1 by more
-    than ``tolerance``; the comparison is written so that NaN fails it.
+    A row fails if an entry is negative or NaN, or if its sum differs from 1 by more than ``tolerance``. The comparison
+    is written so that NaN fails it.
     """
     n, n_grades = probs.shape
     for i in range(n):

@@ -22,7 +22,10 @@ _LEFT_TO_PYTHON = []
 
 
 def jit(function):
-    """Compile a function at its first call, and cache the compiled code on disk if possible."""
+    """Compile a function with numba at its first call, and cache the compiled code on disk if possible.
+
+    After `leave_to_python` the function is not compiled; Python runs it.
+    """
     if _LEFT_TO_PYTHON:  # compiled code does not warn of overflows, which hashes rely on
         return np.errstate(all="ignore")(function)
     import numba
@@ -37,13 +40,13 @@ def jit(function):
 
 
 def leave_to_python() -> None:
-    """Let Python interpret the kernels defined from now on, for the rest of the process."""
+    """Let Python interpret all kernels defined from now on, for the rest of the process: faster if it is short."""
     _LEFT_TO_PYTHON.append(True)
 
 
 @cache
 def _stamps():
-    """List name, time and size of every file of the kernels package.
+    """List ``(name, mtime_ns, size)`` of every file of the kernels package.
 
     The cached code of a function contains the code of the functions it calls, but numba checks only the time of the
     function's own file: if only a called file changes, for example by a pull, numba would use outdated code.
@@ -54,10 +57,11 @@ def _stamps():
 
 
 def _watched(load):
-    """Wrap the loading of cached code so that watchers are notified if there is none and compilation follows."""
+    """Wrap numba's ``load`` of cached code: if it finds none, `say_first_use` announces that compilation follows."""
 
     @wraps(load)
     def watched(*arguments):
+        """Load the code; None if there is none."""
         code = load(*arguments)
         if code is None:
             say_first_use()
@@ -67,13 +71,15 @@ def _watched(load):
 
 
 def _or_nothing(step, cache_of):
-    """Wrap a cache operation: if a damaged file or a full disk makes it fail, return None and report that once.
+    """Wrap a cache operation ``step``: if a damaged file or a full disk breaks it, return None and report that once.
 
-    The cached code of the function is deleted, so that the next process can cache it again.
+    The function's cached code is then deleted (``cache_of`` is its numba cache), so that the next process can cache it
+    again.
     """
 
     @wraps(step)
     def forgiving(*arguments):
+        """Run the step; None if it fails."""
         try:
             return step(*arguments)
         except Exception as problem:  # a damaged file can break the unpickler in any way

@@ -46,11 +46,12 @@ _NO_SPREAD = 1e-12
 
 @_jit
 def degrees(shares, n_fitted):
-    """Compute the degrees of freedom of a variance Σ v; a few dominant ``shares`` v ≥ 0 reduce them.
+    """Compute the degrees of freedom of a variance estimate V = Σ v from the ``shares`` v ≥ 0 (n,) of its queries.
 
-    1/df = 1/(n − k) + (Σ v² / (Σ v)² − 2/n)₊, at least one degree. (Σ v)² / Σ v² is the number of shares that
-    matter: K equal ones among many near 0 give K degrees, n equal ones n − k. Normal residuals
-    have Σ v² / (Σ v)² = 3/n, which gives half of n.
+    1/df = 1/(n − k) + (Σ v² / (Σ v)² − 2/n)₊, with k = ``n_fitted`` coefficients fitted; at least one degree, or n − k
+    if that is not positive. A few dominant shares reduce it: (Σ v)² / Σ v² is the number of shares that matter. K equal
+    ones among many near 0 give K degrees, n equal ones n − k. Normal residuals have Σ v² / (Σ v)² = 3/n, which gives
+    half of n.
     """
     # Satterthwaite's df, from the variance of V̂ alone, has half that slope. But a share that is missing from V̂ is
     # missing from R̂ too: with skewness γ Edgeworth's expansion adds 0.9 γ²/n to 1/df at 95 %, and for rare large
@@ -73,10 +74,12 @@ def degrees(shares, n_fitted):
 
 @_jit
 def ratio_estimate(weights, values, contributions):
-    """Compute the ratio estimate R̂, its variance and its degrees of freedom; infinite variance without spread.
+    """Compute the ratio estimate R̂ = Σ w L / Σ w of n draws; return ``(estimate, variance, degrees of freedom)``.
 
-    Draws that all have the same value, such as draws of one query, give no information on other queries.
-    ``contributions`` (n,) receives w (L − R̂) / Σ w.
+    Sawade et al. (2013), eq. (6). Draws of queries with replacement have the ``weights`` w = p/q (n,), share in the
+    mean over sampling probability, and the values L (n,). The variance is infinite with fewer than two draws or if all
+    have the same value, such as draws of one query: these give no information on other queries. ``contributions`` (n,)
+    receives w (L − R̂) / Σ w.
     """
     n = weights.size
     total_weight = 0.0
@@ -99,7 +102,7 @@ def ratio_estimate(weights, values, contributions):
 
 @_jit
 def weighted_sum(weights, values):
-    """Compute Σ w L; exact for a census with w = p."""
+    """Compute Σ w L of ``weights`` and ``values`` (n,): the exact mean if all queries are judged and w = p."""
     total = 0.0
     for j in range(weights.size):
         total += weights[j] * values[j]
@@ -108,9 +111,10 @@ def weighted_sum(weights, values):
 
 @_jit
 def residuals(omega, keep, totals, within, population, fitted, out, beyond):
-    """Compute the coefficients B of `linear_estimate`, and the residuals of the queries.
+    """Compute the coefficients B of `linear_estimate` (k,), and each query's residual; parameters as there.
 
-    Fills ``out`` (n, 2) with the residual e of each query and the estimated variance s within the query.
+    Fills ``out`` (n, 2) with the residual e = y − z'B of each query and the estimated variance s of e within the query
+    (0 if it was judged completely).
     """
     coefficients = fitted_coefficients(omega, keep, totals, within, population, fitted, n_beyond(beyond))[0]
     direction, products = residual_direction(coefficients, totals.shape[1])
@@ -121,27 +125,34 @@ def residuals(omega, keep, totals, within, population, fitted, out, beyond):
 
 @_jit
 def linear_estimate(omega, keep, totals, within, population, fitted, contributions, beyond):
-    """Compute R̂, V̂, its degrees of freedom and the plain V̂ of the open queries; R̂ lacks the total of the others.
+    """Estimate R̂ = Z̄'B + Σ ω (y − z'B) over open queries; return ``(R̂, V̂, degrees of freedom, plain V̂)``.
 
-    The plain V̂ is the sum above: unbiased if nothing is fitted; it can be negative.
+    The open queries are those selected by chance; the total of the others must be added to R̂. B = (0, 1, 0 …) is the
+    difference estimator, a fitted B the regression estimator (GREG).
 
     Parameters
     ----------
     omega, keep : arrays, shape (n,)
-        ω, and 1 − π or 1.
+        ω = p/π, share in the mean over inclusion probability, and 1 − π, or 1 for sampling with replacement.
     totals, within : arrays, shape (n, 1 + k) and (n, (1 + k)(2 + k) / 2)
-        y and the regressors z, and the upper triangle of their unbiased variance within the query.
+        Columns y, unbiased for the query's value, and the k regressors z; and the upper triangle of their estimated
+        covariance within the query, as only some of its items are judged.
     population : array, shape (k,)
-        Σ p z over the open queries of the pool.
+        Z̄ = Σ p z over the open queries of the pool.
     fitted : bool
         True: regression estimator; False: difference estimator.
     contributions : array, shape (n,)
-        Out: g ω e, the contribution of each draw to the error.
+        Out: g ω (y − z'B), the contribution of each query to the error, with its g-weight g (1 if nothing is fitted).
     beyond : array of int64, shape (n,)
-        If the third regressor sums items beyond those that move a numerator: 1 for each query that was
+        If the third regressor sums items beyond those that move a measure's numerator: 1 for each query that was
         judged there, else 0; −1 throughout if it does not. Their part of the variance is estimated from them alone.
 
-    V̂ is infinite if there are no more draws than coefficients or the sample has no spread.
+    Returns
+    -------
+    (float, float, float, float)
+        With s the quadratic form of ``within`` at (1, −B), the plain V̂ is Σ (g ω)² (keep (y − z'B)² + (1 − keep) s):
+        unbiased if nothing is fitted; it can be negative. V̂ is corrected for the fit, and infinite if there are no
+        more queries than coefficients or the sample has no spread.
     """
     n, n_tail = omega.size, n_beyond(beyond)
     coefficients, lift, rank, gap = fitted_coefficients(omega, keep, totals, within, population, fitted, n_tail)
@@ -182,7 +193,7 @@ def linear_estimate(omega, keep, totals, within, population, fitted, contributio
 
 @_jit
 def n_beyond(beyond):
-    """Count the rows judged beyond the items that move a numerator; −1 if that does not count."""
+    """Count the flags ``beyond`` (n,) of `linear_estimate` that are 1; return −1 if any flag is negative."""
     total = np.int64(0)
     for flag in beyond:
         if flag < 0:
@@ -193,11 +204,14 @@ def n_beyond(beyond):
 
 @_jit
 def _with_tail(shares, beyond, n_tail, factor, freedom):
-    """Compute the factor and the degrees of freedom of a variance whose tail part is estimated from few queries.
+    """Correct a fitted variance whose tail part rests on few queries; return ``(factor, degrees of freedom)``.
 
-    With V_t of the n_t queries judged beyond and V_r of the rest: variance V_r n / (n − k) + V_t n_t / (n_t − 1), and
-    by Satterthwaite (V_r + V_t)² / (V_r² / df + V_t² / (n_t − 1)) degrees. Using n_t − 1 degrees for the whole variance
-    would double the intervals of small budgets, where the tail is a small part of it.
+    The tail part is that of the ``n_tail`` queries judged beyond the items that move a measure's numerator
+    (``beyond`` > 0). ``shares`` (n,) are the queries' parts of V̂; ``factor`` n / (n − k) and ``freedom`` df are those
+    without this correction. With V_t of the n_t tail queries and V_r of the rest the variance is
+    V_r n / (n − k) + V_t n_t / (n_t − 1), and by Satterthwaite it has (V_r + V_t)² / (V_r² / df + V_t² / (n_t − 1))
+    degrees. Using n_t − 1 degrees for the whole variance would double the intervals of small budgets, where the tail
+    is a small part of it.
     """
     rest, tail = 0.0, 0.0
     for j in range(shares.size):
@@ -215,7 +229,11 @@ def _with_tail(shares, beyond, n_tail, factor, freedom):
 
 @_jit
 def _is_alike(omega, totals):
-    """Check whether all queries look alike: y − h is a multiple of z_0 up to rounding."""
+    """Check whether y − h, value minus third regressor, is the same multiple of z_0 in all queries, up to rounding.
+
+    ``totals`` has the columns y, z_0, z_1, h …; the weights ``omega`` (n,) are those of the queries. Such a sample
+    contains one kind of query and no information on others.
+    """
     top, bottom, size, scale = 0.0, 0.0, 0.0, 0.0
     for j in range(omega.size):
         square = omega[j] * omega[j]

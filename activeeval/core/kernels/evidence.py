@@ -12,26 +12,34 @@ CERTAIN, SHARE, BASE, SQUARES, KNOWN_SQUARES, FIRST = 0, 1, 2, 3, 4, 5
 
 @_jit
 def _is_settled(selected, queries, row):
-    """Check whether the query of a row is judged completely with certainty at the level of its selection."""
+    """Check whether the query of a row is judged completely with certainty.
+
+    That is so if the threshold of its sample times the least sampling rate of its items is at least 1. ``selected`` is
+    a `SelectedRows`, ``queries`` a `ReadingQueries`.
+    """
     return selected.levels[row] * queries.least_rates[selected.queries[row]] >= 1.0
 
 
 @_jit
 def add_up(owners, selected, queries, totals, sums, starts, n_queries, n_items):
-    """Fill the sums of every sample, and the start of its rows: one for each open query with judged items.
+    """Sum each sample over the queries that it contains with certainty, and count the rows of the others.
+
+    Queries whose value no unknown label can change are left out. A query that is judged completely with probability 1
+    is known and enters the sums. One with judged items that was selected by chance gets a row (filled by `gather`).
 
     Parameters
     ----------
-    owners : array, shape (rows,)
-        Index of the sample of every row.
+    owners : array of int64, shape (rows,)
+        Index of the sample of each selected query.
     selected : SelectedRows
+        The selected queries, with their judged places.
     queries : ReadingQueries
     totals : array, shape (rows, 1 + k)
-        y and z of every row.
-    sums : array, shape (n, 5 + k)
-        Out, over certain queries: their number, Σ p, Σ p y, Σ p L², Σ p s² with s the value of the known grades, and
-        from FIRST on Σ p z.
-    starts, n_queries, n_items : arrays, shapes (n + 1,), (n,), (n,)
+        Value y and k regressors z of each selected query.
+    sums : array, shape (n_samples, 5 + k)
+        Out, over certain queries, with p the share of a query in the mean: their number, Σ p, Σ p y, Σ p L² with L the
+        value including known grades, Σ p s² with s the value of the known grades, and from column FIRST on Σ p z.
+    starts, n_queries, n_items : arrays of int64, shapes (n_samples + 1,), (n_samples,), (n_samples,)
         Out: start of each sample's rows, and its numbers of judged queries and items.
     """
     sums[:], starts[:], n_queries[:], n_items[:] = 0.0, 0, 0, 0
@@ -59,14 +67,20 @@ def add_up(owners, selected, queries, totals, sums, starts, n_queries, n_items):
 
 @_jit
 def gather(owners, selected, queries, totals, within, beyond, starts, rows):
-    """Fill the rows of open queries of every sample; arguments as in `add_up`.
+    """Fill ``rows`` with the judged queries of every sample that were selected by chance, sample by sample.
 
     Parameters
     ----------
+    owners, selected, queries, totals
+        As in `add_up`.
+    starts : array of int64, shape (n_samples + 1,)
+        Start of each sample's rows, from `add_up`.
     within : array, shape (rows, (1 + k)(2 + k) / 2)
+        Upper triangle of the covariance of ``totals`` within each selected query.
     beyond : array of int64, shape (rows,)
         As in `Rows`.
     rows : Rows
+        Out.
     """
     ends = starts.copy()
     for row in range(owners.size):
@@ -85,14 +99,18 @@ def gather(owners, selected, queries, totals, within, beyond, starts, rows):
 
 @_jit
 def linear_estimates(starts, rows, populations, fitted, out):
-    """Fill ``out`` (n, 3) with R̂, V̂ and degrees of freedom of several samples, by `linear_estimate`.
+    """Fill ``out`` (n_samples, 3) with each sample's estimate, variance and degrees of freedom by `linear_estimate`.
 
     Parameters
     ----------
-    starts : array, shape (n + 1,)
+    starts : array of int64, shape (n_samples + 1,)
         Start of each sample's rows.
     rows : Rows
-    populations : array, shape (n, k)
+        The open queries (selected by chance) of all samples.
+    populations : array, shape (n_samples, k)
+        Σ p z, total of each regressor over the open queries of the pool.
+    fitted : bool
+        True to fit the regression coefficients, False for the difference estimator.
     """
     most = 0
     for r in range(out.shape[0]):

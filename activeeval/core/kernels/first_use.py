@@ -9,7 +9,7 @@ WATCHERS: list[Callable[[], object]] = []
 
 
 def say_first_use() -> None:
-    """Call all watchers and remove them."""
+    """Announce that a kernel (a compiled function) is about to be compiled: call all `WATCHERS` and remove them."""
     watchers, WATCHERS[:] = WATCHERS[:], []
     for watcher in watchers:
         watcher()

@@ -24,7 +24,10 @@ _ROOT2 = math.sqrt(2.0)
 
 @_jit
 def _first_out(points, masses, step, c):
-    """Compute the probability that paths at ``points`` with ``masses`` are beyond ±c after a further ``step``."""
+    """Compute the probability that Brownian paths now at ``points`` (n,) are beyond ±c after a further step.
+
+    ``masses`` (n,) are the probabilities of the points, ``step`` the standard deviation of the step.
+    """
     total = 0.0
     for i in range(points.size):
         outside = math.erfc((c + points[i]) / (step * _ROOT2)) + math.erfc((c - points[i]) / (step * _ROOT2))
@@ -34,7 +37,10 @@ def _first_out(points, masses, step, c):
 
 @_jit
 def _move_on(points, masses, step, nodes):
-    """Compute the density at ``nodes`` of paths at ``points`` with ``masses`` after a further ``step``."""
+    """Compute the density at ``nodes`` (m,) of Brownian paths that were at ``points`` before a step.
+
+    ``masses`` (n,) are the probabilities of the points, ``step`` the standard deviation of the step.
+    """
     density = np.zeros(nodes.size)
     for j in range(nodes.size):
         for i in range(points.size):
@@ -46,18 +52,22 @@ def _move_on(points, masses, step, nodes):
 
 @_jit
 def boundaries(fractions, spent, nodes, weights, bounds, probs):
-    """Fill the boundaries of |Z| at each analysis, and the probabilities of first crossing them there.
+    """Fill the boundaries of |Z| at each interim analysis, and the probabilities of crossing them there first.
+
+    Z_k = B(τ_k) / sqrt(τ_k) for a Brownian motion B; τ_k is the share of the information at analysis k. Computed by
+    recursive integration (Armitage, McPherson and Rowe 1969).
 
     Parameters
     ----------
     fractions : array, shape (n_looks,)
         τ_k, ascending to 1.
     spent : array, shape (n_looks,)
-        Cumulative crossing probability allowed by each analysis; if negative, the given boundary in ``bounds`` is used.
+        Cumulative crossing probability allowed by each analysis; if negative, the boundary already in ``bounds`` is
+        used.
     nodes, weights : arrays, shape (n,)
         A quadrature rule on [−1, 1].
     bounds, probs : arrays, shape (n_looks,)
-        Out.
+        Out: boundary, and probability that |Z| exceeds it at this analysis and at none before.
     """
     points, masses = np.zeros(1), np.ones(1)
     before, total = 0.0, 0.0

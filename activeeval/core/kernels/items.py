@@ -27,7 +27,12 @@ _SMALL = 1e-100
 
 @_jit
 def running_sums(offsets, contrast, predictions):
-    """Fill the running sums in ``predictions`` (n_places, 3, n_nodes) from its means; see `observe_items`."""
+    """Fill the running sums of ``predictions`` (n_places, 3, n_nodes) from its means; see `observe_items`.
+
+    The sum of place i (an item in its query's judging order) at node u is Σ ``contrast``_j E[g_j | u] over the query's
+    places j up to i, with g the gain. A node is a value of the query factor (a random effect shared by a query's
+    items).
+    """
     for q in range(offsets.size - 1):
         for u in range(predictions.shape[2]):
             total = 0.0
@@ -38,21 +43,38 @@ def running_sums(offsets, contrast, predictions):
 
 @_jit
 def observe_items(offsets, contrast, gains, predictions, node_weights, extra_means, rates, selected, totals, within):
-    """Fill ``totals`` (n, w) with y, z_0, z_1 … and ``within`` (n, w (w + 1) / 2) with the form, for n queries.
+    """Fill the totals of n sampled queries, from items that were each judged with their own probability.
+
+    For a query: y = Σ_judged c g / G, unbiased for its value, with the contrast c of an item (its discount, or the
+    difference of its discounts in two lists), its gain g and its judging probability G given the query; the regressors
+    z_0 = Σ_judged c / G and z_1, from the expected gains μ given the labels judged before; and a z_a = Σ_judged c μ_a /
+    G for the predictions of each further model.
 
     Parameters
     ----------
+    offsets : array of int64, shape (n_queries + 1,)
+        Offsets of the places (items in judging order).
+    contrast : array, shape (n_places,)
     gains : array, shape (n_places,)
         Gain of each place; only those of judged places are read. NaN: the item cannot be judged and keeps the
         model's expectation.
     predictions : array, shape (n_places, 3, n_nodes)
-        By the model: E[g_i | u], its running sum of c_i E[g_i | u] from the query's first place on, and p(y_i | u) > 0.
+        By the model, for each node u of the query factor (random effect of a query): E[g_i | u], its running sum of
+        c_i E[g_i | u] from the query's first place on, and p(y_i | u) > 0, the likelihood of the label.
         One array, because reading it from memory dominates the time of a replication.
     node_weights : array, shape (n_queries, n_nodes)
         Weights of the nodes before any label of the sample.
     extra_means : array, shape (n_places, w − 3)
-        Predictions of other models.
-    rates, selected : Rates, SelectedRows
+        Expected gains by other models.
+    rates : Rates
+        Sampling rates, from which G follows.
+    selected : SelectedRows
+        The n sampled queries and their judged places.
+    totals : array, shape (n, w)
+        Out: y, z_0, z_1 ….
+    within : array, shape (n, w (w + 1) / 2)
+        Out: upper triangle, row by row, of their estimated covariance within the query: weights (1 − G) (c / G)² on the
+        products of (g, 1, μ …).
     """
     n_nodes, width = node_weights.shape[1], totals.shape[1]
     omega, before = np.empty(n_nodes), np.empty(n_nodes)

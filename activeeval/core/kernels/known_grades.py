@@ -12,7 +12,12 @@ _IMPOSSIBLE = 1e-300
 
 @_jit
 def learn_known(query_offsets, nodes, grades, weights):
-    """Multiply ``weights`` (n_queries, n_nodes) by the likelihoods of known grades; impossible grades are skipped."""
+    """Update the ``weights`` (n_queries, n_nodes) of the query factor's values by known grades, in place (Bayes' rule).
+
+    The query factor is a random effect shared by a query's items, with n_nodes possible values (nodes). ``nodes``
+    (n_nodes, n_items, n_grades) are the grade probabilities at each, ``grades`` (n_items,) the known grades, negative
+    if unknown. A grade that the model holds impossible is skipped.
+    """
     for q in range(query_offsets.size - 1):
         before = weights[q].copy()
         for z in range(query_offsets[q], query_offsets[q + 1]):
@@ -28,7 +33,11 @@ def learn_known(query_offsets, nodes, grades, weights):
 
 @_jit
 def settle_known(nodes, grades):
-    """Set the probabilities of every known item to 1 for its grade, at every node."""
+    """Set the probability of every known grade to 1 in ``nodes`` (n_nodes, n_items, n_grades), overwriting them.
+
+    These are the model's grade probabilities at each value (node) of the query factor, a random effect shared by a
+    query's items. ``grades`` (n_items,) are negative where unknown; these items keep their probabilities.
+    """
     for z in range(grades.size):
         if grades[z] >= 0:
             for u in range(nodes.shape[0]):

@@ -16,7 +16,7 @@ _NO_WEIGHT = 1e-9
 
 
 class QueryLists(NamedTuple):
-    """The two lists of one query, in terms of its places."""
+    """The two lists of one query, in terms of its n places (positions in judging order)."""
 
     contrast: Any  # (n,)
     ranked1: Any  # (depth,) place of the item at each rank, −1 if it has none
@@ -25,7 +25,7 @@ class QueryLists(NamedTuple):
 
 
 class LabelDraws(NamedTuple):
-    """Simulated labels of one query; in the last column every place has the lowest grade."""
+    """Simulated labels of one query by place (item in judging order); in the last column all have the lowest grade."""
 
     values: Any  # (n, draws + 1)
     grades: Any  # (n, draws + 1) int32
@@ -35,7 +35,10 @@ class LabelDraws(NamedTuple):
 
 @_jit
 def stratified(seed, word, s, n):
-    """Compute stratified number ``s`` of ``n`` of a hash, n a power of two: one in each n-th of (0, 1), shuffled."""
+    """Compute number ``s`` of ``n`` stratified numbers derived from a seed and a hash ``word``, n a power of two.
+
+    Over s = 0 … n − 1 there is one number in each n-th part of (0, 1), in shuffled order.
+    """
     bits = mixed(seed ^ word)
     first, step = np.int64(bits >> _HALF) & (n - 1), np.int64(bits & _LOW) | 1  # odd steps visit all of a power of two
     return (((first + s * step) & (n - 1)) + number(seed + np.uint64(s), word)) / n
@@ -43,7 +46,7 @@ def stratified(seed, word, s, n):
 
 @_jit
 def grade_at(probs, u):
-    """Find the grade whose interval of cumulative probability contains ``u``."""
+    """Find the grade whose interval of cumulative probability contains ``u``; ``probs`` (n_grades,) sums to 1."""
     left, last = u, 0
     for y in range(probs.size):
         if probs[y] > 0.0:
@@ -56,7 +59,12 @@ def grade_at(probs, u):
 
 @_jit
 def _read_list(lists, ranked, sign, items, place, start, depth):
-    """Record the places of a list's items, their contrast, and which of them count; return the list's length."""
+    """Add one ranking of a query to its `QueryLists`; return the number of ranks that count.
+
+    Records the place (position in judging order, −1 if not to be judged) of the item at each rank in ``ranked``, adds
+    ``sign`` times the rank's discount ``depth`` to the contrast, and marks which places count. ``place`` maps an item
+    minus ``start`` (the query's first item) to its place.
+    """
     n = min(items.size, depth.size)
     for i in range(n):
         k = place[items[i] - start]
@@ -69,7 +77,12 @@ def _read_list(lists, ranked, sign, items, place, start, depth):
 
 @_jit
 def _list_value(numerator, values, d, ranked, n, discounts):
-    """Compute the numerator of one list for draw ``d``: a cascade, or the sum of precisions."""
+    """Compute the numerator of one list in draw ``d``: a cascade's value, or the sum of precisions at relevant ranks.
+
+    ``values`` (n_places, draws) are the stop probabilities or relevances of the simulated labels of items in judging
+    order. ``ranked`` has the place in that order of the item at each of the first ``n`` ranks; −1, for an item that is
+    not to be judged, counts 0.
+    """
     total, state = 0.0, 1.0
     for i in range(n):
         v = values[ranked[i], d] if ranked[i] >= 0 else 0.0
@@ -86,14 +99,22 @@ def _list_value(numerator, values, d, ranked, n, discounts):
 
 @_jit
 def lists_value(kind, values, d, ranked1, ranked2, lengths, discounts):
-    """Compute the difference of both lists' numerators for draw ``d``; not passed as tuples, which is far slower."""
+    """Compute the numerator of the first list minus that of the second in draw ``d``; see `_list_value`.
+
+    The arguments are not bundled into tuples, because that is far slower.
+    """
     first = _list_value(kind, values, d, ranked1, lengths[0], discounts)
     return first - _list_value(kind, values, d, ranked2, lengths[1], discounts)
 
 
 @_jit
 def ideal_value(steps, cumulative, counts, d, more):
-    """Compute the ideal from the counts of draw ``d``, plus ``more`` items that reach every level."""
+    """Compute the value of the ideal ranking in draw ``d``, plus ``more`` further items of the highest gain.
+
+    The value is Σ_l steps_l · cumulative[number of items of at least the l-th gain level]: ``steps`` (levels,) are the
+    differences of successive gains, ``cumulative`` the sums of the first discounts, ``counts`` (draws, levels) the
+    items.
+    """
     total, last = 0.0, cumulative.size - 1
     for level in range(steps.size):
         total += steps[level] * cumulative[min(counts[d, level] + more, last)]
@@ -102,7 +123,11 @@ def ideal_value(steps, cumulative, counts, d, more):
 
 @_jit
 def reveal_label(measure, reaches, lists, draws, n_rows, k, y):
-    """Replace the label of place ``k`` by ``y`` in all draws."""
+    """Replace the simulated label of an item by the known grade ``y`` in the first ``n_rows`` draws.
+
+    ``k`` is the item's place in judging order; ``reaches`` (grades, levels) is 1 where a grade has at least the gain of
+    a level. The numerators and counts of the draws are updated too.
+    """
     for d in range(n_rows):
         previous = draws.grades[k, d]
         if previous == y:
@@ -115,7 +140,13 @@ def reveal_label(measure, reaches, lists, draws, n_rows, k, y):
 
 @_jit
 def draw_labels(measure, reaches, model, lists, draws, start_places, hashes, per_node):
-    """Simulate labels of all places for every node; the last draw has the lowest grade everywhere."""
+    """Fill ``draws`` with simulated labels of a query's items in judging order.
+
+    There are ``per_node`` sets of labels for each quadrature node of the query factor (a random effect shared by a
+    query's items), and a last one with the lowest grade everywhere. ``start_places`` are the items, ``hashes`` the
+    hashes of their ids, from which the random numbers come; ``reaches`` (grades, levels) is 1 where a grade has at
+    least the gain of a level.
+    """
     n, n_grades, n_nodes = start_places.size, model.nodes.shape[2], model.nodes.shape[0]
     lowest = 0
     for y in range(n_grades):
@@ -138,7 +169,11 @@ def draw_labels(measure, reaches, model, lists, draws, start_places, hashes, per
 
 @_jit
 def drawn_variance(measure, lists, lengths, draws, omega, per_node):
-    """Compute the variance of the query's value over the draws, weighted by the node weights ``omega``."""
+    """Compute the variance of a query's value over simulated labels.
+
+    ``draws`` has ``per_node`` draws for each quadrature node of the query factor (a random effect shared by a query's
+    items), ``omega`` (n_nodes,) are the nodes' weights, and ``lengths`` the numbers of ranks of both lists that count.
+    """
     centre, mean, square, is_centred = 0.0, 0.0, 0.0, False
     kind, steps, cumulative, discounts = measure.numerator, measure.steps, measure.cumulative, measure.discounts
     numerators, values, levels = draws.numerators, draws.values, draws.levels
@@ -163,7 +198,11 @@ def drawn_variance(measure, lists, lengths, draws, omega, per_node):
 
 @_jit
 def lists_of(lists, q, query_items, place, start, discounts):
-    """Build the lists of a query in terms of its places, and the number of ranks of each that count."""
+    """Build the lists of query ``q`` in terms of its places; return ``(QueryLists, (length1, length2))``.
+
+    The lengths are the numbers of ranks that count. ``query_items`` are the query's items in judging order; ``place``
+    is workspace, −1 throughout, indexed by item minus ``start``, the query's first item.
+    """
     n = query_items.size
     at = QueryLists(
         np.zeros(n), np.full(discounts.size, -1, np.int64), np.full(discounts.size, -1, np.int64), np.zeros(n, np.bool_)

@@ -32,16 +32,22 @@ _HIGHEST = 1e300  # an infinite limit times a rate of 0 would be NaN
 
 @_jit
 def _freely_below(keys, entries, order, q, limit, numbers, places, levels, n, ends):
-    """Write the places of a query with levels below ``limit``, key by key, from position ``n`` on, and each key's end.
+    """Find the places of query ``q`` with levels below ``limit`` under several keys, for independently sampled items.
 
-    A key is one random sample; a place's level is the threshold above which the sample contains it.
+    A place is an item in its query's judging order. A key determines one random sample; a place's level is the
+    threshold above which that sample contains it. With the place's uniform number v, its rate r_i and the query's rate
+    r it is the query's level if v < r_i / r, else v / r_i. Places and levels are written key by key from position ``n``
+    on, and ``ends[r]`` is where those of key r end.
 
     Parameters
     ----------
     keys, entries : arrays
         The keys under which the query's level is below the limit, and the query's level under each.
+    order : OrderArrays
     numbers : array
-        Workspace for one query.
+        Workspace of at least the query's number of places.
+    places, levels : arrays
+        Out.
     """
     first, last, parent = order.offsets[q], order.offsets[q + 1], order.query_rates[q]
     hashes, rates = order.hashes[first:last], order.place_rates[first:last]
@@ -64,7 +70,12 @@ def _freely_below(keys, entries, order, q, limit, numbers, places, levels, n, en
 
 @_jit
 def _nested_below(keys, entries, order, q, limit, places, levels, n, ends):
-    """Write the prefixes of a query with levels below ``limit``; arguments as in `_freely_below`."""
+    """Find the prefixes of query ``q`` with levels below ``limit``, if a place is judged only with all before it.
+
+    A place is an item in its query's judging order; its level is the threshold above which the sample contains it.
+    Parameters and results are as in `_freely_below`, but a place's level follows from that of the place before it in
+    the way in which it follows there from the query's.
+    """
     first, last, rates, hashes = order.offsets[q], order.offsets[q + 1], order.place_rates, order.hashes
     for r in range(keys.size):
         level, parent = entries[r], order.query_rates[q]
@@ -85,10 +96,12 @@ def _nested_below(keys, entries, order, q, limit, places, levels, n, ends):
 
 @_jit
 def come(keys, order, limit, out):
-    """Write the places with levels below a limit under each of several keys; return the number of rows.
+    """Find the places with levels below a limit under each of several keys; return the number of rows written.
 
-    −1 if ``out`` is too small. Rows are sorted by query, then key, so that the data of a query are read from memory
-    once for all keys.
+    A place is an item in its query's judging order. A key determines one random sample; the level of a place is the
+    threshold above which the sample contains it. The
+    result is −1 if ``out`` is too small. Rows are sorted by query, then key, so that the data of a query are read from
+    memory once for all keys.
 
     Parameters
     ----------
@@ -96,6 +109,7 @@ def come(keys, order, limit, out):
     order : OrderArrays
     limit : float
     out : BundlesBelow
+        Out: a row for each query and key with places below the limit.
     """
     longest = 0
     for q in range(order.query_rates.size):
@@ -129,7 +143,12 @@ def come(keys, order, limit, out):
 
 @_jit
 def _binned(below, order, scale, spent, sizes, lowest):
-    """Sum the costs and count the places in bins of levels, (n_keys, _BINS); store the lowest level of every row."""
+    """Sum the costs and count the places (items) of each key in ``_BINS`` equal bins of their levels.
+
+    A level is the threshold above which a key's sample contains the place. ``spent`` and ``sizes`` (n_keys, _BINS)
+    receive costs and counts, ``lowest`` (rows,) the lowest level of each row of ``below`` (a query under a key), at
+    which the query's overhead is paid. ``scale`` is bins per unit of level.
+    """
     keys, queries, starts, places, levels = below
     costs, overheads = order.costs, order.overheads
     for row in range(keys.size):
@@ -145,9 +164,11 @@ def _binned(below, order, scale, spent, sizes, lowest):
 
 @_jit
 def _ending(spent, sizes, budgets, bins, starts):
-    """Find the bins in which budgets end, and the start of each such bin's places in a list; return the list's length.
+    """Find the bin of levels in which each budget ends, and lay out a list of the places (items) in such bins.
 
-    ``spent`` is changed in place to the cost below each bin.
+    Return the list's length. ``bins`` (n_keys, n_budgets) receives the bin, or ``_BINS`` if everything can be paid;
+    ``starts`` (n_keys, _BINS) the start of a bin's places in the list, −1 if not needed. ``spent`` is changed to the
+    cost below each bin.
     """
     n, bins[:], starts[:] = 0, _BINS, -1
     for r in range(spent.shape[0]):
@@ -166,7 +187,12 @@ def _ending(spent, sizes, budgets, bins, starts):
 
 @_jit
 def _listed(below, order, scale, lowest, ends, at, prices):
-    """List levels and costs of the places in bins with a start in ``ends``, which is moved on to the bin's end."""
+    """List levels (``at``) and costs (``prices``) of the places in those bins in which a budget ends.
+
+    ``below`` has the places (items) of each query and key, ``lowest`` (rows,) the lowest level of each such row, to
+    whose place the query's overhead is added. A bin's list starts at its entry of ``ends`` (n_keys, _BINS), −1 for
+    other bins; the entry is moved on to the end. ``scale`` is bins per unit of level.
+    """
     keys, queries, starts, places, levels = below
     costs, overheads = order.costs, order.overheads
     for row in range(keys.size):
@@ -184,7 +210,11 @@ def _listed(below, order, scale, lowest, ends, at, prices):
 
 @_jit
 def _end(at, prices, spent, budget):
-    """Find the level of the first place, in order of level, whose price exceeds the rest of a budget."""
+    """Find the level of the first place (item) that a budget cannot pay, after the cost ``spent`` of all lower levels.
+
+    ``at`` and ``prices`` (n,) are levels and costs of places in ascending order of level, the order of judging. If
+    rounding lets the budget pay all, the last level is used.
+    """
     for j in range(at.size):
         spent += prices[j]
         if spent > budget:
@@ -194,16 +224,18 @@ def _end(at, prices, spent, budget):
 
 @_jit
 def settle(below, order, budgets, levels):
-    """Fill ``levels`` (n_keys, n_budgets) with the threshold level T of each budget.
+    """Fill ``levels`` (n_keys, n_budgets) with the threshold T of each budget: the lowest level that it cannot pay.
 
-    Places are counted by level into a few bins; only bins in which a budget ends are sorted.
+    Places (items of queries) are judged in the order of their levels (infinite T if all can be paid). They are counted
+    by level into a few bins; only bins in which a budget ends are sorted.
 
     Parameters
     ----------
     below : BundlesBelow
         Places that cost more than every budget, or all places.
     order : OrderArrays
-    budgets : array
+        Costs of places and overheads of queries.
+    budgets : array, shape (n_budgets,)
         Ascending.
     """
     shape, scale = (levels.shape[0], _BINS), 0.0
@@ -229,10 +261,11 @@ def settle(below, order, budgets, levels):
 
 @_jit
 def take(below, order, thresholds, costs):
-    """Select the places below the threshold of each key, (n_keys,), sorted by query, then key.
+    """Select the places with levels below the threshold of each key; return ``(key index of each row, SelectedRows)``.
 
-    ``costs`` (n_keys,) receives the cost of each selection, summed in this order, so that it does not depend on
-    other keys.
+    A place is an item in its query's judging order, a key determines one random sample. A row is one query under one
+    key, and rows are sorted by query, then key. ``thresholds`` has shape (n_keys,). ``costs`` (n_keys,) receives the
+    cost of each selection, summed in the order of rows, so that it does not depend on other keys.
     """
     n_rows, n_places = 0, 0
     owners, queries = np.empty(below.keys.size, np.int64), np.empty(below.keys.size, np.int64)

@@ -48,7 +48,22 @@ _NEGLIGIBLE = 1e-150
 
 @_jit
 def additive_moments(query_offsets, probs, gains, discounts, offsets1, items1, offsets2, items2, mean, variance):
-    """Fill ``mean`` and ``variance`` (n_queries,) of an additive measure, eqs. (16)–(18) for DCG."""
+    """Fill ``mean`` and ``variance`` (n_queries,) of a sum of discounted gains, for one ranking or a difference of two.
+
+    Sawade et al. (2013), eqs. (16)–(18) for DCG: L = Σ_z Δc_z g(y_z) with Δc_z the discount of an item in the first
+    list minus that in the second.
+
+    Parameters
+    ----------
+    query_offsets : array of int64, shape (n_queries + 1,)
+        Offsets of the queries on the item axis.
+    probs : array, shape (n_items, n_grades)
+        Grade probabilities; the items' grades are independent.
+    gains, discounts : arrays, shapes (n_grades,) and (depth,)
+        Gain of each grade, and weight of each rank.
+    offsets1, items1, offsets2, items2 : arrays of int64
+        Both rankings, as in `Lists`; ``items2`` is empty for one ranking.
+    """
     n_grades = gains.size
     longest = 0
     for q in range(query_offsets.size - 1):
@@ -80,7 +95,11 @@ def additive_moments(query_offsets, probs, gains, discounts, offsets1, items1, o
 
 @_jit
 def _stop_moments(probs, stop_probs, start, used, e, d):
-    """Fill e = E[ℓ] and d = Var[ℓ] of the used items of a query, in memory order; resets ``used``."""
+    """Fill e = E[ℓ] and d = Var[ℓ], mean and variance of the stop probability ℓ, of the used items of a query.
+
+    ``probs`` (n_items, n_grades) are the grade probabilities, ``stop_probs`` (n_grades,) the stop probability of each
+    grade. ``used``, ``e`` and ``d`` are indexed by item minus ``start``, the query's first item; ``used`` is reset.
+    """
     for k in range(used.size):
         if used[k]:
             first = 0.0
@@ -96,7 +115,10 @@ def _stop_moments(probs, stop_probs, start, used, e, d):
 
 @_jit
 def _gather(items, start, e, d, e_ranked, d_ranked):
-    """Copy e and d in the order of a list; return its length up to the rank beyond which terms are negligible."""
+    """Copy e and d (moments of the stop probability) in the order of a list; return the number of ranks that count.
+
+    Ranks count until the expected share of users who go on is negligible. ``start`` is the query's first item.
+    """
     reach = 1.0
     for i in range(items.size):
         k = items[i] - start
@@ -110,7 +132,11 @@ def _gather(items, start, e, d, e_ranked, d_ranked):
 
 @_jit
 def _absolute(e, d, discounts, first, last):
-    """Compute E[T] and Var[T] of the ranks ``first … last − 1``."""
+    """Compute mean and variance of a cascade's value T over the ranks ``first … last − 1`` of one list.
+
+    T_i = c_i ℓ_i + (1 − ℓ_i) T_{i+1} with discounts c, and e and d the mean and variance of the stop probability ℓ by
+    rank.
+    """
     mean = 0.0
     variance = 0.0
     for i in range(last - 1, first - 1, -1):
@@ -123,11 +149,11 @@ def _absolute(e, d, discounts, first, last):
 
 @_jit
 def _agreement(items1, items2, start, n1, n2, place):
-    """Compare two lists; return (H, M, same).
+    """Compare two lists of a query; return ``(head, tail, same)``.
 
-    H is the number of shared ranks at the head, M the start of a shared tail (−1 for lists of different lengths), and
-    ``same`` True if the ranks between hold the same items. ``place`` maps an item (minus the query's first) to its rank
-    in list 2, or −1.
+    ``head`` is the number of shared ranks at the top, ``tail`` the rank (from 0) at which a shared end starts, −1 for
+    lists of different lengths ``n1`` and ``n2``, and ``same`` is True if the ranks between hold the same items.
+    ``place`` maps an item minus ``start`` (the query's first item) to its rank in list 2, or −1.
     """
     shorter = min(n1, n2)
     head = 0
@@ -146,7 +172,11 @@ def _agreement(items1, items2, start, n1, n2, place):
 
 @_jit
 def _plant(e2, discounts, head, n2, sums, right):
-    """Build the tree over ranks ``head … n2 − 1`` of r_2 with an empty prefix_1; return its number of leaves."""
+    """Build the segment tree of `_cross_moment` over ranks ``head … n2 − 1`` of list 2; return its number of leaves.
+
+    Leaf j holds c_j e_j Π_{l<j} (1 − e_l), the expected value at rank j, with e (``e2``) the expected stop
+    probabilities. ``sums`` receives the sums of the nodes, ``right`` the pending factors of right children, all 1.
+    """
     size = 1
     while size < n2 - head:
         size *= 2
@@ -164,7 +194,16 @@ def _plant(e2, discounts, head, n2, sums, right):
 
 @_jit
 def _cross_moment(items1, start, e1, d1, e2, discounts, head, n1, n2, place, sums, right):
-    """Compute E[T_1 T_2] of two lists from rank ``head`` on; ``sums`` and ``right`` are the tree's workspace."""
+    """Compute E[T_1 T_2] of two lists' cascade values from rank ``head`` on, in O(n log n).
+
+    T_i = c_i ℓ_i + (1 − ℓ_i) T_{i+1}, with discounts c and stop probabilities ℓ, which an item has in common in both
+    lists. A sweep over list 1 keeps in leaf j of a segment tree the expected value of stopping at rank j of list 2,
+    given the items of list 1 so far; the module has the formulas.
+
+    ``e1``, ``d1`` and ``e2`` are means and variances of the stop probabilities by rank, ``n1`` and ``n2`` the lengths.
+    ``place`` maps an item minus ``start`` (the query's first item) to its rank in list 2, or −1. ``sums`` and ``right``
+    are workspace for the tree.
+    """
     size = _plant(e2, discounts, head, n2, sums, right)
     cross = 0.0
     glob = 1.0
@@ -207,7 +246,10 @@ def _cross_moment(items1, start, e1, d1, e2, discounts, head, n1, n2, place, sum
 
 @_jit
 def _difference(list1, start, e1, d1, e2, d2, discounts, head, n1, n2, place, sums, right):
-    """Compute the mean and variance of the difference of two lists between two ranks."""
+    """Compute mean and variance of the difference of two lists' cascade values from rank ``head`` on.
+
+    Parameters as in `_cross_moment`.
+    """
     mean1, variance1 = _absolute(e1, d1, discounts, head, n1)
     mean2, variance2 = _absolute(e2, d2, discounts, head, n2)
     cross = _cross_moment(list1, start, e1, d1, e2, discounts, head, n1, n2, place, sums, right)
@@ -216,7 +258,12 @@ def _difference(list1, start, e1, d1, e2, d2, discounts, head, n1, n2, place, su
 
 @_jit
 def _comparison(list1, list2, start, e1, d1, e2, d2, discounts, n1, n2, place, shifted, sums, right):
-    """Compute the mean and variance of the difference of two lists; ``shifted`` is workspace."""
+    """Compute mean and variance of the difference of two lists' cascade values.
+
+    Shared ranks at the top and at the end are split off, so that they cause no cancellation. ``e1``, ``d1``, ``e2`` and
+    ``d2`` are means and variances of the stop probabilities by rank; ``shifted``, ``sums`` and ``right`` are workspace,
+    the others as in `_cross_moment`.
+    """
     head, tail, same = _agreement(list1, list2, start, n1, n2, place)
     reach = 1.0
     reach_variance = 0.0
@@ -241,7 +288,12 @@ def _comparison(list1, list2, start, e1, d1, e2, d2, discounts, n1, n2, place, s
 
 @_jit
 def cascade_moments(query_offsets, probs, stop_probs, discounts, offsets1, items1, offsets2, items2, mean, variance):
-    """Fill ``mean`` and ``variance`` (n_queries,) of a cascade measure, eqs. (16)–(18) for ERR."""
+    """Fill the ``mean`` and ``variance`` (n_queries,) of a cascade measure, for one ranking or the difference of two.
+
+    Sawade et al. (2013), eqs. (16)–(18) for ERR: users go down the list and stop at an item of grade y with probability
+    ``stop_probs[y]``; the value is the discount of the rank at which they stop. Parameters otherwise as in
+    `additive_moments`.
+    """
     longest = 0
     for q in range(query_offsets.size - 1):
         longest = max(longest, query_offsets[q + 1] - query_offsets[q])

@@ -22,7 +22,7 @@ _UNIT = 2.0**-53
 
 @_jit
 def mixed(x):
-    """Apply the finaliser of splitmix64 to a 64-bit word."""
+    """Mix the bits of a uint64 so that each output bit depends on all input bits: splitmix64's finaliser."""
     x = x + _GOLDEN
     x = (x ^ (x >> _S30)) * _FIRST
     x = (x ^ (x >> _S27)) * _SECOND
@@ -31,13 +31,13 @@ def mixed(x):
 
 @_jit
 def number(key, word):
-    """Compute the number in (0, 1) of a hash under a key."""
+    """Compute the uniform number in (0, 1) that belongs to a hash ``word`` under a ``key``, both uint64."""
     return (np.float64(np.int64(mixed(key ^ word) >> _S11)) + 0.5) * _UNIT
 
 
 @_jit
 def _text_hash(start, data, first, last):
-    """Hash the UTF-8 text ``data[first:last]`` with a start value."""
+    """Hash the UTF-8 bytes ``data[first:last]`` to a uint64, by FNV-1a with a start value."""
     h = mixed(start ^ np.uint64(last - first)) ^ _BASIS
     for i in range(first, last):
         h = (h ^ np.uint64(data[i])) * _PRIME
@@ -46,14 +46,21 @@ def _text_hash(start, data, first, last):
 
 @_jit
 def text_hashes(start, data, texts, out):
-    """Fill ``out`` (n,) uint64 with the hash of every text; text ``j`` is ``data[texts[j]:texts[j + 1]]``."""
+    """Fill ``out`` (n,) uint64 with the hash of every text; text ``j`` is ``data[texts[j]:texts[j + 1]]``.
+
+    ``start`` (uint64) is the start value of the hash, different for each kind of id.
+    """
     for j in range(out.size):
         out[j] = _text_hash(start, data, texts[j], texts[j + 1])
 
 
 @_jit
 def item_hashes(start, offsets, query_hashes, data, texts, out):
-    """Fill ``out`` (n_items,) uint64 with the hash of every item, which starts from that of its query."""
+    """Fill ``out`` (n_items,) uint64 with the hash of every item's id, which starts from the hash of its query.
+
+    Query q has the items ``offsets[q]`` to ``offsets[q + 1] - 1``; the id of item z is ``data[texts[z]:texts[z + 1]]``,
+    UTF-8. ``start`` (uint64) is the start value of this kind of id.
+    """
     for q in range(offsets.size - 1):
         query_start = mixed(start ^ query_hashes[q])
         for z in range(offsets[q], offsets[q + 1]):
@@ -62,7 +69,10 @@ def item_hashes(start, offsets, query_hashes, data, texts, out):
 
 @_jit
 def uniforms(key, words, n_streams, out):
-    """Fill ``out`` (n_streams, n) with a number in (0, 1) for every hash, with an independent stream in every row."""
+    """Fill ``out`` (n_streams, n) with a number in (0, 1) for every hash of ``words`` (n,) under a ``key``.
+
+    Each row is an independent stream.
+    """
     for s in range(n_streams):
         stream_key = mixed(key ^ np.uint64(s))
         for j in range(words.size):

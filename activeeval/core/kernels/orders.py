@@ -16,9 +16,12 @@ _RUN = 8
 
 @_jit
 def rank_by_score(query_offsets, scores, data, texts, offsets, items):
-    """Fill ``offsets`` and ``items`` with the ranked items, best first; return their number.
+    """Rank the items of each query by score, highest first; return the number of ranked items.
 
-    Items with score NaN are not ranked.
+    Fills ``items`` with the items of query q, best first, from ``offsets[q]`` to ``offsets[q + 1] - 1``.
+
+    Equal scores are ranked by item id descending, as in trec_eval. Items with score NaN are not ranked. The id of item
+    z is ``data[texts[z]:texts[z + 1]]``.
     """
     longest = 0
     for q in range(query_offsets.size - 1):
@@ -38,7 +41,10 @@ def rank_by_score(query_offsets, scores, data, texts, offsets, items):
 
 @_jit
 def _stands_before(scores, data, texts, a, b):
-    """Check whether item ``a`` ranks before item ``b``."""
+    """Check whether item ``a`` ranks before item ``b``: higher score, or equal score and larger id.
+
+    The id of item z is ``data[texts[z]:texts[z + 1]]``.
+    """
     if scores[a] != scores[b]:
         return scores[a] > scores[b]
     return stands_after(data, texts, a, b)
@@ -46,7 +52,7 @@ def _stands_before(scores, data, texts, a, b):
 
 @_jit
 def _sort(items, spare, scores, data, texts):
-    """Sort items in place; ``spare`` is workspace of the same size."""
+    """Sort items by score and id in place, by a bottom-up merge sort of short sorted runs; ``spare`` is workspace."""
     n = items.size
     for start in range(0, n, _RUN):
         for i in range(start + 1, min(start + _RUN, n)):
@@ -65,7 +71,7 @@ def _sort(items, spare, scores, data, texts):
 
 @_jit
 def _merge(items, spare, start, middle, stop, scores, data, texts):
-    """Merge the sorted ``items[start:middle]`` and ``items[middle:stop]`` in place."""
+    """Merge the sorted ``items[start:middle]`` and ``items[middle:stop]`` in place; ``spare`` is workspace."""
     if not _stands_before(scores, data, texts, items[middle], items[middle - 1]):
         return
     for i in range(start, middle):

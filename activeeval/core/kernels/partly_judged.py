@@ -25,7 +25,11 @@ from activeeval.core.kernels.compiling import jit as _jit
 
 @_jit
 def _compose(tree_a, tree_b, node):
-    """Compute the map of a tree node from those of its children."""
+    """Compute the map T ↦ a + b T of a tree node from those of its children.
+
+    ``tree_a`` and ``tree_b`` have shape (tree nodes, n_nodes), with a map for each value u of the query factor (a
+    random effect shared by a query's items).
+    """
     for u in range(tree_a.shape[1]):
         tree_a[node, u] = tree_a[2 * node, u] + tree_b[2 * node, u] * tree_a[2 * node + 1, u]
         tree_b[node, u] = tree_b[2 * node, u] * tree_b[2 * node + 1, u]
@@ -33,7 +37,12 @@ def _compose(tree_a, tree_b, node):
 
 @_jit
 def plant(ranked, n, expected, discounts, tree_a, tree_b):
-    """Build the segment tree of maps T ↦ a + b T over the ``n`` ranks of a list; return its number of leaves."""
+    """Build a list's segment tree of the cascade's maps T_i = c_i ℓ_i + (1 − ℓ_i) T_{i+1}; return its number of leaves.
+
+    ``ranked`` has the row in ``expected`` of the item at each of the first ``n`` ranks. ``expected`` (n_items, n_nodes)
+    are the stop probabilities ℓ, expected at each node of the query factor (a random effect shared by a query's items),
+    ``discounts`` the c. ``tree_a`` and ``tree_b`` (tree nodes, n_nodes) receive the maps T ↦ a + b T of runs of ranks.
+    """
     size = 1
     while size < n:
         size *= 2
@@ -49,11 +58,12 @@ def plant(ranked, n, expected, discounts, tree_a, tree_b):
 
 @_jit
 def cascade_terms(tree_a, tree_b, size, rank, discounts, sign, around, alpha, beta):
-    """Add one list's α and β: the cascade's expected value is α + β v in the label value v of the item at ``rank``.
+    """Add one list's α and β: a cascade's expected value is α + β v in the stop probability v of the item at ``rank``.
 
-    Rank −1 means that the list does not contain the item.
-
-    ``around`` (4, n_nodes) is workspace: the map before the rank and the map after it.
+    Rank −1 means that the list does not contain the item. ``tree_a`` and ``tree_b`` are the list's maps from `plant`,
+    ``size`` its number of leaves; ``sign`` is −1 for the list that is subtracted. ``alpha`` and ``beta`` (n_nodes,)
+    have an entry for each quadrature node of the query factor (a random effect shared by a query's items). ``around``
+    (4, n_nodes) is workspace: the maps before and after the rank.
     """
     n_nodes = alpha.size
     if rank < 0:
@@ -81,7 +91,10 @@ def cascade_terms(tree_a, tree_b, size, rank, discounts, sign, around, alpha, be
 
 @_jit
 def settle(tree_a, tree_b, size, rank, discounts, value):
-    """Set the stop probability of the revealed item at ``rank``; −1 (not in the list) changes nothing."""
+    """Set the stop probability of the item at ``rank`` to ``value``, known from its label, in a list's tree of `plant`.
+
+    Rank −1 (the item is not in the list) changes nothing.
+    """
     if rank < 0:
         return
     node = size + rank
@@ -97,7 +110,10 @@ def settle(tree_a, tree_b, size, rank, discounts, value):
 def precision_terms(ranked, n, expected, rank, sign, alpha, beta):
     """Add one list's α and β: the expected sum of precisions is α + β v in the relevance v of the item at ``rank``.
 
-    The sum is Σ_i (r_i / i)(1 + Σ_{j<i} r_j). Rank −1 means that the list does not contain the item.
+    The sum is Σ_i (r_i / i)(1 + Σ_{j<i} r_j), the numerator of average precision, with r the known or expected
+    relevance. Rank −1 means that the list does not contain the item. ``ranked`` has the row in ``expected`` (n_items,
+    n_nodes) of the item at each of the first ``n`` ranks, one column for each node of the query factor (a random effect
+    shared by a query's items); ``sign`` is −1 for the list that is subtracted.
     """
     for u in range(alpha.size):
         so_far, total, slope = 0.0, 0.0, 0.0  # summed per list, so that two equal lists cancel exactly
@@ -116,9 +132,13 @@ def precision_terms(ranked, n, expected, rank, sign, alpha, beta):
 
 @_jit
 def ideal_value(known, added, rest, none_left, steps, cumulative):
-    """Compute the expected value of the ideal ranking from known, added and expected counts of items per gain level.
+    """Compute the expected value of the ideal (best) ranking of a query with some labels known.
 
-    Σ_l step_l C(N_l), with C the cumulated discounts; 0 if no relevant item is possible.
+    The query factor (a random effect of the query) is fixed. The value is Σ_l step_l C(N_l): N_l is the number of items
+    of at least the l-th gain level, C(n) the sum of the first n discounts (``cumulative``), interpolated, and step_l
+    the difference of successive gains (``steps``). 0 if no relevant item is possible. ``known``, ``added`` and ``rest``
+    (levels,) are the counts of known items, of the item considered now, and the expected counts of the others;
+    ``none_left`` is the probability that none of the others is relevant.
     """
     is_found = False
     for level in range(steps.size):

@@ -12,22 +12,30 @@ from activeeval.core.kernels.compiling import jit as _jit
 
 @_jit
 def prefix_totals(offsets, predictions, f, drift, rates, selected, totals, within):
-    """Fill the totals, and their variances, of the judged prefix of each query of a sample.
+    """Fill the totals of n sampled queries that were judged from the top down to some place, and their variances.
+
+    Place k is judged with probability G_k given its query. f_k is the query's expected value once k labels are known,
+    m = f_0 that before judging, and D_k = f_k − f_{k−1} the step by label k.
 
     Parameters
     ----------
+    offsets : array of int64, shape (n_queries + 1,)
+        Offsets of the places (items in judging order).
     predictions : array, shape (n_queries,)
-        m(x).
-    f, drift : arrays by place
-        f_k with the labels of the sample, and Σ e up to each place.
-    rates, selected : Rates, SelectedRows
+        m.
+    f, drift : arrays, shape (n_places,)
+        f_k with the labels of the sample; and Σ e up to each place, e the steps D if all labels had the lowest grade.
+    rates : Rates
+        Sampling rates, from which G follows.
+    selected : SelectedRows
+        The n sampled queries and their judged places.
     totals : array, shape (n, w), w ≥ 4
-        Out: y = m + Σ D_k / G_k, unbiased for L; 1; m; and h = Σ e_k / G_k − Σ_all e_k with mean 0. Here e are the
-        steps D for the lowest grade everywhere. If the model expects too much, D is close to e, and y − h has
-        little of the noise that G adds to y. Further columns are known of the query, and not changed.
+        Out: y = m + Σ D_k / G_k, unbiased for the query's value under any model; 1; m; and h = Σ e_k / G_k − Σ_all e_k
+        with mean 0. If the model expects too much, D is close to e, and y − h has little of the noise that G adds to y.
+        Columns from the fifth on are not changed.
     within : array, shape (n, w (w + 1) / 2)
         Out: unbiased variances and covariance of y and h given the labels, by
-        Var = (Σ D_k / G_k)² − Σ ((f_k − m)² − (f_{k−1} − m)²) / G_k; the other terms of the form are 0.
+        Var = (Σ D_k / G_k)² − Σ ((f_k − m)² − (f_{k−1} − m)²) / G_k; the other terms are 0.
     """
     both = 3 * totals.shape[1] - 3  # index of (h, h) in the upper triangle
     for row in range(selected.queries.size):

@@ -38,8 +38,9 @@ _RAREST = 1e-3  # smallest share of users, so that no place has a rate of 0
 def pool_chain(offsets, variances, costs, overheads, ratios):
     """Fill ``ratios`` (n_items,) with variance / cost of every item, made non-increasing within each query.
 
-    Items that violate the order share the pooled ratio Σ variance / Σ cost of adjacent items. The first item of a
-    query also carries its overhead.
+    Items that violate the order share the ratio Σ variance / Σ cost of adjacent items (pool adjacent violators). The
+    first item of a query also carries the cost ``overheads`` (n_queries,) of opening it. ``variances`` and ``costs``
+    (n_items,) are in judging order, and query q has the items ``offsets[q]`` to ``offsets[q + 1] - 1``.
     """
     longest = 0
     for q in range(offsets.size - 1):
@@ -67,9 +68,10 @@ def pool_chain(offsets, variances, costs, overheads, ratios):
 
 @_jit
 def _best_above(variance, costs, floors):
-    """Minimize cost plus variance / a over the common probability a of a block of places.
+    """Find the a that minimizes Σ costs (a − floor)⁺ + variance / a, the common judging probability of several items.
 
-    ``costs`` (n,) are paid only for the part of a above ``floors`` (n,), the probabilities of places in hand.
+    ``floors`` (n,) are the probabilities with which the items are judged already, free of cost; the ``costs`` (n,) are
+    paid only for the part of a above them.
     """
     best, bottom = np.inf, 0.0
     for j in np.argsort(floors):
@@ -80,9 +82,11 @@ def _best_above(variance, costs, floors):
 
 @_jit
 def chain_above(offsets, variances, costs, floors, probs):
-    """Fill ``probs`` (n_items,) with the cheapest probabilities when places are in hand with probability ``floors``.
+    """Fill ``probs`` (n_items,) with the cheapest judging probabilities of items that are partly judged already.
 
-    They minimize Σ costs (a − floor)⁺ + variances / a, are non-increasing within each query, and can exceed 1.
+    Item i is judged already with probability ``floors[i]``, free of cost. The result a minimizes
+    Σ costs (a − floor)⁺ + variances / a, is non-increasing within each query, and can exceed 1. Query q has the items
+    ``offsets[q]`` to ``offsets[q + 1] - 1``, in judging order.
     """
     longest = 0
     for q in range(offsets.size - 1):
@@ -110,9 +114,10 @@ def chain_above(offsets, variances, costs, floors, probs):
 def pool_star(offsets, variances, costs, stage_variances, overheads, query_ratios, ratios):
     """Limit the ``ratios`` variance / cost of items (n_items,) to the pooled ratio of their query, in place.
 
-    ``stage_variances`` is the variance of a query's own stage that remains once all its items are judged. Without an
-    overhead the query is free and always selected, and items are sampled individually: its ratio, in ``query_ratios``
-    (n_queries,), is not changed.
+    The sampling rate of an item cannot exceed its query's. Items in descending order of ratio are pooled with the
+    query's own costs as long as their ratio is larger. ``stage_variances`` (n_queries,) is the variance that remains
+    once all items of a query are judged, ``overheads`` (n_queries,) the cost of opening it. ``query_ratios``
+    (n_queries,) receives the pooled ratio; it is not changed for a query without overhead, which is always selected.
     """
     for q in range(offsets.size - 1):
         item_ratios = ratios[offsets[q] : offsets[q + 1]]
@@ -131,7 +136,10 @@ def pool_star(offsets, variances, costs, stage_variances, overheads, query_ratio
 
 @_jit
 def never_rising(offsets, values):
-    """Replace every value by the maximum of the values from it to the end of its query, in place."""
+    """Make ``values`` non-increasing within each query, in place: each becomes the maximum from it to the query's end.
+
+    Query q has the values ``offsets[q]`` to ``offsets[q + 1] - 1``.
+    """
     for q in range(offsets.size - 1):
         for i in range(offsets[q + 1] - 2, offsets[q] - 1, -1):
             values[i] = max(values[i], values[i + 1])
@@ -141,12 +149,15 @@ def never_rising(offsets, values):
 def go_on(
     offsets, wanted, depths, query_rates, slopes, floors, ratios, shares, looks, stops, fixed, place_rates, living
 ):
-    """Compute the rates of places judged one after the other, as far as the query's labels so far determine them.
+    """Compute the sampling rates of items judged one after the other, as far as the labels so far determine them.
 
-    r_1 = r of the query,    r_{k+1} = min(r_k, max(s floor, sqrt(ρ) slope)),
+    A place is the position of an item in its query's judging order; its rates follow from the labels before it:
 
-    with ρ and s from the last re-planning after an earlier label: ρ clipped to `_LEAST` and `_MOST`, and equal to the
-    lower bound once no label matters; s is at most 1.
+        r_1 = r of the query,    r_{k+1} = min(r_k, max(s floor, sqrt(ρ) slope)).
+
+    ρ is the ratio of the remaining to the planned variance of the query's value, s the share of users who reach the
+    place. Both are those of the last re-planning after an earlier label: ρ is clipped to `_LEAST` and `_MOST`, and
+    equal to `_LEAST` once no label matters; s is at most 1.
 
     Parameters
     ----------
@@ -156,8 +167,9 @@ def go_on(
         Number of places of each query that can be judged (its first ones), and number with labels. Places after the
         next re-planning point have no rate yet, 0.
     query_rates : array, shape (n_queries,)
+        r.
     slopes, floors : arrays by place
-        sqrt(V/λ), pooled, and minimum rates, in the unit of the rates.
+        sqrt(variance / cost) of the item, made non-increasing, and minimum rates, in the unit of the rates.
     ratios : array by place
         ρ given the labels up to the place, before clipping.
     shares : array by place
@@ -198,9 +210,11 @@ def go_on(
 
 @_jit
 def expected_cost(offsets, query_rates, place_rates, overheads, costs, nested, level):
-    """Compute the expected cost of a sample at a level; inclusion probabilities are min(1, level · rate).
+    """Compute the expected cost of a sample at threshold ``level``; inclusion probabilities are min(1, level · rate).
 
-    The overhead of a query is paid with its first place if nested; else if at least one of its places is judged.
+    ``costs`` and ``place_rates`` (n_places,) are those of places (items in judging order), ``query_rates`` and
+    ``overheads`` (n_queries,) those of queries; an overhead is the cost of opening a query. It is paid with the query's
+    first place if ``nested`` (a place is judged only with all before it), else if at least one of its places is judged.
     """
     total = 0.0
     for q in range(offsets.size - 1):
@@ -218,7 +232,10 @@ def expected_cost(offsets, query_rates, place_rates, overheads, costs, nested, l
 
 @_jit
 def level_of_cost(offsets, query_rates, place_rates, overheads, costs, nested, budget):
-    """Find the level at which `expected_cost` equals the budget (less than the cost of everything), by bisection."""
+    """Find by bisection the threshold at which `expected_cost` equals a budget below the cost of everything.
+
+    Other parameters as in `expected_cost`.
+    """
     high = 1.0
     while expected_cost(offsets, query_rates, place_rates, overheads, costs, nested, high) < budget and high < _HIGHEST:
         high *= 2.0

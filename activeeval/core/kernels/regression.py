@@ -56,7 +56,11 @@ _FARTHEST = 4.0
 
 @_jit
 def _moment_matrix(omega, keep, totals, within, k):
-    """Compute the moment matrix H = Σ ω² (keep t t' + (1 − keep) S) of value and k regressors, t = (y, z_0, z_1 …)."""
+    """Compute H = Σ ω² (keep t t' + (1 − keep) S), shape (k + 1, k + 1), the moments of value and first k regressors.
+
+    t = (y, z_0, z_1 …) is a row of ``totals``, S the covariance of t within the query, whose upper triangle is a row of
+    ``within``; other parameters as in `fitted_coefficients`.
+    """
     h = np.zeros((k + 1, k + 1))
     width = totals.shape[1]
     for j in range(omega.size):
@@ -76,9 +80,9 @@ def _moment_matrix(omega, keep, totals, within, k):
 
 @_jit
 def _eliminate(left, right, diagonal):
-    """Solve ``left`` x = ``right`` in place by Gauss-Jordan; return the rank.
+    """Solve ``left`` x = ``right`` in place by Gauss-Jordan elimination; return the rank.
 
-    A row that depends on those before it, relative to its original ``diagonal``, gives 0.
+    Unknowns whose row depends on those before it, relative to its original ``diagonal`` element, are set to 0.
     """
     k, rank = diagonal.size, 0
     for a in range(k):
@@ -107,7 +111,10 @@ def _eliminate(left, right, diagonal):
 
 @_jit
 def _inverse(h, k):
-    """Invert the part of the moment matrix H of the first k regressors; return the inverse and the rank."""
+    """Invert the part of the moment matrix H that belongs to the first k regressors; return ``(inverse, rank)``.
+
+    Row and column 0 of H belong to the value y. Regressors that depend on earlier ones get rows and columns of 0.
+    """
     left, inverse, diagonal = np.zeros((k, k)), np.zeros((k, k)), np.zeros(k)
     for a in range(k):
         inverse[a, a] = 1.0
@@ -121,7 +128,10 @@ def _inverse(h, k):
 
 @_jit
 def _least_squares(inverse, h):
-    """Compute the least-squares coefficients B from the moment matrix H and the inverse of its regressors' part."""
+    """Compute the coefficients B (k,) of the value on k regressors: their inverse moments times row 0 of H.
+
+    ``h`` is the moment matrix of `_moment_matrix`, ``inverse`` (k, k) the inverse of its regressors' part.
+    """
     k = len(inverse)
     coefficients = np.zeros(k)
     for a in range(k):
@@ -134,7 +144,8 @@ def _least_squares(inverse, h):
 def _fit(h, k, omega, totals, population, coefficients, lift):
     """Fit the first k regressors by least squares; return the rank.
 
-    Fills ``coefficients`` with B and ``lift`` with the vector from which the g-weights are computed.
+    ``h`` is the moment matrix of `_moment_matrix`; other parameters as in `fitted_coefficients`. Fills ``coefficients``
+    with B and ``lift`` with H⁻¹ (Z̄ − Σ ω z), from which the weights g = 1 + ω keep lift'z follow (Z̄: ``population``).
     """
     inverse, rank = _inverse(h, k)
     gap = population[:k].copy()
@@ -151,7 +162,7 @@ def _fit(h, k, omega, totals, population, coefficients, lift):
 
 @_jit
 def _largest_weight(omega, keep, totals, lift):
-    """Compute the largest |g − 1|, which measures extrapolation from the sample to the pool."""
+    """Compute the largest |g − 1| of the queries, g = 1 + ω keep lift'z: how far a fit extrapolates to the pool."""
     largest = 0.0
     for j in range(omega.size):
         g = 0.0
@@ -163,7 +174,10 @@ def _largest_weight(omega, keep, totals, lift):
 
 @_jit
 def residual_direction(coefficients, width):
-    """Compute the vector (1, −B), padded with 0 to a width, and its products in the layout of ``within``."""
+    """Compute the vector (1, −B), padded with 0 to ``width``, and the factors of its quadratic form.
+
+    The factors belong to the upper triangle, row by row, of a symmetric matrix: ``factors @ triangle`` is the form.
+    """
     direction, products = np.zeros(width), np.zeros(width * (width + 1) // 2)
     direction[0] = 1.0
     for a in range(coefficients.size):
@@ -178,7 +192,11 @@ def residual_direction(coefficients, width):
 
 @_jit
 def residual_of(j, keep, totals, within, direction, products):
-    """Compute e and s of query ``j``."""
+    """Compute e and s of query ``j``: the residual y − z'B, and the estimated variance of e within the query.
+
+    ``direction`` and ``products`` are those of `residual_direction`, other parameters as in `fitted_coefficients`; s is
+    0 if the query was judged completely.
+    """
     e, s = 0.0, 0.0
     for a in range(direction.size):
         e += direction[a] * totals[j, a]
@@ -190,7 +208,7 @@ def residual_of(j, keep, totals, within, direction, products):
 
 @_jit
 def seen_scale(omega, totals):
-    """Compute Σ ω² (y² + m²), the scale below which a spread is rounding error; independent of the fit."""
+    """Compute Σ ω² (y² + m²), the scale of rounding errors of a spread; y and m are columns 0 and 2 of ``totals``."""
     scale = 0.0
     for j in range(omega.size):
         scale += omega[j] ** 2 * (totals[j, 0] ** 2 + totals[j, 2] ** 2)
@@ -199,7 +217,7 @@ def seen_scale(omega, totals):
 
 @_jit
 def _explains(omega, keep, totals, within, coefficients):
-    """Check whether the coefficients B explain the sample exactly, up to rounding errors."""
+    """Check whether the coefficients B leave no residual but rounding; parameters as in `fitted_coefficients`."""
     spread = 0.0
     direction, products = residual_direction(coefficients, totals.shape[1])
     for j in range(omega.size):
@@ -210,7 +228,11 @@ def _explains(omega, keep, totals, within, coefficients):
 
 @_jit
 def _gap(h, omega, totals, population):
-    """Compute the shift of an estimate with the first regressor by the second one with B = 1."""
+    """Compute the shift of R̂ by the second regressor with coefficient 1, after that by the first one.
+
+    It is a possible bias of an estimate without the second regressor (the model's predictions). ``h`` is the moment
+    matrix of `_moment_matrix`; other parameters as in `fitted_coefficients`.
+    """
     b = h[1, 2] / h[1, 1] if h[1, 1] > 0.0 else 0.0
     gap = population[1] - b * population[0]
     for j in range(omega.size):
@@ -220,9 +242,11 @@ def _gap(h, omega, totals, population):
 
 @_jit
 def _press(h, k, omega, keep, totals, within):
-    """Compute Σ ω² (keep e² + (1 − keep) s), each e and s by a fit of the first k regressors to the other queries.
+    """Compute the prediction error Σ ω² (keep e² + (1 − keep) s) of each query by a fit to the other queries (PRESS).
 
-    With l = ω² keep z' H⁻¹ z the residual of a query left out of the fit is e / (1 − l) (Allen, 1974).
+    The fit has the first k regressors; ``h`` is the moment matrix of `_moment_matrix`, other parameters as in
+    `fitted_coefficients`. e is the residual and s its variance within the query. With l = ω² keep z' H⁻¹ z both follow
+    from the fit to all queries: e / (1 − l), s / (1 − l)² (Allen, 1974).
     """
     inverse, _ = _inverse(h, k)
     direction, products = residual_direction(_least_squares(inverse, h), totals.shape[1])
@@ -240,7 +264,7 @@ def _press(h, k, omega, keep, totals, within):
 
 @_jit
 def _left(h, k):
-    """Compute the variance V̂ that a fit of the first k regressors leaves, from the moment matrix H."""
+    """Compute the variance that a fit of the first k regressors leaves, from the moment matrix H."""
     inverse, _ = _inverse(h, k)
     coefficients, left = _least_squares(inverse, h), h[0, 0]
     for a in range(k):
@@ -250,7 +274,7 @@ def _left(h, k):
 
 @_jit
 def _n_regressors(h, most, omega, keep, totals, within):
-    """Find the number of regressors with the smallest prediction error for queries left out of the fit."""
+    """Find the number of regressors, 1 to ``most``, with the smallest prediction error of `_press`."""
     best, chosen = np.inf, 1
     for k in range(1, most + 1):
         press = _press(h, k, omega, keep, totals, within)
@@ -261,7 +285,7 @@ def _n_regressors(h, most, omega, keep, totals, within):
 
 @_jit
 def _n_unlike(totals):
-    """Count the queries whose y differs from the third regressor by more than rounding."""
+    """Count the queries whose value differs from the third regressor (columns 0 and 3) by more than rounding."""
     n = 0
     for j in range(len(totals)):
         y, h = totals[j, 0], totals[j, 3]
@@ -271,9 +295,10 @@ def _n_unlike(totals):
 
 @_jit
 def _regress(omega, keep, totals, within, population, coefficients, lift):
-    """Choose and fit the regressors; return the rank, and the gap if the second regressor is excluded.
+    """Choose how many regressors to use and fit them; return ``(rank, gap)``.
 
-    Fills ``coefficients`` with B and ``lift`` for the g-weights. Rank 0 and gap 0 if B is not changed.
+    The gap is the possible bias (`_gap`) if the second regressor is excluded, else 0. Fills ``coefficients`` with B and
+    ``lift`` for the g-weights; parameters as in `fitted_coefficients`. With rank 0 B is not changed.
     """
     most = coefficients.size
     if omega.size <= 2 or _explains(omega, keep, totals, within, coefficients):
@@ -299,7 +324,7 @@ def _regress(omega, keep, totals, within, population, coefficients, lift):
 
 @_jit
 def _n_effective(omega, keep, totals, within):
-    """Compute the effective number of queries behind the third regressor: (Σ a)² / Σ a² of their contributions to H."""
+    """Compute (Σ a)² / Σ a², the effective number of queries behind the third regressor; a: its moments by query."""
     width, total, squares = totals.shape[1], 0.0, 0.0
     place = 3 * width - 3  # index of the third regressor's own variance in ``within``
     for j in range(omega.size):
@@ -311,13 +336,25 @@ def _n_effective(omega, keep, totals, within):
 
 @_jit
 def fitted_coefficients(omega, keep, totals, within, population, fitted, n_tail):
-    """Compute coefficients B, the vector for the g-weights, the rank, and the gap if the second regressor is excluded.
+    """Compute the coefficients B of value on regressors; return ``(B, lift, rank, gap)``.
 
-    Without ``fitted``, B = (0, 1, 0 …): the difference estimator.
+    Without ``fitted``, B = (0, 1, 0 …), the difference estimator. ``lift`` (k,) is the vector of the g-weights g = 1 +
+    ω keep lift'z, ``rank`` the number of independent regressors fitted (0 if none), and ``gap`` the possible bias if
+    the second regressor is excluded, else 0.
 
-    If ``n_tail`` is not negative, it is the number of queries judged beyond a place, on which a part of the third
-    regressor depends. The third regressor then requires two of them, and `_FEWEST_EFFECTIVE` effective queries in
-    total.
+    Parameters
+    ----------
+    omega, keep : arrays, shape (n,)
+        ω = p/π, share in the mean over inclusion probability, and 1 − π, or 1 for sampling with replacement.
+    totals, within : arrays, shape (n, 1 + k) and (n, (1 + k)(2 + k) / 2)
+        Columns y and the k regressors z of each query, and the upper triangle of their covariance within the query.
+    population : array, shape (k,)
+        Σ p z over the open queries of the pool.
+    fitted : bool
+        True: regression estimator; False: difference estimator.
+    n_tail : int
+        If not negative, number of queries judged beyond the items that move a numerator, on which a part of the third
+        regressor depends. It then requires two of them, and `_FEWEST_EFFECTIVE` effective queries in total.
     """
     k = min(totals.shape[1] - 1, 2 + omega.size // _MANY)
     if n_tail >= 0 and k > 2 and (n_tail <= 1 or _n_effective(omega, keep, totals, within) < _FEWEST_EFFECTIVE):

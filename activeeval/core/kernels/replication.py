@@ -16,7 +16,10 @@ from activeeval.core.kernels.estimates import ratio_estimate
 
 @_jit
 def locate(cumulative, u):
-    """Find the first index whose cumulated probability exceeds ``u``; the last if none does."""
+    """Find the first index whose cumulated probability exceeds ``u``; the last if none does.
+
+    ``cumulative`` (n,) are the cumulated sampling probabilities of the queries.
+    """
     return _locate_between(cumulative, u, 0, cumulative.size - 1)
 
 
@@ -34,7 +37,7 @@ def _locate_between(cumulative, u, low, high):
 
 @_jit
 def _signposts(cumulative):
-    """Compute the indices that `locate` finds for 0, 1/n … 1, to narrow later searches."""
+    """Compute the indices that `locate` finds for 0, 1/n … 1, shape (n + 1,), to narrow later searches."""
     n = cumulative.size
     places = np.empty(n + 1, np.int64)
     for k in range(n + 1):
@@ -44,7 +47,10 @@ def _signposts(cumulative):
 
 @_jit
 def _locate_by(signposts, cumulative, u):
-    """Compute `locate` by a search between two signposts, widened by one on each side because u · n is rounded."""
+    """Find the same index as `locate`, by a search between two of the ``signposts`` of `_signposts`.
+
+    The range is widened by one on each side because u · n is rounded.
+    """
     n = cumulative.size
     k = int(u * n)
     return _locate_between(cumulative, u, signposts[max(k - 1, 0)], signposts[min(k + 2, n)])
@@ -52,12 +58,27 @@ def _locate_by(signposts, cumulative, u):
 
 @_jit
 def replicate(uniforms, truth, cumulative, weights, costs, item_counts, values, budgets, limits, out, complete):
-    """Draw with replacement once for every row of ``uniforms`` (repetitions, n).
+    """Simulate runs of draws with replacement, one for each row of ``uniforms`` (repetitions, n), for several budgets.
 
-    ``truth`` is Σ p L, the estimate once every query has been drawn. Run k ends before the draw that would exceed
-    ``budgets[k]`` or after ``limits[k]`` draws; both ascend. ``out`` (repetitions, budgets, 7) receives estimate,
-    variance, degrees of freedom, draws, distinct queries, distinct items, cost. ``complete`` (repetitions,) is
-    False if a row of uniforms was too short.
+    A run draws queries by the uniform numbers of its row. It ends before the draw that would exceed ``budgets[k]``, or
+    after ``limits[k]`` draws. A query is paid only at its first draw.
+
+    Parameters
+    ----------
+    truth : float
+        Σ p L, which is the estimate once every query has been drawn.
+    cumulative : array, shape (n_queries,)
+        Cumulated sampling probabilities q.
+    weights, values : arrays, shape (n_queries,)
+        w = p/q, share in the mean over sampling probability, and value L.
+    costs, item_counts : arrays, shape (n_queries,)
+        Cost of judging a query, and number of its items.
+    budgets, limits : arrays, shape (n_budgets,)
+        Ascending.
+    out : array, shape (repetitions, n_budgets, 7)
+        Out: estimate, variance, degrees of freedom, draws, distinct queries, distinct items, cost.
+    complete : array of bool, shape (repetitions,)
+        Out: False if a row of uniforms was too short.
     """
     n_queries = cumulative.size
     signposts = _signposts(cumulative)

@@ -39,7 +39,12 @@ _NOTHING = 1e-12  # a smaller difference of numerators is rounding error
 
 @_jit
 def _reaches_no_unknown(ranked, n, values, is_known):
-    """Check whether no user reaches an item of a list whose label is unknown."""
+    """Check whether no user of a cascade reaches an item of a list whose label is unknown.
+
+    ``ranked`` has the place of the item at each of the first ``n`` ranks, an index in judging order, −1 for one that is
+    not to be judged; ``values`` (n_places,) are stop probabilities, ``is_known`` (n_places,) tells which labels are
+    known.
+    """
     stays = 1.0
     for i in range(n):
         k = ranked[i]
@@ -55,7 +60,12 @@ def _reaches_no_unknown(ranked, n, values, is_known):
 
 @_jit
 def _reach_share(ranked, n, k, draws, omega, per_node, is_known):
-    """Compute the expected share of users who reach place ``k`` along a list; −1 if it is not in the list."""
+    """Compute the expected share of users who reach place ``k`` (an item in judging order) in a list; −1 if not in it.
+
+    Known labels give the stop probabilities of the items above, simulated labels of ``draws`` the others: ``per_node``
+    draws for each quadrature node, of weight ``omega`` (n_nodes,), of the query factor (a random effect shared by a
+    query's items).
+    """
     stay, rank = 1.0, -1
     for i in range(n):
         if ranked[i] == k:
@@ -79,7 +89,11 @@ def _reach_share(ranked, n, k, draws, omega, per_node, is_known):
 
 @_jit
 def _share(measure, lists, lengths, k, draws, omega, per_node, is_known):
-    """Compute the expected share of users who reach a place, in the list where it is larger; 1 if not a cascade."""
+    """Compute the expected share of users who reach item ``k`` of the judging order, in the list where it is larger.
+
+    1 if the measure is no cascade. ``lengths`` are the numbers of ranks of both lists that count; other parameters as
+    in `_reach_share`.
+    """
     if measure.numerator != CASCADE or k >= is_known.size:
         return 1.0
     first = _reach_share(lists.ranked1, lengths[0], k, draws, omega, per_node, is_known)
@@ -90,7 +104,11 @@ def _share(measure, lists, lengths, k, draws, omega, per_node, is_known):
 
 @_jit
 def _stops(measure, lists, lengths, draws, is_known):
-    """Check whether no label can change the value any more."""
+    """Check whether no further label can change the query's value, for any grades; see the module.
+
+    ``lengths`` are the numbers of ranks of both lists that count; ``is_known`` (n_places,) tells which labels are
+    known. The last draw of ``draws`` has the lowest grade for all unknown labels.
+    """
     lowest, n_unknown = draws.numerators.size - 1, 0
     for k in range(is_known.size):
         n_unknown += not is_known[k]
@@ -119,7 +137,11 @@ def _stops(measure, lists, lengths, draws, is_known):
 
 @_jit
 def _learn(omega, nodes, item, y, prior):
-    """Update the node weights by a label; one that the model excludes, or does not know, resets them to the prior."""
+    """Update the weights ``omega`` (n_nodes,) of a query's random effect by label ``y`` of an item (Bayes' rule).
+
+    A label that the model excludes or does not know resets them to ``prior``. ``nodes`` (n_nodes, n_items, n_grades)
+    are the grade probabilities at each value (quadrature node) of the effect.
+    """
     total = 0.0
     for u in range(omega.size):
         omega[u] *= nodes[u, item, y] if y < nodes.shape[2] else 0.0
@@ -130,7 +152,11 @@ def _learn(omega, nodes, item, y, prior):
 
 @_jit
 def _path_label(model, item, word, weights, s, n):
-    """Simulate the label of an item in set ``s`` of ``n``; all labels of a set belong to one node."""
+    """Simulate the label of an item in set ``s`` of ``n`` sets of labels.
+
+    All labels of a set belong to one value of the query's random effect, which has weights ``weights`` (n_nodes,).
+    ``word`` is the hash of the item's id, from which the random number comes.
+    """
     at, node = (s + 0.5) / n, 0
     for u in range(weights.size):
         if weights[u] > 0.0:
@@ -143,7 +169,13 @@ def _path_label(model, item, word, weights, s, n):
 
 @_jit
 def _follow(measure, reaches, nodes, prior, lists, lengths, draws, query_items, labels, wanted, per_node, left, shares):
-    """Reveal labels one by one and fill the variance after each; return the number after which none can matter."""
+    """Reveal the labels of a query one by one; return the number of them after which no other can matter.
+
+    ``left`` receives the variance of the query's value after 0, 1 … labels, ``shares`` the expected share of users who
+    reach the next item. ``labels`` are in judging order, −1 if an item cannot be judged; only the first ``wanted``
+    items can be judged. If the labels do not decide, the result is the number of items + 1. Other parameters as in
+    `leftover`.
+    """
     n, n_rows, omega = query_items.size, draws.numerators.size, prior.copy()
     is_known = np.zeros(n, np.bool_)
     is_known[wanted:] = True
@@ -180,7 +212,9 @@ def leftover(
     shares,
     stops,
 ):
-    """Process the places of some queries in order, and fill the variance that remains after each label.
+    """Fill the variance of each query's value that remains after each of its labels, in judging order.
+
+    A place is the position of an item in its query's judging order.
 
     Parameters
     ----------
@@ -193,10 +227,12 @@ def leftover(
     grades : array of int64, shape (n_items,)
         The labels; −1 if an item cannot be judged.
     hashes : array of uint64 by place
+        Hashes of the items' ids, from which random numbers are made.
     n_paths : array of int64, shape (n_queries,)
         Number of sets of labels, a power of two, to simulate from the model in place of ``grades``; empty for none.
     left : array, shape (n_rows, n_places + n_queries), of the block
-        Out: C_0 … C_k of each query, from its first place's index plus its own index on; one row for each set.
+        Out: variance after 0 … k labels of each query, from its first place's index plus its own index on, both counted
+        from the block's first query; one row for each set of labels.
     shares : array like ``left``
         Out: expected share of users who reach the next place; 1 if not a cascade.
     stops : array of int64, shape (n_rows, n_queries), of the block

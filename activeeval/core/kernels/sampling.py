@@ -7,9 +7,12 @@ from activeeval.core.kernels.compiling import jit as _jit
 
 @_jit
 def draw_grades(query_offsets, nodes, cumulative_weights, of_query, of_item, grades):
-    """Fill ``grades`` (n_items,) with simulated grades: one uniform selects each query's node, one each item's grade.
+    """Simulate grades from a grade model: fill ``grades`` (n_items,).
 
-    ``cumulative_weights`` (n_queries, n_nodes) are those of the nodes of each query.
+    ``of_query`` (n_queries,) uniform numbers select each query's node, a value of the query factor (a random effect
+    shared by a query's items), and ``of_item`` (n_items,) each item's grade given the node. ``nodes`` (n_nodes,
+    n_items, n_grades) are the grade probabilities, ``cumulative_weights`` (n_queries, n_nodes) the cumulated weights of
+    the nodes.
     """
     n_grades = nodes.shape[2]
     for q in range(query_offsets.size - 1):

@@ -12,7 +12,7 @@ from activeeval.core.kernels.compiling import jit as _jit
 
 @_jit
 def first_grade_above(grades, max_grade):
-    """Find the first item whose grade is above ``max_grade``; return its position, or -1."""
+    """Find the first item whose grade is above ``max_grade``; return its position in ``grades`` (n_items,), or -1."""
     for z in range(grades.size):
         if grades[z] > max_grade:
             return z
@@ -21,7 +21,11 @@ def first_grade_above(grades, max_grade):
 
 @_jit
 def additive_scores(grades, gains, discounts, offsets, items, out):
-    """Fill ``out`` with Σ_i c_i g(y_i), eq. (1)."""
+    """Fill ``out`` (n_queries,) with Σ_i c_i g(y_i), eq. (1): the discounted gains of a ranking's known grades.
+
+    ``grades`` (n_items,) are negative if unjudged, without gain. ``gains`` (n_grades,) are those of the grades,
+    ``discounts`` (depth,) those of the ranks, and query q ranks the items ``items[offsets[q]:offsets[q + 1]]``.
+    """
     for q in range(offsets.size - 1):
         total = 0.0
         for i in range(min(offsets[q + 1] - offsets[q], discounts.size)):
@@ -33,7 +37,11 @@ def additive_scores(grades, gains, discounts, offsets, items, out):
 
 @_jit
 def cascade_scores(grades, stop_probs, discounts, offsets, items, out):
-    """Fill ``out`` with Σ_i c_i ℓ(y_i) Π_{l<i}(1 − ℓ(y_l)), eq. (2)."""
+    """Fill ``out`` (n_queries,) with Σ_i c_i ℓ(y_i) Π_{l<i} (1 − ℓ(y_l)), eq. (2): the cascade value of a ranking.
+
+    ``stop_probs`` (n_grades,) are the stop probabilities ℓ; users pass an unjudged item. Other parameters as in
+    `additive_scores`.
+    """
     for q in range(offsets.size - 1):
         total = 0.0
         reach = 1.0
@@ -47,9 +55,10 @@ def cascade_scores(grades, stop_probs, discounts, offsets, items, out):
 
 @_jit
 def ideal_scores(grades, gains, by_gain, discounts, query_offsets, out):
-    """Fill ``out`` with the largest Σ_i c_i g(y_i) over all rankings of a query's judged items.
+    """Fill ``out`` (n_queries,) with the largest Σ_i c_i g(y_i) over all rankings of a query's judged items.
 
-    ``by_gain`` lists the grades with positive gain, largest gain first.
+    ``by_gain`` lists the grades with positive gain, largest gain first. Query q has the items ``query_offsets[q]`` to
+    ``query_offsets[q + 1] - 1``; ``grades`` (n_items,) are negative if unjudged.
     """
     counts = np.zeros(gains.size, np.int64)
     for q in range(query_offsets.size - 1):
@@ -68,7 +77,10 @@ def ideal_scores(grades, gains, by_gain, discounts, query_offsets, out):
 
 @_jit
 def average_precisions(grades, rel, cutoff, query_offsets, offsets, items, out):
-    """Fill ``out`` with average precision: the sum of precision at relevant ranks over the number of relevant items."""
+    """Fill ``out`` with average precision: the sum of precision at relevant ranks over the number of relevant items.
+
+    Grades from ``rel`` on are relevant; only the first ``cutoff`` ranks count. 0 for a query without relevant items.
+    """
     for q in range(offsets.size - 1):
         n_relevant = 0
         for z in range(query_offsets[q], query_offsets[q + 1]):
@@ -85,7 +97,10 @@ def average_precisions(grades, rel, cutoff, query_offsets, offsets, items, out):
 
 @_jit
 def judged_shares(grades, cutoff, offsets, items, out):
-    """Fill ``out`` with the share of judged items among the ranks down to ``cutoff``."""
+    """Fill ``out`` (n_queries,) with the share of judged items (grade ≥ 0) in the first ``cutoff`` ranks.
+
+    0 for an empty list. Query q ranks the items ``items[offsets[q]:offsets[q + 1]]``.
+    """
     for q in range(offsets.size - 1):
         n = min(offsets[q + 1] - offsets[q], cutoff)
         judged = 0

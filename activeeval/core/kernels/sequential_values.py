@@ -30,7 +30,7 @@ _HALF, _LOW = np.uint64(32), np.uint64(0xFFFF)
 
 
 class _Query(NamedTuple):
-    """Arrays of the current query; the first axis is the place in judging order unless noted."""
+    """Arrays of the current query, by place (item in judging order) unless noted; v is the value of a label."""
 
     p: Any  # (n, nodes, grades)
     expected: Any  # (n, nodes) E[v | u], or v once revealed
@@ -47,7 +47,7 @@ class _Query(NamedTuple):
 
 
 class _State(NamedTuple):
-    """Arrays that change as labels are revealed."""
+    """Arrays that change as the labels of the current query are revealed."""
 
     omega: Any  # (nodes,)
     known: Any  # (levels,) counts of revealed items
@@ -66,7 +66,7 @@ class _State(NamedTuple):
 
 @_jit
 def _workspace(n, width, depth, n_nodes, n_grades, n_levels, has_tree):
-    """Allocate the arrays for queries of up to ``width`` items with up to ``n`` items to judge."""
+    """Allocate the arrays for queries of up to ``width`` items, ``n`` of them to judge; ``has_tree`` for a cascade."""
     query = _Query(
         np.empty((n, n_nodes, n_grades)),
         np.empty((n, n_nodes)),
@@ -102,7 +102,7 @@ def _workspace(n, width, depth, n_nodes, n_grades, n_levels, has_tree):
 
 @_jit
 def _read_items(query, items, start, nodes, values):
-    """Copy the grade probabilities of a query's items, in judging order, and compute their expected values."""
+    """Fill grade probabilities and expected values of a query's items in judging order; ``start`` is its first."""
     for k in range(items.size):
         query.place[items[k] - start] = k
         query.ranks1[k] = query.ranks2[k] = -1
@@ -117,7 +117,10 @@ def _read_items(query, items, start, nodes, values):
 
 @_jit
 def _read_list(query, ranks, places, sign, ranked, start, discounts):
-    """Record the ranks of a list and the places of its items; return the number of ranks that count."""
+    """Record the ranks of a list's items, and the place of each rank (−1 if not judged); return the number of ranks.
+
+    ``places`` is by rank, ``ranks`` by place (item in judging order); ``sign`` is −1 for the list that is subtracted.
+    """
     n = min(ranked.size, discounts.size)
     for i in range(n):
         k = query.place[ranked[i] - start]
@@ -130,7 +133,7 @@ def _read_list(query, ranks, places, sign, ranked, start, discounts):
 
 @_jit
 def _sum_up(query, n, reaches):
-    """Sum the expected values and counts of the items from each place on."""
+    """Sum the expected values and counts of the items from each place (item in judging order) on to the end."""
     n_grades, n_levels = reaches.shape
     query.tail[n] = 0.0
     query.rest[n] = 0.0
@@ -156,7 +159,7 @@ def _over(top, bottom):
 
 @_jit
 def _without_label(omega, alpha, known, rest, none_left, steps, cumulative, nothing):
-    """Compute the expected value with all further items as expected in ``rest``."""
+    """Compute a query's expected value before a label: ``alpha`` / `ideal_value`, averaged over its random effect."""
     total = 0.0
     for u in range(omega.size):
         value = alpha[u]
@@ -168,7 +171,10 @@ def _without_label(omega, alpha, known, rest, none_left, steps, cumulative, noth
 
 @_jit
 def _with_labels(omega, p, alpha, beta, values, ideal, has_ideal, value, prob):
-    """Fill f(y) and P(y) for every grade y of an item with grade probabilities ``p`` (nodes, grades)."""
+    """Fill a query's expected value for each grade y of the next item, and P(y), from its probabilities ``p``.
+
+    At value u of the query's random effect, of weight ``omega[u]``, it is (alpha_u + beta_u values_y) / ideal_{u,y}.
+    """
     for y in range(values.size):
         total, weight, plain = 0.0, 0.0, 0.0
         for u in range(omega.size):
@@ -185,7 +191,7 @@ def _with_labels(omega, p, alpha, beta, values, ideal, has_ideal, value, prob):
 
 @_jit
 def _ideals(known, rest, none_left, steps, reaches, cumulative, ideal):
-    """Fill ``ideal`` (nodes, grades) for every grade of the next item."""
+    """Fill ``ideal`` (nodes, grades) with the ideal's expected value for each grade of the next item."""
     for y in range(reaches.shape[0]):
         for u in range(ideal.shape[0]):
             ideal[u, y] = ideal_value(known, reaches[y], rest[u], none_left[u], steps, cumulative)
@@ -193,7 +199,7 @@ def _ideals(known, rest, none_left, steps, reaches, cumulative, ideal):
 
 @_jit
 def _drawn_grade(prob, u):
-    """Find the grade whose interval of cumulative probability contains ``u``; probabilities need not sum to 1."""
+    """Find the grade whose interval of cumulative probability contains ``u``; ``prob`` need not sum to 1."""
     total = 0.0
     for y in range(prob.size):
         total += prob[y]
@@ -210,7 +216,7 @@ def _drawn_grade(prob, u):
 
 @_jit
 def _learn(omega, p, y, node_weights):
-    """Update the node weights by a label; one that the model excludes resets them to the prior."""
+    """Update the weights ``omega`` of a query's random effect by label y (Bayes); reset them if all p(y) are 0."""
     total = 0.0
     for u in range(omega.size):
         omega[u] *= p[u, y]
@@ -221,8 +227,9 @@ def _learn(omega, p, y, node_weights):
 
 @_jit
 def _walk(measure, prior_weights, query, state, lengths, n_steps, grades, uniforms, spread):
-    """Reveal ``n_steps`` items of a query and fill the path; with ``uniforms`` add E[D_k² | the past] to ``spread``.
+    """Reveal ``n_steps`` items of a query, and fill ``state.path`` with its expected value before and after each label.
 
+    With ``uniforms`` labels are simulated, and E[(change by a label)² | labels before] is added to ``spread``.
     ``lengths`` are the number of items to process, and the number of ranks of each list that count.
     """
     numerator, values, discounts, steps, reaches, cumulative = measure
@@ -300,27 +307,25 @@ def _stratified(word, s, n):
 def reveal(
     measure, lists, model, query_offsets, offsets, items, block, depths, grades, hashes, n_samples, f0, f, spread
 ):
-    """Reveal the labels of some queries in judging order, and fill expected values or variance reductions.
+    """Reveal labels in judging order, and fill each query's expected value, or the reduction of its variance, by label.
 
     Parameters
     ----------
     measure, lists, model : MeasureTerms, Lists, Model
-    query_offsets : array of int64, shape (n_queries + 1,)
-        Offsets of the item axis.
-    offsets, items : arrays of int64
-        Places of each query in judging order.
+    query_offsets, offsets, items : arrays of int64
+        Offsets of queries on the item axis; places of each query: its items in judging order.
     block : (int, int)
         First query, and last query plus 1.
     depths : array of int64, shape (n_queries,)
-        Number of a query's places to process; empty for all. Simulated sets of labels always process all.
+        Number of a query's places to process; empty for all. Simulated labels always process all.
     grades : array of int64, shape (n_items,)
         The labels, if ``n_samples`` is empty; −1 if an item cannot be judged. A label with a value in ``measure`` but
-        no grade in the model, as when judges differ, resets the node weights to the prior.
+        no grade in the model, as when judges differ, resets the query's random effect to its prior.
     hashes, n_samples : arrays of uint64 by place and of int64, shape (n_queries,)
         If not empty: number of sets of labels, a power of two, to simulate from the model with stratified numbers
-        derived from the hashes (a Latin hypercube: 8 are as accurate as 16 independent ones).
+        made from the hashes (Latin hypercube: 8 are as accurate as 16 independent ones).
     f0, f, spread : arrays, by query, by place, by place
-        Out: f_0; f_k of the labels, or else the mean of E[D_k² | the past] or its substitute.
+        Out: expected value before any label; after each known label; mean variance reduction by each simulated label.
     """
     first, last = block
     longest = widest = 1

@@ -24,7 +24,7 @@ from activeeval.core.kernels.compiling import jit as _jit
 
 @_jit
 def _count(grades, first, last, counts):
-    """Fill ``counts`` with the number of a query's items of each κ-grade above 0."""
+    """Count a query's items ``first`` to ``last − 1`` by grade into ``counts`` (n_grades,); grades ≤ 0 are left out."""
     counts[:] = 0
     for z in range(first, last):
         if grades[z] > 0:
@@ -33,7 +33,10 @@ def _count(grades, first, last, counts):
 
 @_jit
 def tied_gains(grades, gains, query_offsets, label_values):
-    """Fill ``label_values`` with the expected gain of every judged item.
+    """Fill ``label_values`` with the expected gain of every judged item, over the possible orders of ties.
+
+    The κ-grade is k + 1 − rank for the k best items of a query. A tie of m items with κ-grade y shares the labels y, y
+    − 1 … y − m + 1 (at least 0), so each has their mean gain.
 
     Parameters
     ----------
@@ -62,7 +65,12 @@ def tied_gains(grades, gains, query_offsets, label_values):
 
 @_jit
 def _stops_of_tie(stop_probs, y, passed, stops):
-    """Fill ``stops`` with h_0 … h_{m−1} of a tie of m items of κ-grade y; ``passed``, shape (m + 1,), is workspace."""
+    """Fill ``stops`` (m,) with the mean stop probabilities h_0 … h_{m−1} of the items of a tie, by rank.
+
+    The tie of m items has κ-grade y, which is k + 1 − rank for the k best items of a query. Its items share the labels
+    y, y − 1 … y − m + 1 (at least 0) in random order; h_j is the probability that a user stops at the item with j
+    others of the tie above it. ``passed`` (m + 1,) is workspace.
+    """
     passed[:] = 0.0
     passed[0] = 1.0
     for t in range(1, stops.size + 1):
@@ -75,7 +83,9 @@ def _stops_of_tie(stop_probs, y, passed, stops):
 
 @_jit
 def tied_stops(grades, stop_probs, query_offsets, offsets, items, label_values):
-    """Fill ``label_values`` with the stop probability h_j of every ranked and judged item.
+    """Fill ``label_values`` with the mean stop probability of every ranked and judged item, over the orders of ties.
+
+    In a cascade measure it depends on the number j of items of the same tie above the item; see `_stops_of_tie`.
 
     Parameters
     ----------

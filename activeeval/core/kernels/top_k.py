@@ -17,7 +17,11 @@ from activeeval.core.kernels.compiling import jit as _jit
 
 @_jit
 def _compare(s, t, rank, transitive, known):
-    """Count a comparison of slots s and t: 1, or 0 if earlier answers imply it; record its result in ``known``."""
+    """Count a comparison of slots s and t of the heap: 1, or 0 if earlier answers imply it.
+
+    ``rank`` (k,) is the rank of each slot's item, 0 the worst. If ``transitive``, ``known[s, t]`` is True if s is known
+    to be better than t; it is extended by all that the answer implies.
+    """
     if not transitive:
         return 1
     if known[s, t] or known[t, s]:
@@ -34,7 +38,10 @@ def _compare(s, t, rank, transitive, known):
 
 @_jit
 def _sift(heap, rank, place, size, transitive, known):
-    """Sift the item at a place down, and return the number of comparisons."""
+    """Sift the slot at a ``place`` of the heap down, the worst item at the top; return the number of comparisons.
+
+    ``heap`` holds slots, of which the first ``size`` belong to the heap; other parameters as in `_compare`.
+    """
     n = 0
     while 2 * place + 1 < size:
         child = 2 * place + 1
@@ -52,7 +59,7 @@ def _sift(heap, rank, place, size, transitive, known):
 
 @_jit
 def _popped(heap, rank, transitive, known):
-    """Count the comparisons to sort a heap; the heap is changed."""
+    """Count the comparisons to sort a heap by taking out its worst item again and again; the heap is changed."""
     n = 0
     for size in range(heap.size - 1, 0, -1):
         heap[0], heap[size] = heap[size], heap[0]
@@ -62,7 +69,10 @@ def _popped(heap, rank, transitive, known):
 
 @_jit
 def chain_comparisons(orders, ranks, transitive, counts):
-    """Fill ``counts`` with C_j: comparisons to build the heap, for j replacements and for the final order.
+    """Count the comparisons of a top-k labelling by a heap, along n chains of replacements.
+
+    ``counts[c, j]`` is the number to build chain c's heap of the first k items, to replace its worst item j times by a
+    better one, and to sort it at the end.
 
     Parameters
     ----------

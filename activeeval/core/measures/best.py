@@ -42,7 +42,7 @@ from activeeval.core.types import Ints
 def best_grades(
     measure: SampledMeasure, pool: QueryPool, grades: Ints, ranking: Rankings, max_grade: int
 ) -> Ints | None:
-    """Fill in the unjudged grades that maximize each query's value.
+    """Fill in the unjudged grades that maximize each query's value, for an upper bound of the measure.
 
     Parameters
     ----------
@@ -80,7 +80,10 @@ def best_grades(
 
 
 def _of_sum(grades: Ints, terms: Terms, ranking: Rankings) -> Ints:
-    """Maximize an additive measure over the unjudged grades."""
+    """Fill in the unjudged grades that maximize an additive measure.
+
+    An unjudged item takes the grade of the largest gain; at a rank of negative discount that of the smallest.
+    """
     least, most = _ends(terms)
     filled = np.where(grades < 0, least, grades)
     counted = ranking.ranks <= terms.discounts.size
@@ -91,7 +94,11 @@ def _of_sum(grades: Ints, terms: Terms, ranking: Rankings) -> Ints:
 
 
 def _of_cascade(grades: Ints, terms: Terms, ranking: Rankings) -> Ints:
-    """Maximize a cascade measure over the unjudged grades, from the last rank up, all queries at once."""
+    """Fill in the unjudged grades that maximize a cascade measure, from the last rank up, all queries at once.
+
+    An unjudged item takes the largest stop probability if stopping there is worth more than going on, else the
+    smallest.
+    """
     least, most = _ends(terms)
     filled = np.where(grades < 0, least, grades)
     starts, lengths = ranking.offsets[:-1], ranking.lengths
@@ -107,7 +114,7 @@ def _of_cascade(grades: Ints, terms: Terms, ranking: Rankings) -> Ints:
 def _by_query(
     levels_of: Callable[[Ints, Ints, Ints, Terms], Ints], pool: QueryPool, grades: Ints, terms: Terms, ranking: Rankings
 ) -> Ints:
-    """Maximize a measure in which every item of a query counts, one query at a time.
+    """Fill in the unjudged grades that maximize a measure in which every item of a query counts, query by query.
 
     Parameters
     ----------
@@ -130,7 +137,12 @@ def _by_query(
 
 
 def _of_share(levels: Ints, ranked: Ints, unjudged: Ints, terms: Terms) -> Ints:
-    """Find the levels of a query's unjudged ranks that maximize its ratio to the ideal (Dinkelbach's iteration)."""
+    """Find the levels of a query's unjudged ranks that maximize its ratio to the ideal (Dinkelbach's iteration).
+
+    A level is the index of a gain among the distinct gains, smallest first. ``levels`` (n_items,) and ``ranked``
+    (n_ranks,) are those of the query's items and of its ranks, −1 if unjudged at a rank that counts; ``unjudged`` are
+    the indices of such ranks. The symbols in comments are those of the module.
+    """
     gains, discounts, ideal = np.unique(terms.values), terms.discounts[: ranked.size], terms.cumulative
     sums = np.append(0.0, np.cumsum(discounts[unjudged]))  # P
     judged = ranked >= 0
@@ -150,7 +162,10 @@ def _of_share(levels: Ints, ranked: Ints, unjudged: Ints, terms: Terms) -> Ints:
 
 
 def _of_precision(levels: Ints, ranked: Ints, unjudged: Ints, terms: Terms) -> Ints:
-    """Find the levels of a query's unjudged ranks that maximize its average precision."""
+    """Find the levels (1 relevant, 0 not) of a query's unjudged ranks that maximize its average precision.
+
+    Relevant items go to the best of these ranks; their number is the best of 0, 1 …. Parameters as in `_of_share`.
+    """
     if np.unique(terms.values).size == 1:  # every grade is relevant, or none is
         return np.zeros(unjudged.size, dtype=np.int64)
     is_relevant = ranked > 0
@@ -166,5 +181,5 @@ def _of_precision(levels: Ints, ranked: Ints, unjudged: Ints, terms: Terms) -> I
 
 
 def _ends(terms: Terms) -> tuple[int, int]:
-    """Find the grades with the smallest and the largest value."""
+    """Find the grades with the smallest and the largest value (gain, stop probability or relevance)."""
     return int(np.argmin(terms.values)), int(np.argmax(terms.values))

@@ -44,7 +44,7 @@ Kernel = Callable[..., None]
 
 
 class _Family(WithRule):
-    """Base class of both families; a subclass adds a rule for grades and two kernels (scores and moments)."""
+    """Base class of both families; a subclass adds a rule (value of each grade) and kernels (scores and moments)."""
 
     __slots__ = ()
     _numerator: ClassVar[int]
@@ -59,16 +59,16 @@ class _Family(WithRule):
     name: str
 
     def _kernels(self) -> tuple[Kernel, Kernel]:
-        """Get the kernels for scores and moments."""
+        """Get ``(scores, moments)``, the compiled functions that compute them; every subclass overrides it."""
         raise TypeError("only a family has kernels")
 
     @property
     def needs_max_grade(self) -> bool:
-        """True if the value of a grade depends on the largest grade, and that is not known yet."""
+        """True if a grade's value depends on the largest grade (as in ERR), and that is not known yet."""
         return self.max_grade is None and self._rule.depends_on_scale
 
     def bound_to(self, max_grade: int) -> Self:
-        """Fix an open grade scale at `max_grade`; a measure with a fixed scale is returned unchanged.
+        """Copy the measure with its open grade scale fixed at `max_grade`; a fixed scale is not changed.
 
         A measure with a fixed scale raises InputError for a grade above it when it scores.
         """
@@ -76,9 +76,10 @@ class _Family(WithRule):
         return changed
 
     def discount_vector(self, longest: int) -> Floats:
-        """Compute the discounts of the ranks that count in lists of up to `longest` items.
+        """Compute the discounts of the ranks that count in lists of up to `longest` items, shape (depth,).
 
-        A discount vector shorter than a list cuts the list, as the cutoff does.
+        A discount vector shorter than a list cuts the list, as the cutoff does. Raises InputError if a discount
+        function does not give one finite number for each rank.
         """
         depth = longest if self.cutoff is None else min(self.cutoff, longest)
         if not callable(self.discounts):
@@ -91,7 +92,7 @@ class _Family(WithRule):
         return sealed(vector)
 
     def score(self, pool: QueryPool, grades: LabelsLike, ranking: Rankings, versus: Rankings | None = None) -> Floats:
-        """Compute the value of each query, or the difference ``ranking − versus``.
+        """Compute the value of each query's ranking, or the difference ``ranking − versus``.
 
         Parameters
         ----------
@@ -105,7 +106,7 @@ class _Family(WithRule):
         Raises
         ------
         InputError
-            If a grade is above the measure's largest.
+            If a grade is above the measure's largest, or a ranking belongs to another pool.
         """
         labels, n_grades = checked_labels(pool, grades, self.max_grade)
         codes, values = labels.coded(self._values(n_grades))
@@ -126,13 +127,15 @@ class _Family(WithRule):
         versus: Rankings | None = None,
         node_weights: ArrayLike | None = None,
     ) -> Moments:
-        """Compute mean, mean square and variance of each query's value under a grade model, eqs. (16)–(18).
+        """Compute mean, mean square and variance of each query's value under a grade model.
+
+        Sawade et al. (2013), eqs. (16)–(18).
 
         Parameters
         ----------
         grade_probs : array of float, shape (n_items, n_grades)
-            p(y = k) of every item. With a query factor, shape (n_nodes, n_items, n_grades): grades
-            are independent given a node.
+            p(y = k) of every item. With a query factor (a random effect shared by a query's items), shape (n_nodes,
+            n_items, n_grades), one table for each of its quadrature nodes: grades are independent given a node.
         versus : Rankings, optional
             If given, the moments are those of the difference ``ranking − versus``.
         node_weights : array of float, shape (n_nodes,) or (n_queries, n_nodes)
@@ -141,7 +144,8 @@ class _Family(WithRule):
         Raises
         ------
         InputError
-            If the columns do not fit the measure's grades or a row is not a distribution.
+            If the columns do not fit the measure's grades, a row is not a distribution, or a ranking belongs to another
+            pool.
 
         Examples
         --------
@@ -164,11 +168,18 @@ class _Family(WithRule):
         return moments_over_nodes(weights, means, variances)
 
     def terms(self, n_grades: int, longest: int, widest: int) -> Terms:
-        """Get the values and discounts for depth designs: lists of up to `longest` ranks, `widest` items per query."""
+        """Get the values and discounts from which expected values of partly judged queries are computed.
+
+        Lists have up to `longest` ranks and queries up to `widest` items. Raises InputError if the number of grades
+        does not fit the measure.
+        """
         return plain_terms(self._numerator, self._values(self._check_columns(n_grades)), self.discount_vector(longest))
 
     def limits(self, max_grade: int | None, longest: int) -> tuple[float, float]:
         """Compute the lowest and highest possible value of a query whose list has at most `longest` items.
+
+        An unknown largest grade makes the highest value infinite, and with negative discounts both, except for binary
+        gains.
 
         Parameters
         ----------
@@ -187,14 +198,14 @@ class _Family(WithRule):
         return float(worth.min(axis=1).sum()), float(worth.max(axis=1).sum())
 
     def _values(self, n_grades: int) -> Floats:
-        """Compute the gain or stop probability of each grade; raise if one is not finite."""
+        """Compute the gain or stop probability of each grade; raise InputError if one is not finite."""
         values = sealed(self._rule.values(n_grades))
         if not np.all(np.isfinite(values)):
             raise InputError(f"{self} has no finite value for grade {int(np.argmin(np.isfinite(values)))}")
         return values
 
     def _check_columns(self, n_grades: int) -> int:
-        """Check the number of grade columns against the measure's scale."""
+        """Return the number of grade columns; raise InputError unless it fits the measure's scale and is at least 2."""
         if n_grades < 2 or (self.max_grade is not None and n_grades != self.max_grade + 1):
             wanted = "at least 2" if self.max_grade is None else str(self.max_grade + 1)
             raise InputError(f"grade_probs must have {wanted} columns, one for each grade of {self}, got {n_grades}")
@@ -249,7 +260,7 @@ class Additive(_Family):
         object.__setattr__(self, "cutoff", checked_cutoff(self.cutoff))
 
     def _kernels(self) -> tuple[Kernel, Kernel]:
-        """Get the kernels for scores and moments."""
+        """Get ``(scores, moments)``, the compiled functions that compute them."""
         from activeeval.core.kernels import moments, scores
 
         return scores.additive_scores, moments.additive_moments
@@ -297,7 +308,7 @@ class Cascade(_Family):
         object.__setattr__(self, "cutoff", checked_cutoff(self.cutoff))
 
     def _kernels(self) -> tuple[Kernel, Kernel]:
-        """Get the kernels for scores and moments."""
+        """Get ``(scores, moments)``, the compiled functions that compute them."""
         from activeeval.core.kernels import moments, scores
 
         return scores.cascade_scores, moments.cascade_moments

@@ -17,7 +17,11 @@ Discounts = tuple[float, ...] | Callable[[Any], ArrayLike]
 
 
 class GradeRule(Protocol):
-    """Maps the grades 0 … n_grades − 1 to values; ``max_grade`` None means an open scale."""
+    """Maps the grades 0 … n_grades − 1 to values: gains or stop probabilities.
+
+    ``max_grade`` is None while the scale is open; ``depends_on_scale`` is True if the values depend on the largest
+    grade.
+    """
 
     depends_on_scale: ClassVar[bool]
 
@@ -27,16 +31,16 @@ class GradeRule(Protocol):
         ...
 
     def values(self, n_grades: int) -> Floats:
-        """Compute one value for each grade, shape (n_grades,)."""
+        """Compute the gain or stop probability of each grade 0 … n_grades − 1, shape (n_grades,)."""
         ...
 
     def bound_to(self, max_grade: int) -> GradeRule:
-        """Fix an open scale at `max_grade`."""
+        """Copy the rule with an open scale fixed at `max_grade`."""
         ...
 
 
 def number_text(value: float) -> str:
-    """Format a number without loss; whole numbers without a decimal point."""
+    """Format a number without loss of digits; whole numbers without a decimal point."""
     short = f"{value:g}"
     return short if float(short) == value else repr(value)
 
@@ -49,7 +53,10 @@ class _OpenRule:
     max_grade: int | None = None
 
     def bound_to(self, max_grade: int) -> Any:
-        """Fix an open scale at `max_grade`; a fixed one is not changed."""
+        """Copy the rule with an open scale fixed at `max_grade`; a fixed one is not changed.
+
+        Raises InputError if `max_grade` is above `LARGEST_GRADE`.
+        """
         if max_grade > LARGEST_GRADE:
             raise InputError(f"max_grade must be at most {LARGEST_GRADE}, got {max_grade}")
         return self if self.max_grade is not None else replace(self, max_grade=max_grade)
@@ -60,7 +67,7 @@ class Exponential(_OpenRule):
     """The gain 2^y − 1 of a grade y."""
 
     def values(self, n_grades: int) -> Floats:
-        """Compute one value for each grade, shape (n_grades,)."""
+        """Compute 2^y − 1 for each grade y, shape (n_grades,)."""
         with np.errstate(over="ignore"):  # grades above 1023 have no finite gain; the measure reports that
             return np.asarray(np.exp2(np.arange(n_grades, dtype=np.float64)) - 1)
 
@@ -73,7 +80,7 @@ class Linear(_OpenRule):
     """The gain g(y) = y."""
 
     def values(self, n_grades: int) -> Floats:
-        """Compute one value for each grade, shape (n_grades,)."""
+        """Compute y for each grade y, shape (n_grades,)."""
         return np.arange(n_grades, dtype=np.float64)
 
     def __str__(self) -> str:
@@ -87,7 +94,7 @@ class BinaryGain(_OpenRule):
     rel: int = field(default=1, kw_only=True)
 
     def values(self, n_grades: int) -> Floats:
-        """Compute one value for each grade, shape (n_grades,)."""
+        """Compute 1 for each grade from `rel` on and 0 for those below, shape (n_grades,)."""
         return (np.arange(n_grades) >= self.rel).astype(np.float64)
 
     def __str__(self) -> str:
@@ -101,7 +108,10 @@ class StopProbability(_OpenRule):
     depends_on_scale: ClassVar[bool] = True
 
     def values(self, n_grades: int) -> Floats:
-        """Compute one value for each grade, shape (n_grades,)."""
+        """Compute (2^y − 1) / 2^max_grade for each grade y, shape (n_grades,).
+
+        On an open scale the last grade counts as the largest.
+        """
         top = n_grades - 1 if self.max_grade is None else self.max_grade
         return np.asarray(np.exp2(np.arange(n_grades, dtype=np.float64) - top) - np.exp2(-float(top)))
 
@@ -122,11 +132,11 @@ class LookupTable:
         return len(self.table) - 1
 
     def values(self, n_grades: int) -> Floats:
-        """Compute one value for each grade, shape (n_grades,)."""
+        """Get the values of the first ``n_grades`` grades, shape (n_grades,)."""
         return np.array(self.table[:n_grades])
 
     def bound_to(self, max_grade: int) -> LookupTable:
-        """Fix an open scale at `max_grade`; a fixed one is not changed."""
+        """Return the rule unchanged: a table has a fixed scale."""
         return self
 
     def __str__(self) -> str:
@@ -134,7 +144,11 @@ class LookupTable:
 
 
 def as_rule(values: Any, what: str, lower: float = -np.inf, upper: float = np.inf) -> GradeRule:
-    """Convert values to a rule; a vector becomes a `LookupTable` if all are finite and within the bounds."""
+    """Convert values to a rule; a vector with a value for each grade becomes a `LookupTable`.
+
+    Raises InputError if they are not at least two finite numbers in [``lower``, ``upper``]; ``what`` names them in
+    messages.
+    """
     if isinstance(values, (Exponential, Linear, BinaryGain, StopProbability, LookupTable)):
         return values
     try:
@@ -151,7 +165,10 @@ def as_rule(values: Any, what: str, lower: float = -np.inf, upper: float = np.in
 
 
 def as_discounts(discounts: Any) -> Discounts:
-    """Convert discounts to a function of ranks or a tuple of finite numbers."""
+    """Convert discounts to a function of ranks, or to a tuple with the discount of each rank.
+
+    Raises InputError if they are neither callable nor a vector of finite numbers.
+    """
     if callable(discounts):
         function: Callable[[Any], ArrayLike] = discounts
         return function

@@ -49,14 +49,18 @@ class SoftLabels:
 
     @classmethod
     def of(cls, labels: LabelsLike) -> Self:
-        """Convert labels to SoftLabels; an array of grades becomes labels without distributions."""
+        """Convert labels to SoftLabels; an array of grades (n_items,) becomes labels without distributions."""
         if isinstance(labels, cls):
             return labels
         return cls(np.asarray(labels), np.empty(0, dtype=np.int64), np.empty((0, 0)))
 
     @classmethod
     def of_judges(cls, grades: ArrayLike, by_item: Mapping[int, Sequence[int]], n_grades: int) -> Self:
-        """Build labels from grades and, for some items, the grades of several judges with equal weights."""
+        """Build labels from grades and, for some items, the grades of several judges with equal weights.
+
+        ``grades`` (n_items,) are negative if unjudged; ``by_item`` maps an item's position to the grades of its judges,
+        and ``n_grades`` is the number of grades on the scale.
+        """
         weights = np.zeros((len(by_item), n_grades))
         cells = [(row, grade) for row, several in enumerate(by_item.values()) for grade in several]
         np.add.at(weights, tuple(np.array(cells, dtype=np.int64).reshape(-1, 2).T), 1.0)
@@ -69,11 +73,11 @@ class SoftLabels:
 
     @property
     def largest(self) -> int:
-        """Largest grade in the labels or their distributions, at least 1."""
+        """Largest grade in the labels, or in the scale of their distributions; at least 1."""
         return int(max(self.grades.max(initial=1), self.weights.shape[1] - 1))
 
     def over(self, known: Ints, items: Ints) -> Self:
-        """Take these labels for some items and the grades `known` for all others."""
+        """Combine these labels for ``items`` (positions) with the grades `known` (n_items,) for all other items."""
         grades, is_of_these = known.copy(), np.isin(self.items, items)
         grades[items] = self.grades[items]
         return type(self)(grades, self.items[is_of_these], self.weights[is_of_these])
@@ -89,8 +93,9 @@ class SoftLabels:
         Returns
         -------
         codes : ndarray of int64, shape (n_items,)
+            Index of each label's value; negative if unjudged.
         values : ndarray
-            The table, followed by the value of each distinct distribution.
+            The table, followed by the mean value of each distinct distribution.
         """
         if not self.is_soft:
             return sealed(self.grades, np.int64), table
@@ -101,12 +106,15 @@ class SoftLabels:
         return sealed(codes, np.int64), sealed(np.append(table, means))
 
     def values(self, table: Floats) -> Floats:
-        """Compute the value of every item's label from the values of the grades, shape (n_items,); NaN if unjudged."""
+        """Compute the value of every item's label, shape (n_items,); NaN if unjudged.
+
+        ``table`` (n_grades,) has the value of each grade; a distribution over grades has the mean of theirs.
+        """
         codes, values = self.coded(table)
         return np.where(codes >= 0, values[np.maximum(codes, 0)], np.nan)
 
     def check(self, measure: Any) -> None:
-        """Raise InputError if there are distributions but the measure has no gain between those of two grades."""
+        """Raise InputError if labels are distributions over grades but the measure has no value between two grades."""
         if self.is_soft and (between := measure.no_gain_between):
             raise InputError(f"{measure} has no gain between {between}: choose another policy than mean-gain")
 
@@ -116,7 +124,11 @@ LabelsLike = ArrayLike | SoftLabels
 
 
 def checked_labels(pool: QueryPool, labels: LabelsLike, max_grade: int | None) -> tuple[SoftLabels, int]:
-    """Check labels for a kernel; return them and the number of grades on the scale, see `checked_grades`."""
+    """Check labels for a kernel; return ``(labels, number of grades on the scale)``.
+
+    Raises InputError if there is not one whole number for each item, or a grade is above the measure's ``max_grade``
+    (None if it accepts any).
+    """
     soft = SoftLabels.of(labels)
     grades, n_grades = checked_grades(pool, soft.grades, max_grade)
     if soft.is_soft:

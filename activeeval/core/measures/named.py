@@ -25,7 +25,10 @@ from activeeval.core.measures.gains_and_discounts import (
 
 
 def gain_rule(gains: str | ArrayLike | GradeRule | None, default: GradeRule) -> GradeRule:
-    """Convert gains given as ``"linear"``, ``"exp"``, a vector or None (the default) to a rule."""
+    """Convert gains given as ``"linear"`` (y), ``"exp"`` (2^y − 1), a vector or None (``default``) to a rule.
+
+    Raises InputError for anything else.
+    """
     if gains is None:
         return default
     if isinstance(gains, str):
@@ -50,19 +53,28 @@ def least_relevant(measure: object) -> int | None:
 
 
 def relevance_rule(rel: int) -> BinaryGain:
-    """Build the rule that treats grades of at least `rel` as relevant."""
+    """Build the rule that gives 1 to grades of at least `rel`, else 0.
+
+    Raises InputError unless `rel` is a whole number from 0.
+    """
     return BinaryGain(rel=whole_number(rel, "rel", 0))
 
 
 def needed_cutoff(cutoff: Any, name: str) -> int:
-    """Check the cutoff of a measure that requires one."""
+    """Check the cutoff of a measure that requires one and return it; raise InputError if it is missing or invalid.
+
+    ``name`` is the measure's name in the message.
+    """
     if cutoff is None:
         raise InputError(f"{name} needs a cutoff, as {name}@10")
     return whole_number(cutoff, "a cutoff", 1)
 
 
 def DCG(gains: str | ArrayLike | None = None, cutoff: int | None = None) -> Additive:
-    """Build discounted cumulative gain, Σ g(y_i) / log2(1 + i), eq. (1); gains 2^y − 1 by default.
+    """Build discounted cumulative gain, Σ g(y_i) / log2(1 + i) over ranks i; gains 2^y − 1 by default.
+
+    ``gains`` is ``"linear"`` (y), ``"exp"`` (2^y − 1) or a number for each grade. Raises InputError for other gains or
+    an invalid cutoff.
 
     Examples
     --------
@@ -73,9 +85,11 @@ def DCG(gains: str | ArrayLike | None = None, cutoff: int | None = None) -> Addi
 
 
 def ERR(max_grade: int | None = None, cutoff: int | None = None) -> Cascade:
-    """Build expected reciprocal rank, eq. (2), with stop probability (2^y − 1) / 2^max_grade.
+    """Build expected reciprocal rank, Σ_i ℓ(y_i) / i Π_{l<i} (1 − ℓ(y_l)) with ℓ(y) = (2^y − 1) / 2^max_grade.
 
-    ``max_grade`` None uses the largest grade of the scored labels; `bound_to` fixes the scale.
+    ℓ is the probability that a user stops at an item of grade y. ``max_grade`` None uses the largest grade of the
+    scored labels; `bound_to` fixes the scale. Raises InputError if it is not a positive whole number, or the cutoff is
+    invalid.
 
     Examples
     --------
@@ -87,7 +101,9 @@ def ERR(max_grade: int | None = None, cutoff: int | None = None) -> Cascade:
 
 
 def RBP(p: float = 0.8, rel: int = 1, gains: Any = None, cutoff: int | None = None) -> Additive:
-    """Build rank-biased precision, (1 − p) Σ p^(i−1) g(y_i); gains are binary at `rel` unless given.
+    """Build rank-biased precision, (1 − p) Σ p^(i−1) g(y_i) over ranks i; gains are 1 from grade `rel` on unless given.
+
+    Raises InputError unless 0 < p < 1, or if ``rel``, ``gains`` (as in `DCG`) or the cutoff are invalid.
 
     Examples
     --------
@@ -99,7 +115,9 @@ def RBP(p: float = 0.8, rel: int = 1, gains: Any = None, cutoff: int | None = No
 
 
 def Precision(cutoff: int | None, rel: int = 1) -> Additive:
-    """Build precision: the share of relevant items among the first `cutoff` ranks.
+    """Build precision: the share of relevant items (grade at least `rel`) among the first `cutoff` ranks.
+
+    Raises InputError without a cutoff, or if a parameter is not a whole number.
 
     Examples
     --------
@@ -111,7 +129,9 @@ def Precision(cutoff: int | None, rel: int = 1) -> Additive:
 
 
 def RR(rel: int = 1, cutoff: int | None = None) -> Cascade:
-    """Build the reciprocal rank of the first relevant item: a cascade whose users stop there with certainty.
+    """Build the reciprocal rank of the first relevant item (grade at least `rel`), 0 without one.
+
+    Raises InputError if a parameter is not a whole number.
 
     Examples
     --------
@@ -122,7 +142,9 @@ def RR(rel: int = 1, cutoff: int | None = None) -> Cascade:
 
 
 def Success(cutoff: int | None, rel: int = 1) -> Cascade:
-    """Build success: 1 if any of the first `cutoff` ranks is relevant, else 0; `RR` with equal weights of all ranks.
+    """Build success: 1 if any of the first `cutoff` ranks is relevant (grade at least `rel`), else 0.
+
+    Raises InputError without a cutoff, or if a parameter is not a whole number.
 
     Examples
     --------

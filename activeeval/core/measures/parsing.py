@@ -134,7 +134,10 @@ def parse_measure(text: str) -> Measure:
 
 
 def _split(text: str) -> tuple[str, str, str | None]:
-    """Split a measure text into name, parameter text and cutoff text (None without a cutoff)."""
+    """Split a measure text into ``(name, parameter text, cutoff text)``, the last None without a cutoff.
+
+    Raises InputError if the text has another form.
+    """
     match = _TEXT.fullmatch(text)
     if match:
         return match["name"], match["inside"] or "", match["cutoff"]
@@ -146,7 +149,10 @@ def _split(text: str) -> tuple[str, str, str | None]:
 
 
 def _parameters(text: str, inside: str, known: tuple[str, ...], preset: dict[str, str]) -> _Parameters:
-    """Parse the parameters of a text; `preset` holds those implied by the spelling of the name."""
+    """Parse the parameters of a measure text, ``inside`` its parentheses; raise InputError if one is invalid.
+
+    ``known`` are the parameters that the measure has; `preset` holds those implied by the spelling of its name.
+    """
     try:
         call = ast.parse(f"f({inside})", mode="eval").body
         if not isinstance(call, ast.Call) or call.args:
@@ -163,7 +169,7 @@ def _parameters(text: str, inside: str, known: tuple[str, ...], preset: dict[str
 
 
 def _cutoff(text: str, cutoff: str | None) -> int | None:
-    """Parse the cutoff text; None without a cutoff."""
+    """Parse the cutoff text; None without a cutoff. Raises InputError unless it is a positive whole number."""
     if cutoff is None:
         return None
     if not cutoff.isdecimal() or len(cutoff) > _LONGEST_CUTOFF or int(cutoff) < 1:
@@ -172,7 +178,11 @@ def _cutoff(text: str, cutoff: str | None) -> int | None:
 
 
 def _gains(parameters: _Parameters) -> Any:
-    """Read gains from ``gains={grade: gain}`` or ``dcg='log2' | 'exp-log2'``; None if neither is given."""
+    """Read gains from ``gains={grade: gain}`` or ``dcg='log2' | 'exp-log2'``; None if neither is given.
+
+    Returns a list with the gain of each grade, or "linear" or "exp". Raises InputError if both are given or one is
+    invalid.
+    """
     gains, formulation = parameters.gains, parameters.dcg
     if gains is not None:
         if formulation is not None:
@@ -189,13 +199,13 @@ def _gains(parameters: _Parameters) -> Any:
 
 
 def _additive(parameters: _Parameters, cutoff: int | None) -> Measure:
-    """Build an additive measure from parsed parameters."""
+    """Build an additive measure (a sum of discounted gains) from parsed parameters; InputError if one is invalid."""
     gains = gain_rule(_gains(parameters), Exponential())
     return Additive(gains, parameters.discounts, cutoff)
 
 
 def _rbp(parameters: _Parameters, cutoff: int | None) -> Measure:
-    """Build RBP from parsed parameters."""
+    """Build rank-biased precision from parsed parameters; raise InputError if one is invalid."""
     return RBP(parameters.p, parameters.rel, _gains(parameters), cutoff)
 
 

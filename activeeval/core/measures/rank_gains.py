@@ -32,8 +32,8 @@ Rows = tuple[tuple[float, ...], ...]
 class RankGains(_RankedMeasure):
     """A measure that sums one gain per rank, where the gain of a grade differs between ranks.
 
-    L = Σ_i w_{i, y_i}. If the weights have rank one, w_{i,y} = c_i g(y), it is `Additive` (case 2 and case 1 of
-    Zhou et al.).
+    L = Σ_i w_{i, y_i} over ranks i with grades y_i. If the weights have rank one, w_{i,y} = c_i g(y), it is `Additive`
+    (case 2 and case 1 of Zhou et al.).
 
     Parameters
     ----------
@@ -86,16 +86,19 @@ class RankGains(_RankedMeasure):
         return sealed(np.ones(min(longest, len(self._weights))))
 
     def terms(self, n_grades: int, longest: int, widest: int) -> Terms:
-        """Raise InputError: depth designs need one gain per grade for all ranks."""
+        """Raise InputError: a partly judged query has no expected value, as gains depend on the rank."""
         raise InputError(f"{self.name} needs a method that judges whole queries: its gains depend on the rank")
 
     def limits(self, max_grade: int | None, longest: int) -> tuple[float, float]:
-        """Compute the lowest and highest possible value of a query whose list has at most `longest` items."""
+        """Compute the lowest and highest possible value of a query whose list has at most `longest` items.
+
+        ``max_grade`` is not used: the gains fix the scale.
+        """
         worth = np.column_stack((self._weights, np.zeros(len(self._weights))))[:longest]
         return float(worth.min(axis=1).sum()), float(worth.max(axis=1).sum())
 
     def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
-        """Compute the value of each query, shape (n_queries,)."""
+        """Compute the value of each query, shape (n_queries,): the sum over ranks of the gain of rank and grade."""
         from activeeval.core.kernels import scores
 
         total = np.zeros(pool.n_queries)
@@ -118,9 +121,9 @@ class RankGains(_RankedMeasure):
     ) -> Moments:
         """Compute mean, mean square and variance of each query's value under a grade model.
 
-        Items are independent given a node. An item at rank i of one list and rank j of the other has the value
-        f(y) = w_{i,y} − w_{j,y}, so that E[δ] = Σ E[f] and Var[δ] = Σ Var[f]. Parameters are those of
-        `Additive.moments`.
+        Items are independent given a node of the query factor (a random effect shared by a query's items). An item at
+        rank i of one list and rank j of the other has the value f(y) = w_{i,y} − w_{j,y} (w: `gains`), so that E[δ] = Σ
+        E[f] and Var[δ] = Σ Var[f]. Parameters and errors are those of `Additive.moments`.
 
         Examples
         --------
@@ -146,7 +149,11 @@ class RankGains(_RankedMeasure):
         return moments_over_nodes(weights, means, variances)
 
     def _worth(self, pool: QueryPool, ranking: Rankings, versus: Rankings | None) -> tuple[Any, Floats]:
-        """Find the items that count and the value of each grade for each of them, shape (n, n_grades)."""
+        """Find the items at ranks that count, and what each grade adds to the value for each of them.
+
+        Returns ``(items, worth)``, shapes (n,) and (n, n_grades); in a comparison the list ``versus`` counts
+        negatively.
+        """
         signed = [(1.0, ranking), *(() if versus is None else ((-1.0, versus),))]
         counted = [(sign, lists, lists.ranks <= len(self._weights)) for sign, lists in signed]
         items = np.unique(np.concatenate([lists.items[counts] for _, lists, counts in counted]))
@@ -161,7 +168,10 @@ class RankGains(_RankedMeasure):
 
 
 def _as_rows(gains: ArrayLike) -> Rows:
-    """Convert weights to a tuple of rows; raise if they are not a finite matrix of at least two grades."""
+    """Convert gains to a tuple of rows, one for each rank, with a gain for each grade.
+
+    Raises InputError unless they are a finite matrix of two grades or more.
+    """
     wanted = "a row of gains for each rank, as [[0, 1, 3], [0, 0.6, 1.9]]"
     try:
         rows = np.asarray(gains, dtype=np.float64)

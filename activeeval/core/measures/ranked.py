@@ -34,7 +34,7 @@ SEED = 20130301  # arbitrary but fixed, so that moments are a function of their 
 
 
 class _RankedMeasure(WithCutoff):
-    """Base class that scores one ranking, or the difference of two, through `_value`."""
+    """Base class of measures that score one ranking, or the difference of two, through `_value`."""
 
     __slots__ = ()
 
@@ -43,7 +43,11 @@ class _RankedMeasure(WithCutoff):
         return self
 
     def score(self, pool: QueryPool, grades: LabelsLike, ranking: Rankings, versus: Rankings | None = None) -> Floats:
-        """Compute the value of each query, or the difference ``ranking − versus``, shape (n_queries,)."""
+        """Compute the value of each query, or the difference ``ranking − versus``, shape (n_queries,).
+
+        Raises InputError if a grade is above the measure's largest, a ranking belongs to another pool, or an item has a
+        distribution of grades, of which the measure has no mean.
+        """
         labels, n_grades = checked_labels(pool, grades, self.max_grade)
         labels.check(self)
         check_pool(pool, ranking, *(() if versus is None else (versus,)))
@@ -55,16 +59,19 @@ class _RankedMeasure(WithCutoff):
         return 0.0, 1.0
 
     def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
-        """Compute the value of each query, shape (n_queries,); every measure overrides it."""
+        """Compute the value of each query, shape (n_queries,); every subclass overrides it.
+
+        ``n_grades`` is the number of grades on the scale of the labels.
+        """
         raise TypeError("a measure says what it is worth")
 
     def _depth(self, pool: QueryPool) -> int:
-        """Get the cutoff; without one, the number of items in the pool."""
+        """Get the cutoff; without one the number of items in the pool, which no list exceeds."""
         return pool.n_items if self.cutoff is None else int(self.cutoff)
 
 
 class Normalised(_RankedMeasure):
-    """Base class of nDCG, R and AP: every item of a query counts, as each can be in the ideal ranking."""
+    """Base class of nDCG, R and AP: every item of a query counts, as each can be in the ideal (best) ranking."""
 
     __slots__ = ()
     needs_max_grade: ClassVar[bool] = False
@@ -72,7 +79,7 @@ class Normalised(_RankedMeasure):
     is_additive: ClassVar[bool] = False
 
     def discount_vector(self, longest: int) -> Floats:
-        """Compute the discounts of the ranks that count in lists of up to `longest` items."""
+        """Compute the discounts of the ranks that count in lists of up to `longest` items; subclasses override it."""
         raise TypeError("a measure says what a rank is worth")
 
     def moments(
@@ -86,7 +93,7 @@ class Normalised(_RankedMeasure):
         """Compute mean, mean square and variance of each query's value over 200 sets of labels simulated by the model.
 
         The random numbers depend only on the ids: they are the same in every call, in any order of the rows. Parameters
-        are those of `Additive.moments`.
+        and errors are those of `Additive.moments`.
         """
         from activeeval.core.kernels import sampling
 
@@ -105,12 +112,15 @@ class Normalised(_RankedMeasure):
         return Moments(mean, variance + mean**2, variance)
 
     def _check_columns(self, n_grades: int) -> None:
-        """Check the number of grade columns against the measure's scale."""
+        """Raise InputError if the number of grade columns does not fit the measure's scale."""
         if self.max_grade is not None and n_grades != self.max_grade + 1:
             raise InputError(f"grade_probs must have {self.max_grade + 1} columns for {self}, got {n_grades}")
 
     def _labels(self, pool: QueryPool, grades: Ints, item_hashes: Words, k: int) -> Ints:
-        """Convert the grades of simulation `k` to the labels that the measure scores: here the grades themselves."""
+        """Convert the grades of simulation `k` to the labels that the measure scores: here the grades themselves.
+
+        A subclass may use ``item_hashes`` (hashes of the items' ids) for random numbers.
+        """
         return grades
 
 
@@ -122,7 +132,7 @@ class _Ratio(WithRule, Normalised):
 
     @property
     def numerator(self) -> Additive:
-        """The measure in the numerator."""
+        """The measure in the numerator; every subclass overrides it."""
         raise TypeError("a ratio says what it divides")
 
     @property
@@ -131,16 +141,19 @@ class _Ratio(WithRule, Normalised):
         return self.numerator
 
     def discount_vector(self, longest: int) -> Floats:
-        """Compute the discounts of the ranks that count in lists of up to `longest` items."""
+        """Compute the discounts of the ranks that count in lists of up to `longest` items, those of the numerator."""
         return self.numerator.discount_vector(longest)
 
     def terms(self, n_grades: int, longest: int, widest: int) -> Terms:
-        """Get the values and discounts for depth designs: lists of up to `longest` ranks, `widest` items per query."""
+        """Get the values and discounts from which expected values of partly judged queries are computed.
+
+        Lists have up to `longest` ranks, and queries up to `widest` items.
+        """
         gains = sealed(self._rule.values(n_grades))
         return normalised_terms(ADDITIVE, gains, self.discount_vector(longest), self.ideal.discount_vector(widest))
 
     def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
-        """Compute the value of each query, shape (n_queries,)."""
+        """Compute each query's numerator over the value of its best ranking, shape (n_queries,); 0 if that is 0."""
         from activeeval.core.kernels import scores
 
         codes, gains = labels.coded(sealed(self._rule.values(n_grades)))
@@ -190,7 +203,7 @@ class NDCG(_Ratio):
 
 @lru_cache(maxsize=64)
 def _dcg(gains: GradeRule, cutoff: int | None) -> Additive:
-    """Build a DCG; cached, because moments need it for every simulation."""
+    """Build a DCG with the given rule for gains; cached, because moments need it for every simulation."""
     return replace(DCG(cutoff=cutoff), gains=gains)
 
 
@@ -263,12 +276,15 @@ class AP(Normalised):
         return sealed(np.ones(longest if self.cutoff is None else min(self.cutoff, longest)))
 
     def terms(self, n_grades: int, longest: int, widest: int) -> Terms:
-        """Get the values and discounts for depth designs: lists of up to `longest` ranks, `widest` items per query."""
+        """Get the values and discounts from which expected values of partly judged queries are computed.
+
+        Lists have up to `longest` ranks, and queries up to `widest` items.
+        """
         relevance = sealed((np.arange(n_grades) >= self.rel).astype(np.float64))
         return normalised_terms(PRECISION, relevance, self.discount_vector(longest), np.ones(widest))
 
     def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
-        """Compute the value of each query, shape (n_queries,)."""
+        """Compute the average precision of each query, shape (n_queries,)."""
         from activeeval.core.kernels import scores
 
         out = np.empty(pool.n_queries)
@@ -299,7 +315,7 @@ class Judged(_RankedMeasure):
         object.__setattr__(self, "cutoff", checked_cutoff(self.cutoff))
 
     def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
-        """Compute the value of each query, shape (n_queries,)."""
+        """Compute the share of judged items of each query down to the cutoff, shape (n_queries,)."""
         from activeeval.core.kernels import scores
 
         out = np.empty(pool.n_queries)

@@ -19,12 +19,24 @@ _PROBABILITY_TOLERANCE = 1e-6  # single precision causes errors of about 1e-7 in
 
 
 def checked_cutoff(cutoff: Any) -> int | None:
-    """Check that a cutoff is a positive whole number or None."""
+    """Check that a cutoff is a positive whole number or None and return it; raise InputError otherwise."""
     return None if cutoff is None else whole_number(cutoff, "a cutoff", 1)
 
 
 class WithCutoff:
-    """Base class of measures with a cutoff, written ``DCG() @ 10``."""
+    """Base class of measures with a cutoff (last rank that counts), written ``DCG() @ 10``.
+
+    Attributes
+    ----------
+    no_gain_between : str
+        Grades between which the measure has no value, for a message; empty if mean values are defined.
+    needs_all_items : bool
+        True if every item of a query counts, because each can be in the ideal ranking.
+    is_judged_whole : bool
+        True if whole queries are judged by comparisons, not items by grades.
+    reads_parts : bool
+        True if an expected value can be computed when only some of a query's items are judged.
+    """
 
     __slots__ = ()
     no_gain_between: ClassVar[str] = ""
@@ -39,12 +51,12 @@ class WithCutoff:
         return None
 
     def _written(self, name: str, inside: str) -> str:
-        """Format the measure as text: ``name(inside)@cutoff``."""
+        """Format the measure as text: ``name(inside)@cutoff``, without empty parts."""
         at = "" if self.cutoff is None else f"@{self.cutoff}"
         return f"{name}({inside}){at}" if inside else f"{name}{at}"
 
     def __matmul__(self, cutoff: int) -> Self:
-        """Cut the measure off at a rank.
+        """Copy the measure with a cutoff: the last rank that counts.
 
         Raises
         ------
@@ -64,14 +76,14 @@ class WithCutoff:
 
 
 class WithRule(WithCutoff):
-    """Base class of measures with a rule for grades, in the field named by `_rule_field`."""
+    """Base class of measures with a rule (the value of each grade), in the field named by `_rule_field`."""
 
     __slots__ = ()
     _rule_field: ClassVar[str]
 
     @property
     def _rule(self) -> GradeRule:
-        """The rule for grades."""
+        """The rule for the value of each grade."""
         rule: GradeRule = getattr(self, self._rule_field)
         return rule
 
@@ -89,12 +101,16 @@ def check_pool(pool: QueryPool, *rankings: Rankings) -> None:
 
 
 def longest_list(*rankings: Rankings) -> int:
-    """Get the length of the longest list of any of the rankings."""
+    """Get the length of the longest list of any query in the rankings."""
     return max(int(ranking.lengths.max()) for ranking in rankings)
 
 
 def checked_grades(pool: QueryPool, grades: ArrayLike, max_grade: int | None) -> tuple[Ints, int]:
-    """Check grades for a kernel; return them and the number of grades on the scale."""
+    """Check grades for a kernel; return ``(grades, number of grades on the scale)``.
+
+    The grades have shape (n_items,), negative if unjudged. Raises InputError if there is not one whole number for each
+    item, or a grade is above ``max_grade`` (None: above `LARGEST_GRADE`).
+    """
     from activeeval.core.kernels import scores
 
     whole = sealed(whole_grades(grades, pool.n_items), np.int64)
@@ -112,12 +128,25 @@ def checked_grades(pool: QueryPool, grades: ArrayLike, max_grade: int | None) ->
 
 
 def checked_nodes(pool: QueryPool, grade_probs: ArrayLike, node_weights: ArrayLike | None) -> tuple[Floats, Floats]:
-    """Check grade probabilities; return them as (n_nodes, n_items, n_grades), and the weights of the nodes.
+    """Check grade probabilities and the weights of the query factor's nodes; return ``(probabilities, weights)``.
+
+    Parameters
+    ----------
+    grade_probs : array, shape (n_items, n_grades), or (n_nodes, n_items, n_grades) with ``node_weights``
+        p(grade | item), at each quadrature node of the query factor (a random effect shared by a query's items) if any.
+    node_weights : array, shape (n_nodes,) or (n_queries, n_nodes), or None
+        Probability of each node; None for a model without a query factor.
+
+    Returns
+    -------
+    (ndarray, ndarray)
+        Probabilities of shape (n_nodes, n_items, n_grades), and weights as given; one node of weight 1 without a
+        factor.
 
     Raises
     ------
     InputError
-        If the shape does not fit the pool or a row is not a distribution.
+        If a shape does not fit the pool, or probabilities or weights are not distributions.
     """
     from activeeval.core.kernels import checks
 
@@ -140,12 +169,20 @@ def checked_nodes(pool: QueryPool, grade_probs: ArrayLike, node_weights: ArrayLi
 
 
 def mean_over_nodes(weights: Floats, values: Floats) -> Floats:
-    """Average values (n_nodes, n_queries) over the nodes, Σ_u ω_u v_u; weights are common or per query."""
+    """Average values (n_nodes, n_queries) over the nodes, Σ_u ω_u v_u, shape (n_queries,).
+
+    A node is a quadrature node of the query factor (a random effect shared by a query's items). The weights ω are
+    common to all queries, shape (n_nodes,), or have shape (n_queries, n_nodes).
+    """
     return np.asarray(weights @ values if weights.ndim == 1 else np.einsum("qu,uq->q", weights, values))
 
 
 def moments_over_nodes(weights: Floats, means: Floats, variances: Floats) -> Moments:
-    """Combine the means and variances given each node, (n_nodes, n_queries), into each query's moments."""
+    """Combine means and variances given each node, (n_nodes, n_queries), into each query's moments.
+
+    A node is a quadrature node of the query factor (a random effect shared by a query's items); ``weights`` as in
+    `mean_over_nodes`.
+    """
     mean = mean_over_nodes(weights, means)
     variance = mean_over_nodes(weights, variances + (means - mean) ** 2)
     return Moments(mean, variance + mean**2, variance)

@@ -31,19 +31,25 @@ class Measure(Protocol):
         """Largest grade of the measure's scale; None if it accepts any."""
 
     def bound_to(self, max_grade: int) -> Self:
-        """Fix an open grade scale at `max_grade`."""
+        """Copy the measure with an open grade scale fixed at `max_grade`."""
 
     def limits(self, max_grade: int | None, longest: int) -> tuple[float, float]:
-        """Compute the lowest and highest possible value of a query whose list has at most `longest` items."""
+        """Compute the lowest and highest possible value of a query whose list has at most `longest` items.
+
+        ``max_grade`` is the largest grade, used if the measure does not fix it; None on an open scale.
+        """
         ...
 
     def score(self, pool: QueryPool, grades: LabelsLike, ranking: Rankings, versus: Rankings | None = None) -> Floats:
-        """Compute the value of each query, or the difference ``ranking − versus``, shape (n_queries,)."""
+        """Compute the value of each query, or the difference ``ranking − versus``, shape (n_queries,).
+
+        ``grades`` (n_items,) are negative for unjudged items.
+        """
 
 
 @runtime_checkable
 class SampledMeasure(Measure, Protocol):
-    """A measure with known moments under a grade model; designs can sample for it."""
+    """A measure with known moments under a grade model, so that judgments can be sampled for it."""
 
     @property
     def needs_max_grade(self) -> bool:
@@ -67,11 +73,14 @@ class SampledMeasure(Measure, Protocol):
         ...
 
     def terms(self, n_grades: int, longest: int, widest: int) -> Terms:
-        """Get the values and discounts for depth designs: lists of up to `longest` ranks, `widest` items per query."""
+        """Get the values and discounts from which expected values of partly judged queries are computed.
+
+        Lists have up to `longest` ranks, and queries up to `widest` items.
+        """
 
     @property
     def no_gain_between(self) -> str:
-        """Grades between which no gain is defined, for a message; empty if mean gains are defined."""
+        """Grades between which the measure has no mean value, for a message, such as "ranks"; else empty."""
 
     def discount_vector(self, longest: int) -> Floats:
         """Compute the discounts of the ranks that count in lists of up to `longest` items."""
@@ -84,7 +93,7 @@ class SampledMeasure(Measure, Protocol):
         versus: Rankings | None = None,
         node_weights: ArrayLike | None = None,
     ) -> Moments:
-        """Compute mean, mean square and variance of each query's value under a grade model."""
+        """Compute mean, mean square and variance of each query's value under a grade model; see `Additive.moments`."""
 
 
 AnyMeasure = TypeVar("AnyMeasure", bound=Measure)
@@ -123,14 +132,17 @@ def shown_name(measure: Measure) -> str:
 
 
 def called(measure: AnyMeasure, text: str) -> AnyMeasure:
-    """Label a measure with the caller's text, unless it is shown that way already."""
+    """Label a measure with the caller's text, unless `shown_name` shows that text already."""
     if text == shown_name(measure):
         return measure
     return replace(measure, label=text)  # type: ignore[type-var]
 
 
 def check_sampled(measure: Measure) -> SampledMeasure:
-    """Check that a measure has moments, so that designs can sample for it; return it."""
+    """Check that a measure has moments under a grade model, so that designs can sample for it; return it.
+
+    Raises InputError otherwise.
+    """
     if not isinstance(measure, SampledMeasure):
         raise InputError(
             f"{measure} can be scored but not sampled for: it has no moments under a grade model; "
@@ -153,6 +165,12 @@ class Target:
         The ranking to compare with.
     within : array of bool, shape (n_queries,), optional
         The queries to average over; by default all queries of the pool.
+
+    Raises
+    ------
+    InputError
+        If the measure cannot be sampled for or needs the largest grade, the rankings have different pools, or
+        ``within`` is not a mask that selects a query.
 
     Examples
     --------
@@ -179,7 +197,7 @@ class Target:
             check_pool(self.pool, self.versus)
 
     def is_same(self, other: Target) -> bool:
-        """Check whether another target has the same measure, rankings and segment."""
+        """Check whether another target has the same measure, the same ranking objects and the same queries."""
         lists = (self.ranking is other.ranking, self.versus is other.versus)
         segments = (self.within, other.within)
         are_alike = segments[0] is segments[1] or np.array_equal(*segments)  # type: ignore[arg-type]
@@ -204,7 +222,7 @@ class Target:
 
     @property
     def other(self) -> Rankings:
-        """The ranking to compare with; empty lists if there is none."""
+        """The ranking to compare with; one with empty lists if there is none."""
         return Rankings.empty(self.pool) if self.versus is None else self.versus
 
     @property
@@ -219,7 +237,10 @@ class Target:
 
     @property
     def contrast(self) -> Floats:
-        """Discount of each item's rank, or the difference of two discounts, shape (n_items,); 0 if not ranked."""
+        """Weight of each item in the value: its discount in the ranking minus that in ``versus``, shape (n_items,).
+
+        0 if neither ranks it at a rank that counts.
+        """
         discounts = self.measure.discount_vector(self._longest)
         contrast = np.zeros(self.pool.n_items)
         for sign, ranking in ((1.0, self.ranking), (-1.0, self.other)):
@@ -243,26 +264,34 @@ class Target:
         return (low, high) if self.versus is None else (low - high, high - low)
 
     def terms(self, n_grades: int) -> Terms:
-        """Get the values and discounts of the measure for depth designs."""
+        """Get the values and discounts from which expected values of partly judged queries are computed."""
         return self.measure.terms(n_grades, self._longest, int(np.diff(self.pool.query_offsets).max()))
 
     def values(self, grades: LabelsLike) -> Floats:
-        """Compute the value, or difference, of every query from known labels, shape (n_queries,)."""
+        """Compute the value, or difference, of every query from known labels, shape (n_queries,).
+
+        A negative grade means unjudged; such an item counts as in the measure's `score`.
+        """
         return self.measure.score(self.pool, grades, self.ranking, self.versus)
 
     def check_judged(self, grades: ArrayLike) -> None:
-        """Raise if an item that counts is unjudged (negative grade), so that the true values are unknown."""
+        """Raise InputError if an item that counts is unjudged (negative grade), so that the true values are unknown."""
         items, pool = self.judging_lists()[1], self.pool
         items = items if self.within is None else items[self.within[pool.item_queries[items]]]
         missing = items[np.asarray(grades)[items] < 0]
         check_judged(pool.pairs_of(missing), items.size, f"that {self.name} needs")
 
     def moments(self, grade_probs: ArrayLike, node_weights: ArrayLike | None = None) -> Moments:
-        """Compute mean, mean square and variance of every query's value, or difference, under a grade model."""
+        """Compute mean, mean square and variance of every query's value, or difference, under a grade model.
+
+        ``grade_probs`` and ``node_weights`` as in `Additive.moments`.
+        """
         return self.measure.moments(self.pool, grade_probs, self.ranking, self.versus, node_weights)
 
     def judging_lists(self) -> tuple[Ints, Ints]:
-        """List the items to judge for each query's value, in judging order, as (offsets, items).
+        """List the items to judge for each query's value, in judging order, as ``(offsets, items)``.
+
+        Query q has ``items[offsets[q]:offsets[q + 1]]``, positions on the pool's item axis.
 
         The items of both rankings down to the measure's cutoff, by better rank; at equal rank, the first ranking's
         item comes first. If every item counts (nDCG, R, AP), the rest of the rankings follows, then the items in
@@ -274,9 +303,9 @@ class Target:
     def matters(self) -> NDArray[np.bool_]:
         """Flag the items whose label can change the value of their query, shape (n_items,).
 
-        A label has no effect if the item is not in the judging lists, if both lists are equal down to the last rank
-        that counts, if the list of a measure that counts every item is empty, if its contrast is 0 in an additive
-        measure, or if its query is outside `within`.
+        A label has no effect if the value does not depend on the item's grade, if both lists are equal down to the last
+        rank that counts, if the list of a measure that counts every item is empty, if the item's discounts in both
+        lists are equal in an additive measure, or if its query is outside `within`.
         """
         from activeeval.core.kernels import judging
 
@@ -296,7 +325,10 @@ class Target:
 
 
 def _as_segment(within: ArrayLike, n_queries: int) -> NDArray[np.bool_]:
-    """Check a mask of queries and return it read-only."""
+    """Check a mask of queries and return it read-only.
+
+    Raises InputError unless it has a bool for each query, one of them True.
+    """
     segment = np.array(within)
     if segment.dtype != np.bool_ or segment.shape != (n_queries,):
         raise InputError(f"within must be true or false for each of {n_queries} queries, got {within!r}")
@@ -307,9 +339,10 @@ def _as_segment(within: ArrayLike, n_queries: int) -> NDArray[np.bool_]:
 
 
 def common_lists(targets: Sequence[Target]) -> tuple[Ints, Ints]:
-    """List all items that several targets of one pool need, by better rank in any ranking, as (offsets, items).
+    """List all items that several targets of one pool need, by better rank in any ranking, as ``(offsets, items)``.
 
-    If every item counts, the items in no list follow, by item id descending, as for equal scores.
+    Query q has ``items[offsets[q]:offsets[q + 1]]``, positions on the pool's item axis. If a measure counts every item,
+    the items in no list follow, by item id descending, as for equal scores.
     """
     from activeeval.core.kernels import judging
 

@@ -34,18 +34,21 @@ class Terms:
 
     @property
     def _levels(self) -> Floats:
-        """Distinct gains above 0, largest first; empty without an ideal."""
+        """Distinct gains above 0, largest first; empty if the measure has no ideal to divide by."""
         levels = np.unique(self.values[self.values > 0])[::-1]
         return levels if self.cumulative.size > 1 else levels[:0]
 
     @property
     def steps(self) -> Floats:
-        """Difference between the gain of each level and that of the next lower one, shape (n_levels,)."""
+        """Difference between each distinct gain and the next lower one (0 after the last), shape (n_levels,).
+
+        The gains descend; there are no levels without an ideal to divide by.
+        """
         return sealed(self._levels - np.append(self._levels, 0.0)[1:])
 
     @property
     def reaches(self) -> Floats:
-        """1 if an item of the grade reaches the level's gain, shape (n_grades, n_levels)."""
+        """1 if a grade's gain is at least that of the level (a distinct gain), else 0, shape (n_grades, n_levels)."""
         return sealed(self.values[:, None] >= self._levels)
 
     @property
@@ -55,10 +58,13 @@ class Terms:
 
 
 def plain_terms(numerator: int, values: Floats, discounts: Floats) -> Terms:
-    """Build the terms of a measure without an ideal."""
+    """Build the terms of a measure that is not divided by an ideal; parameters as in `Terms`."""
     return Terms(numerator, values, discounts, sealed([0.0]))
 
 
 def normalised_terms(numerator: int, values: Floats, discounts: Floats, ideal_discounts: Floats) -> Terms:
-    """Build the terms of a measure that is divided by the value of the best ranking."""
+    """Build the terms of a measure that is divided by the value of the best ranking.
+
+    ``ideal_discounts`` are the discounts of the ranks of the best ranking; other parameters as in `Terms`.
+    """
     return Terms(numerator, values, discounts, sealed(np.concatenate(([0.0], np.cumsum(ideal_discounts)))))

@@ -31,6 +31,8 @@ LARGEST_K = 100
 def top_k_grades(pool: QueryPool, keys: ArrayLike, k: int, *, share_ties: bool = False) -> Ints:
     """Compute κ-grades: k for the item with the largest key of each query, … 1 for the k-th, and 0 for the rest.
 
+    They are the labels of `kNDCG` and `kERR` (Niu et al., SIGIR 2012).
+
     Parameters
     ----------
     keys : array of float, shape (n_items,)
@@ -44,6 +46,11 @@ def top_k_grades(pool: QueryPool, keys: ArrayLike, k: int, *, share_ties: bool =
     Returns
     -------
     ndarray of int64, shape (n_items,)
+
+    Raises
+    ------
+    InputError
+        If k is not a whole number from 1 to 100, or the keys have another shape or are infinite.
 
     Examples
     --------
@@ -71,8 +78,9 @@ class TopK(Normalised):
     Items of a query with the same κ-grade y are tied: m of them occupy the ranks from k + 1 − y on, and the value is
     the exact mean over their m! orders. The next κ-grade is y − m, if that is above 0.
 
-    Its moments are those of truths simulated from a model of ordinary grades: items sorted by grade, equal grades in
-    random order, as if judges could distinguish all items.
+    A κ-grade is k for the best item of a query, … 1 for the k-th, and 0 for the rest. The measure's moments are those
+    of truths simulated from a model of ordinary grades: items sorted by grade, equal grades in random order, as if
+    judges could distinguish all items.
 
     Parameters
     ----------
@@ -95,14 +103,14 @@ class TopK(Normalised):
 
     @property
     def of_grades(self) -> NDCG | Cascade:
-        """The measure that is applied to the κ-grades: nDCG or ERR with the largest grade k."""
+        """The measure that is applied to the κ-grades (k + 1 − rank): nDCG or ERR with the largest grade k."""
         if self.name == "kNDCG":
             return NDCG([2.0**y - 1 for y in range(self.k + 1)], self.cutoff)
         return ERR(self.k, self.cutoff)
 
     @property
     def max_grade(self) -> int:
-        """κ-grade of the best item, k."""
+        """κ-grade of the best item, k: the κ-grade of an item is k + 1 − rank, or 0."""
         return self.k
 
     def discount_vector(self, longest: int) -> Floats:
@@ -110,11 +118,14 @@ class TopK(Normalised):
         return self.of_grades.discount_vector(longest)
 
     def terms(self, n_grades: int, longest: int, widest: int) -> Terms:
-        """Raise InputError: a part of a query's items has no top k."""
+        """Raise InputError: a partly judged query has no top k, so no expected value."""
         raise InputError(f"{self} needs every item of a query judged: a part of the items has no top {self.k}")
 
     def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
-        """Compute the value of each query, averaged over the orders of tied items, shape (n_queries,)."""
+        """Compute the value of each query, averaged over the orders of tied items, shape (n_queries,).
+
+        The labels are κ-grades, k + 1 − rank of the item or 0; ``n_grades`` is k + 1.
+        """
         from activeeval.core.kernels import scores, tie_values
 
         measure, grades = self.of_grades, labels.grades
@@ -133,7 +144,10 @@ class TopK(Normalised):
         return np.divide(numerators, ideal, out=np.zeros_like(numerators), where=ideal > 0)
 
     def _ideals(self, pool: QueryPool, grades: Ints, gains: Floats) -> Floats:
-        """Compute the value of the truth's own order, shape (n_queries,); it is the same for every order of ties."""
+        """Compute the value of the truth's order itself, shape (n_queries,); it is the same for every order of ties.
+
+        ``grades`` (n_items,) are κ-grades (k + 1 − rank, or 0), ``gains`` (k + 1,) their gains.
+        """
         n_ranked = np.bincount(pool.item_queries[grades > 0], minlength=pool.n_queries)
         discounts = self.discount_vector(self.k)
         sums = np.cumsum(discounts * gains[:0:-1][: discounts.size])
@@ -143,7 +157,10 @@ class TopK(Normalised):
         """Accept ordinary grades of any scale: only their order is used."""
 
     def _labels(self, pool: QueryPool, grades: Ints, item_hashes: Words, k: int) -> Ints:
-        """Convert the grades of simulation `k` to κ-grades; random numbers derived from item ids break ties."""
+        """Convert the grades of simulation `k` to κ-grades (k + 1 − rank, or 0).
+
+        Random numbers derived from ``item_hashes`` (n_items,) order items of equal grade.
+        """
         return top_k_grades(pool, grades + hashed_uniforms(SEED + k, item_hashes, 2)[1], self.k)
 
     def __str__(self) -> str:
@@ -152,6 +169,9 @@ class TopK(Normalised):
 
 def kNDCG(k: int = 10, cutoff: int | None = None) -> TopK:
     """Build κ-NDCG: DCG with gains 2^y − 1 of κ-grades y, divided by the DCG of the truth's own order.
+
+    The κ-grade of an item is k + 1 − rank, or 0 beyond rank k (Niu et al., SIGIR 2012). Raises InputError unless k
+    lies in 1 … 100 and the cutoff is valid.
 
     Examples
     --------
@@ -166,8 +186,11 @@ def kNDCG(k: int = 10, cutoff: int | None = None) -> TopK:
 def kERR(k: int = 10, cutoff: int | None = None) -> TopK:
     """Build κ-ERR: expected reciprocal rank with stop probability (2^y − 1) / 2^k of κ-grades y.
 
-    The paper prints the factor 1/n, with n the number of documents; here it is 1/rank, as in ERR. With 1/n no
-    value could exceed 1/n, but the paper reports values above a third.
+    The κ-grade of an item is k + 1 − rank, or 0 beyond rank k. Raises InputError unless k lies in 1 … 100 and the
+    cutoff is valid.
+
+    Niu et al. (SIGIR 2012) print the factor 1/n, with n the number of documents; here it is 1/rank, as in ERR. With 1/n
+    no value could exceed 1/n, but the paper reports values above a third.
 
     Examples
     --------

@@ -72,30 +72,33 @@ class QueryDraw:
             object.__setattr__(self, name, frozen(values))
 
     def of(self, queries: ArrayLike) -> QueryDraw:
-        """Select the rows of some queries, given by their positions."""
+        """Select the rows of some queries, given by their positions in the pool."""
         chosen = np.asarray(queries, dtype=np.int64)
         drawn = (self.inclusion_probs[chosen], self.strata[chosen])
         return QueryDraw(inclusion_probs=drawn[0], strata=drawn[1], sizes=self.sizes, log=self.log)
 
     def thinned(self, share: float) -> QueryDraw:
-        """Multiply the inclusion probabilities by the share of drawn queries that entered the pool at random."""
+        """Multiply the inclusion probabilities by ``share``, as the pool holds a random share of the drawn queries."""
         probs = self.inclusion_probs * share
         return QueryDraw(inclusion_probs=probs, strata=self.strata, sizes=self.sizes, log=self.log)
 
     def are_whole(self, within: Bools | None = None) -> Bools:
-        """Flag the strata whose drawn queries are all present, among the queries flagged by `within` (None: all)."""
+        """Flag the strata whose drawn queries are all in the pool, shape (n_strata,).
+
+        `within` (n_queries,) restricts the check to flagged queries of the pool; None takes all.
+        """
         chosen = self.strata if within is None else self.strata[within]
         return np.asarray(np.bincount(chosen, minlength=self.sizes.size) == self.sizes)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Convert the draw to named arrays of numbers and text; `of_arrays` reads them."""
+        """Convert the draw to arrays of numbers and text by name, for storage; `of_arrays` reads them."""
         values = (self.inclusion_probs, self.strata, self.sizes, np.array([self.log.name, self.log.digest]))
         columns = (*values, np.array([self.log.n_events, self.log.n_queries], dtype=np.float64))
         return {f"draw.{name}": array for name, array in zip(_FIELDS, columns, strict=True)}
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self | None:
-        """Rebuild a draw from the arrays of `arrays`; None if they contain no draw."""
+        """Rebuild a draw from arrays that the method `arrays` made; None if they contain no draw."""
         if f"draw.{_FIELDS[0]}" not in arrays:
             return None
         probs, strata, sizes, words, figures = (arrays[f"draw.{name}"] for name in _FIELDS)

@@ -45,19 +45,22 @@ class GeneratedPool:
     lengths: Floats
 
     def split(self, n_first: int) -> tuple[GeneratedPool, GeneratedPool]:
-        """Split into the first `n_first` queries and the rest; the recipe trains on the first tenth."""
+        """Split into the first `n_first` queries and the rest; the recipe trains on the first tenth.
+
+        Raises InputError unless both parts have a query.
+        """
         if not 0 < n_first < self.pool.n_queries:
             raise InputError(f"n_first must lie from 1 to {self.pool.n_queries - 1}, got {n_first}")
         return self._part(np.arange(n_first)), self._part(np.arange(n_first, self.pool.n_queries))
 
     def _part(self, queries: Ints) -> GeneratedPool:
-        """Restrict the pool and its data to some queries."""
+        """Restrict the pool and its data to some queries, given by their indices."""
         pool, items = self.pool.subset(queries)
         return GeneratedPool(pool, self.grades[items], self.features[items], self.lengths[items])
 
 
 def generate_pool(n_queries: int = 6000, rng: np.random.Generator | int | None = None) -> GeneratedPool:
-    """Generate a pool by the recipe of this module.
+    """Generate a synthetic pool with known grades that resembles MSLR-WEB30K, by the recipe of this module.
 
     Parameters
     ----------
@@ -65,6 +68,11 @@ def generate_pool(n_queries: int = 6000, rng: np.random.Generator | int | None =
         Number of queries, training queries included.
     rng : Generator or int, optional
         The same seed gives the same pool.
+
+    Raises
+    ------
+    InputError
+        If there is no query or ``rng`` is not a seed.
 
     Examples
     --------
@@ -90,13 +98,13 @@ def generate_pool(n_queries: int = 6000, rng: np.random.Generator | int | None =
 
 
 def noisy_scores(scores: ArrayLike, rng: np.random.Generator | int | None = None) -> Floats:
-    """Add noise 0.5 · sd(scores) · N(0, 1) to scores: the recipe's second ranker."""
+    """Add noise 0.5 · sd(scores) · N(0, 1) to scores, for a second ranker of a generated pool."""
     values = np.asarray(scores, dtype=np.float64)
     rng = np.random.default_rng(rng)
     return np.asarray(values + 0.5 * values.std() * rng.standard_normal(values.shape))
 
 
 def ranked_by_expected_grade(pool: QueryPool, grade_probs: ArrayLike) -> Rankings:
-    """Rank the items of each query by expected grade, best first: the recipe's first ranking."""
+    """Rank the items of each query by expected grade, best first; ``grade_probs`` has shape (n_items, n_grades)."""
     probs = np.asarray(grade_probs, dtype=np.float64)
     return Rankings.from_scores(pool, probs @ np.arange(probs.shape[1]))

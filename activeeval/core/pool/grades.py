@@ -23,8 +23,12 @@ class PoolGrades:
     pool : QueryPool
     grades : array of int, shape (n_items,)
     max_grade : int, optional
-        Largest grade of the scale; a grade above it is an error. By default the largest
-        grade that occurs.
+        Largest grade of the scale. By default the largest grade that occurs.
+
+    Raises
+    ------
+    InputError
+        If there is not one whole number for each item, or a grade is above `max_grade`.
 
     Examples
     --------
@@ -56,6 +60,8 @@ class PoolGrades:
     ) -> PoolGrades:
         """Build grades from nested dicts, query id → item id → grade; all other items are unjudged.
 
+        Raises InputError for an item that the pool lacks, a grade that is not whole, or one above `max_grade`.
+
         Examples
         --------
         >>> pool = QueryPool(["q", "r"], [0, 2, 4], ["a", "b", "a", "b"])
@@ -83,7 +89,7 @@ class PoolGrades:
 
 
 def check_judged(missing: Sequence[tuple[str, str]], n_items: int, purpose: str) -> None:
-    """Raise if required items have no judgment: treating them as irrelevant would bias the result.
+    """Raise InputError if required items have no judgment: treating them as irrelevant would bias the result.
 
     Parameters
     ----------

@@ -15,12 +15,12 @@ from activeeval.core.types import Ints
 
 
 def as_ids(values: ArrayLike | Texts | Iterable[Any], what: str) -> NDArray[Any]:
-    """Convert ids to an array of text; see `as_texts`."""
+    """Convert ids to an array of text; ``what`` names them in messages. Errors are those of `as_texts`."""
     return as_texts(values, what).array()
 
 
 def as_texts(values: ArrayLike | Texts | Iterable[Any], what: str) -> Texts:
-    """Convert ids to `Texts`; whole numbers become their decimal text.
+    """Convert ids to `Texts`; whole numbers become their decimal text. ``what`` names the ids in messages.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def told_too_long(text: str) -> str:
 
 
 def _texts_of(values: Any, what: str) -> Texts:
-    """Convert a list or array of text or whole numbers to `Texts`; raise for other types."""
+    """Convert a list or array of text or whole numbers to `Texts`; raise InputError for other types."""
     if not isinstance(values, np.ndarray):
         try:
             listed = list(values)
@@ -69,7 +69,10 @@ def _texts_of(values: Any, what: str) -> Texts:
 
 
 def segment_offsets(values: ArrayLike, what: str, n_queries: int, total: int | None) -> Ints:
-    """Check the offsets of the queries' segments, shape (n_queries + 1,); they end at `total` unless it is None."""
+    """Check the offsets of the queries' segments on an axis, and return them as int64, shape (n_queries + 1,).
+
+    They must start at 0, not decrease, and end at `total` unless that is None; raises InputError otherwise.
+    """
     array = np.asarray(values)
     if array.shape != (n_queries + 1,):
         raise InputError(f"{what} must have shape ({n_queries + 1},), one more than the queries, got {array.shape}")
@@ -85,7 +88,7 @@ def segment_offsets(values: ArrayLike, what: str, n_queries: int, total: int | N
 
 
 def whole_grades(grades: ArrayLike, n_items: int) -> Ints:
-    """Convert grades to int64, shape (n_items,); raise if one is not a whole number."""
+    """Convert grades to int64, shape (n_items,); raise InputError if one is not a whole number or the shape differs."""
     array = np.asarray(grades)
     if array.shape != (n_items,):
         raise InputError(f"grades must have shape ({n_items},), got {array.shape}")

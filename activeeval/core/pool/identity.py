@@ -19,7 +19,7 @@ _TEXTS = np.uint64(0xBB67AE8584CAA73B)
 
 
 def pool_hashes(pool: QueryPool) -> tuple[Words, Words]:
-    """Hash every query, shape (n_queries,), and every item together with its query, shape (n_items,)."""
+    """Hash the ids of every query, shape (n_queries,), and of every item together with its query, shape (n_items,)."""
     from activeeval.core.kernels import numbers
 
     of_queries, of_items = np.empty(pool.n_queries, np.uint64), np.empty(pool.n_items, np.uint64)
@@ -30,7 +30,7 @@ def pool_hashes(pool: QueryPool) -> tuple[Words, Words]:
 
 
 def key_of(rng: Seed, known: np.uint64 | int = 0) -> np.uint64:
-    """Derive the 64-bit key of a sample from a seed and a digest of the grades known at the time.
+    """Derive the 64-bit key of a sample from a seed and known grades; with the ids it determines all random numbers.
 
     The digest changes the key, so that the new random numbers differ from those that selected the known items.
 
@@ -40,6 +40,11 @@ def key_of(rng: Seed, known: np.uint64 | int = 0) -> np.uint64:
         None uses the operating system's randomness.
     known : uint64
         `known_digest` of the known grades; 0 if no grade is known.
+
+    Raises
+    ------
+    InputError
+        If ``rng`` is none of these.
     """
     if isinstance(rng, np.random.Generator):
         word = rng.integers(2**64, dtype=np.uint64)
@@ -55,14 +60,17 @@ def key_of(rng: Seed, known: np.uint64 | int = 0) -> np.uint64:
 
 
 def checked_key(key: int) -> np.uint64:
-    """Convert the stored key of an earlier sample to uint64; raise unless it is a whole number of 64 bits."""
+    """Convert the stored key of an earlier sample to uint64; raise InputError unless it is a 64-bit whole number."""
     if not isinstance(key, Integral) or isinstance(key, bool) or not 0 <= key < 2**64:
         raise InputError(f"a key is a whole number of 64 bits, got {key!r}")
     return np.uint64(key)
 
 
 def hashed_uniforms(seed: int, hashes: Words, n: int) -> Floats:
-    """Generate `n` uniform numbers in (0, 1) for every hash, independent of the order, shape (n, n_hashes)."""
+    """Generate `n` uniform numbers in (0, 1) for every hash, shape (n, n_hashes).
+
+    They depend on the seed and each hash alone, not on the order of the hashes; the n rows are independent streams.
+    """
     from activeeval.core.kernels import numbers
 
     out = np.empty((n, hashes.size))
@@ -71,7 +79,10 @@ def hashed_uniforms(seed: int, hashes: Words, n: int) -> Floats:
 
 
 def text_numbers(seed: Seed, texts: Texts) -> Floats:
-    """Generate a permanent uniform number in (0, 1) for each text from the seed and the text alone, shape (n,)."""
+    """Generate a uniform number in (0, 1) for each text, shape (n,), which depends on the seed and the text alone.
+
+    Raises InputError for an invalid seed.
+    """
     from activeeval.core.kernels import numbers
 
     hashes = np.empty(texts.size, np.uint64)
@@ -81,7 +92,11 @@ def text_numbers(seed: Seed, texts: Texts) -> Floats:
 
 
 def known_digest(hashes: Words, grades: Ints) -> np.uint64:
-    """Compute a digest of the known grades, shape (n_items,), −1 if unknown; 0 if no grade is known."""
+    """Compute a digest of the known grades; 0 if no grade is known.
+
+    ``hashes`` (n_items,) are those of the items' ids, ``grades`` (n_items,) are −1 if unknown. The order of items has
+    no effect.
+    """
     known = np.flatnonzero(grades >= 0)
     mixed = hashed_uniforms(int(_GRADES), hashes[known] + grades[known].astype(np.uint64), 1)
     # a sum does not depend on the order of the rows

@@ -91,7 +91,11 @@ class Costs:
     source: str
 
     def align(self, pool: QueryPool) -> Floats:
-        """Select the costs of the pool's items, shape (n_items,)."""
+        """Select the costs of the pool's items, shape (n_items,).
+
+        Raises InputError if an item has no cost, or FormatError if the number of costs without ids differs from the
+        items'.
+        """
         if self.query_ids is not None and self.doc_ids is not None:
             return self.values[_rows_of(pool, self.query_ids, self.doc_ids, self.source, "cost")]
         if self.values.size != pool.n_items:
@@ -100,7 +104,10 @@ class Costs:
 
 
 def typed_column(values: Any, name: str, kind: str) -> Any:
-    """Convert a column to texts (``U``), finite floats (``f``) or whole numbers (``i``); raise if it does not fit."""
+    """Convert a column to `Texts` (kind ``U``), finite floats (``f``) or whole numbers (``i``).
+
+    Raises InputError with the column's ``name`` if it does not fit.
+    """
     if kind == "U":
         return as_texts(values, name)
     array = np.asarray(values)
@@ -114,7 +121,10 @@ def typed_column(values: Any, name: str, kind: str) -> Any:
 
 
 def close_columns(table: object, kinds: dict[str, str]) -> None:
-    """Convert the columns of a frozen table to their types, check their lengths and make them read-only."""
+    """Convert the columns of a frozen table in place, check that their lengths are equal, and make them read-only.
+
+    ``kinds`` maps the name of a column to its kind, as in `typed_column`. Raises InputError if one does not fit.
+    """
     n_rows = np.size(getattr(table, next(iter(kinds))))
     for name, kind in kinds.items():
         column = typed_column(getattr(table, name), name, kind)
@@ -127,7 +137,7 @@ def close_columns(table: object, kinds: dict[str, str]) -> None:
 
 
 def _wholes(array: NDArray[Any], name: str) -> Ints:
-    """Convert a column to int64; raise if a value is not a whole number below 2^53."""
+    """Convert a column to int64; raise InputError if a value is not a whole number below 2^53."""
     if array.dtype.kind in "iu" and array.ndim == 1:
         return array.astype(np.int64, copy=False)
     values = numbers(array, name, (array.size,))
@@ -138,7 +148,10 @@ def _wholes(array: NDArray[Any], name: str) -> Ints:
 
 
 def _rows_of(pool: QueryPool, query_ids: Texts, doc_ids: Texts, source: str, what: str) -> Ints:
-    """Find the row of each item of the pool, shape (n_items,); raise if one has none (`what` names the values)."""
+    """Find the row of each item of the pool, shape (n_items,); raise InputError if one has none.
+
+    ``source`` is the origin of the table and `what` the name of its values, both for the message.
+    """
     positions = positions_in(pool, query_ids, doc_ids)
     rows = np.full(pool.n_items, -1, dtype=np.int64)
     present = np.flatnonzero(positions >= 0)

@@ -12,7 +12,10 @@ from activeeval.core.types import Ints
 
 
 def first_places(owners: Ints, texts: Texts) -> Ints:
-    """Find for every row the first row with the same owner and text, shape (n,)."""
+    """Find for every row the first row with the same owner and text, shape (n,).
+
+    ``owners`` (n,) are whole numbers, for example indices of queries.
+    """
     order, offsets = segments(owners, int(owners.max(initial=-1)) + 1)
     grouped = texts.plain() if order is None else texts[order]
     firsts: Ints = keys.first_places(offsets, grouped.data, grouped.offsets)
@@ -24,7 +27,7 @@ def first_places(owners: Ints, texts: Texts) -> Ints:
 
 
 def places_of(owners: Ints, texts: Texts, sought_owners: Ints, sought_texts: Texts) -> Ints:
-    """Find each sought (owner, text) pair among the given pairs: the index of the first match, or -1."""
+    """Find each sought (owner, text) pair among the given pairs: the index of the first match, or -1 (n_sought,)."""
     if not owners.size:
         return np.full(sought_owners.size, -1, dtype=np.int64)
     n_owners = int(max(owners.max(initial=-1), sought_owners.max(initial=-1))) + 1
@@ -41,7 +44,11 @@ def places_of(owners: Ints, texts: Texts, sought_owners: Ints, sought_texts: Tex
 
 
 def places_within_segments(offsets: Ints, texts: Texts, sought_offsets: Ints, sought_texts: Texts) -> Ints:
-    """Find each sought text among the texts of its segment: the index of the first match, or -1."""
+    """Find each sought text among the texts of its segment: the index of the first match, or -1, shape (n_sought,).
+
+    Segment q has the rows ``offsets[q]`` to ``offsets[q + 1] - 1`` of the texts, and with ``sought_offsets`` likewise
+    of the sought ones.
+    """
     places: Ints = keys.places_of(
         offsets, texts.data, texts.offsets, sought_offsets, sought_texts.data, sought_texts.offsets
     )
@@ -49,20 +56,27 @@ def places_within_segments(offsets: Ints, texts: Texts, sought_offsets: Ints, so
 
 
 def segments(owners: Ints, n_owners: int) -> tuple[Ints | None, Ints]:
-    """Group rows by owner: the sorting order (None if already grouped) and the start of each owner's rows."""
+    """Group rows by owner; return ``(order, offsets)``.
+
+    The order sorts the rows, or is None if they are grouped already; ``offsets[q]`` is then the start of owner q's
+    rows. Rows with a negative owner come before all others.
+    """
     offsets = np.empty(n_owners + 1, dtype=np.int64)
     is_ordered = keys.segment_owners(owners, offsets)
     return None if is_ordered else np.argsort(owners, kind="stable"), offsets
 
 
 def distinct_texts(texts: Texts) -> tuple[Texts, Ints]:
-    """Find the distinct texts in order of first appearance, and the index of each row's text among them."""
+    """Find the distinct texts in order of first appearance; return ``(distinct texts, index of each row's text)``."""
     names, codes = distinct_runs(texts)
     return names, np.repeat(codes, texts.repeats)
 
 
 def distinct_runs(texts: Texts) -> tuple[Texts, Ints]:
-    """Find the distinct texts in order of first appearance, and the index of each stored text (not row) among them."""
+    """Find the distinct texts in order of first appearance; return ``(distinct texts, index of each stored text)``.
+
+    Adjacent equal rows of `Texts` can share one stored text, so the index can be shorter than the rows.
+    """
     runs = Texts(texts.data, texts.offsets)
     places = keys.first_places(np.array([0, runs.size]), runs.data, runs.offsets)
     is_first = places == np.arange(runs.size)
@@ -71,7 +85,7 @@ def distinct_runs(texts: Texts) -> tuple[Texts, Ints]:
 
 
 def first_repeated_pair(query_ids: Texts, doc_ids: Texts) -> tuple[int, int] | None:
-    """Find the earliest repeated (query, document) pair: its first and second row, or None."""
+    """Find the earliest repeated (query, document) pair; return its first and second row, or None."""
     names, codes = distinct_runs(query_ids)
     order, offsets = segments_of_runs(codes, query_ids.repeats, names.size)
     if order is None:
@@ -82,13 +96,19 @@ def first_repeated_pair(query_ids: Texts, doc_ids: Texts) -> tuple[int, int] | N
 
 
 def first_repeated(offsets: Ints, texts: Texts) -> tuple[int, int] | None:
-    """Find the earliest text repeated within its segment: its first and second row, or None."""
+    """Find the earliest text repeated within its segment; return its first and second row, or None.
+
+    Segment q has the rows ``offsets[q]`` to ``offsets[q + 1] - 1``.
+    """
     repeat, before = keys.first_repeat(offsets, texts.data, texts.offsets)
     return (int(before), int(repeat)) if repeat >= 0 else None
 
 
 def segments_of_runs(owners: Ints, repeats: Ints, n_owners: int) -> tuple[Ints | None, Ints]:
-    """Group rows by owner like `segments`, for owners given once per run of `repeats` rows."""
+    """Group rows by owner like `segments`, for owners given once for each run of rows.
+
+    ``owners`` and ``repeats`` (n_runs,) are the owner and the number of rows of each run.
+    """
     if owners.size and owners[0] >= 0 and (np.diff(owners) > 0).all():
         counts = np.zeros(n_owners, dtype=np.int64)
         counts[owners] = repeats
@@ -107,7 +127,7 @@ def follows_its_query(query_ids: Texts) -> NDArray[np.bool_]:
 
 
 def places_within(codes: Ints) -> Ints:
-    """Number the rows of each code from 1 in order of appearance, shape (n,)."""
+    """Number the rows that have the same code from 1 in order of appearance, shape (n,)."""
     order = np.argsort(codes, kind="stable")
     counts = np.bincount(codes)
     starts = np.cumsum(counts) - counts
@@ -117,7 +137,7 @@ def places_within(codes: Ints) -> Ints:
 
 
 def positions_in(pool: QueryPool, query_ids: Texts, doc_ids: Texts) -> Ints:
-    """Find the position of each (query, document) on the pool's item axis, or -1 if the pool does not hold it."""
+    """Find the position of each (query, document) on the pool's item axis, shape (n,); -1 if it is not in the pool."""
     names, codes = distinct_texts(query_ids)
     index = {name: i for i, name in enumerate(pool.query_texts)}
     owners = np.array([index.get(name, -1) for name in names.tolist()], dtype=np.int64)[codes]

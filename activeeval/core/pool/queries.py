@@ -137,7 +137,7 @@ class QueryPool:
         return {key: z for z, key in enumerate(keys)}
 
     def pairs_of(self, items: ArrayLike) -> list[tuple[str, str]]:
-        """Look up (query id, item id) of items, given by their positions."""
+        """List (query id, item id) of items, given by their positions."""
         positions = np.asarray(items, dtype=np.int64)
         queries = self.query_texts[self.item_queries[positions]]
         return list(zip(queries.tolist(), self.item_texts[positions].tolist(), strict=True))
@@ -148,7 +148,7 @@ class QueryPool:
         return f"item {shown(self.item_texts[item])} of query {shown(self.query_texts[query])}"
 
     def replace(self, **changes: Any) -> QueryPool:
-        """Copy the pool with some constructor arguments changed; the copy is validated again."""
+        """Copy the pool with some constructor arguments changed; raises InputError if the copy is invalid."""
         names = ("query_offsets", "item_costs", "query_costs", "query_probs", "draw")
         ids = {"query_ids": self.query_texts, "item_ids": self.item_texts}
         return QueryPool(**(ids | {name: getattr(self, name) for name in names} | changes))
@@ -162,7 +162,7 @@ class QueryPool:
         )
 
     def with_items(self, items: ArrayLike) -> QueryPool:
-        """Restrict the pool to some items, given by ascending positions; every query must keep at least one."""
+        """Restrict the pool to some items, given by ascending positions; raises InputError if a query keeps none."""
         chosen = np.asarray(items, dtype=np.int64)
         counts = np.bincount(self.item_queries[chosen], minlength=self.n_queries)
         offsets = np.concatenate(([0], np.cumsum(counts)))
@@ -211,7 +211,7 @@ class QueryPool:
         return "judgments" if is_alike else "mean items"
 
     def _checked_costs(self, values: ArrayLike) -> Floats:
-        """Check that item costs are positive and within a range that sums can represent."""
+        """Check item costs and return them; raise InputError unless they are positive and their sums are accurate."""
         costs = numbers(values, "item_costs", (self.n_items,))
         bad = np.flatnonzero(~((costs > 0) & np.isfinite(costs)))
         if bad.size:
@@ -228,7 +228,10 @@ class QueryPool:
         return costs
 
     def _query_costs(self, values: ArrayLike | None) -> Floats:
-        """Check the overheads of the queries; 0 by default."""
+        """Check the overheads (costs of opening a query) and return them; raise InputError if one is negative.
+
+        They are 0 by default.
+        """
         if values is None:
             return np.zeros(self.n_queries)
         costs = numbers(values, "query_costs", (self.n_queries,))
@@ -239,7 +242,10 @@ class QueryPool:
         return costs
 
     def _query_probs(self, values: ArrayLike | None) -> Floats:
-        """Check the query distribution; uniform by default."""
+        """Check the query distribution and return it, uniform by default.
+
+        Raises InputError unless all probabilities are positive and sum to 1.
+        """
         if values is None:
             return np.full(self.n_queries, 1.0 / self.n_queries)
         probs = numbers(values, "query_probs", (self.n_queries,))
@@ -274,7 +280,7 @@ def _check_queries(query_ids: Texts, offsets: Ints) -> None:
 
 
 def _numbered(offsets: Ints) -> Texts:
-    """Number the items of each query from 1."""
+    """Number the items of each query from 1, as the texts of their ids; offsets as in `QueryPool`."""
     lengths = np.diff(offsets)
     names = Texts.from_list([str(number) for number in range(1, lengths.max() + 1)])
     numbered: Texts = names[np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)]
@@ -282,7 +288,7 @@ def _numbered(offsets: Ints) -> Texts:
 
 
 def _checked_items(item_ids: Texts, query_ids: Texts, offsets: Ints) -> Texts:
-    """Raise InputError if an item id occurs twice in a query."""
+    """Return the item ids; raise InputError if one occurs twice in a query."""
     from activeeval.core.kernels.text import keys
 
     again, _ = keys.first_repeat(offsets, item_ids.data, item_ids.offsets)

@@ -30,7 +30,8 @@ class Rankings:
     Raises
     ------
     InputError
-        If an item belongs to another query or occurs twice in a list.
+        If offsets or items are not whole numbers that fit the pool, or an item belongs to another query or occurs
+        twice.
 
     Examples
     --------
@@ -75,6 +76,11 @@ class Rankings:
         ----------
         scores : array of float, shape (n_items,)
             NaN marks an item that is not ranked.
+
+        Raises
+        ------
+        InputError
+            If the shape differs or a score is infinite.
 
         Examples
         --------
@@ -130,7 +136,10 @@ class Rankings:
         return cls(pool, np.zeros(pool.n_queries + 1, dtype=np.int64), np.empty(0, dtype=np.int64))
 
     def restricted_to(self, pool: QueryPool, items: ArrayLike) -> Rankings:
-        """Restrict the lists to a `QueryPool.subset`; `items` are its items' positions in this pool."""
+        """Restrict the lists to the queries and items of a `QueryPool.subset` ``pool``.
+
+        `items` are the positions of its items in this ranking's pool, as `subset` returns them.
+        """
         chosen = np.asarray(items, dtype=np.int64)
         rank = np.zeros(self.pool.n_items, dtype=np.int64)
         rank[self.items] = self.ranks
@@ -141,7 +150,7 @@ class Rankings:
         return Rankings(pool, np.concatenate(([0], np.cumsum(counts))), order)
 
     def cut_at(self, depth: int) -> Rankings:
-        """Cut every list at a rank.
+        """Cut every list after ``depth`` ranks.
 
         Examples
         --------
@@ -168,7 +177,7 @@ class Rankings:
         """Remove a fraction of the items of every list at random, to simulate an index update.
 
         A list of n items loses ``⌊fraction · n + u⌋`` items with u uniform, so that lists of every
-        length lose that fraction on average.
+        length lose that fraction on average. Raises InputError unless the fraction lies in [0, 1].
 
         Examples
         --------

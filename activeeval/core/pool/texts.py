@@ -90,13 +90,13 @@ class Texts:
 
     @property
     def lengths(self) -> Ints:
-        """Length of each stored text in bytes."""
+        """Length of each stored text in bytes, shape (n_texts,)."""
         lengths: Ints = np.diff(self.offsets)
         return lengths
 
     @property
     def repeats(self) -> Ints:
-        """Number of rows of each stored text."""
+        """Number of rows of each stored text, shape (n_texts,)."""
         return np.ones(self.offsets.size - 1, dtype=np.int64) if self.starts is None else np.diff(self.starts)
 
     def __repr__(self) -> str:
@@ -110,7 +110,7 @@ class Texts:
         return iter(self.tolist())
 
     def __getitem__(self, rows: Any) -> Any:
-        """Get the text of one row (str), or the texts of several rows by a slice, positions or a mask."""
+        """Get the text of one row (str), or `Texts` of several rows by a slice, positions or a mask."""
         if isinstance(rows, (int, np.integer)):
             place = self._text_of(range(self.size)[rows])
             return self.data[self.offsets[place] : self.offsets[place + 1]].tobytes().decode("utf-8", _LONE)
@@ -120,11 +120,11 @@ class Texts:
         return self._taken(self._text_of(np.flatnonzero(chosen) if chosen.dtype == np.bool_ else chosen))
 
     def _text_of(self, rows: Any) -> Any:
-        """Find the index of the stored text of each row."""
+        """Find the index of the stored text of each row; adjacent equal rows can share one."""
         return rows if self.starts is None else np.searchsorted(self.starts, rows, side="right") - 1
 
     def _taken(self, places: Ints) -> Texts:
-        """Copy stored texts, given by index, into a new object with one text per row."""
+        """Copy stored texts, given by their indices ``places``, into a new object with one text per row."""
         from activeeval.core.kernels.text import bytes as texts
 
         offsets = offsets_of(self.lengths[places])
@@ -150,7 +150,7 @@ class Texts:
         return self._first_row(self.lengths > LONGEST_ID)
 
     def _first_row(self, is_meant: NDArray[np.bool_]) -> int:
-        """Find the first row of the first flagged stored text, or -1."""
+        """Find the first row of the first stored text flagged in ``is_meant`` (n_texts,), or -1."""
         text = int(np.argmax(is_meant)) if is_meant.any() else -1
         return text if self.starts is None or text < 0 else int(self.starts[text])
 
@@ -185,7 +185,7 @@ class Texts:
 
 
 def joined_texts(parts: Sequence[Texts]) -> Texts:
-    """Concatenate the texts of several parts."""
+    """Concatenate several `Texts`, row after row."""
     plain = [part.plain() for part in parts]
     return Texts(
         np.concatenate([part.data for part in plain]), offsets_of(np.concatenate([part.lengths for part in plain]))
@@ -193,7 +193,7 @@ def joined_texts(parts: Sequence[Texts]) -> Texts:
 
 
 def offsets_of(lengths: Ints) -> Ints:
-    """Compute the start of each part from the lengths of the parts, and the end of the last."""
+    """Compute the start of each part from the lengths of n adjacent parts, and the end of the last, shape (n + 1,)."""
     offsets = np.zeros(lengths.size + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets

@@ -32,10 +32,11 @@ class SimultaneousResults:
     method : str
     budget : float
     repetitions, contrasts : int
+        Numbers of repetitions, and of differences of two systems.
     coverage : Figure
         Share of repetitions in which all 95 % simultaneous intervals contain the true values.
     efficiency : Figure
-        Mean of the contrasts' efficiencies.
+        Mean over the contrasts of the efficiency: mean squared error of the passive sample over that of the shared one.
     """
 
     method: str
@@ -46,7 +47,7 @@ class SimultaneousResults:
     efficiency: Figure
 
     def row(self) -> dict[str, float | int | str]:
-        """Return the fields by name, each figure followed by its standard error."""
+        """Tabulate the fields by name, each figure followed by its standard error."""
         return {
             "method": self.method,
             "budget": self.budget,
@@ -73,12 +74,19 @@ def simulate_contrasts(
 ) -> tuple[dict[Pair, list[Summary]], list[SimultaneousResults]]:
     """Compare shared samples of several systems with passive samples, each drawn for a single difference.
 
+    Raises the errors of `simulate`.
+
     Parameters
     ----------
     designs : mapping of str to Design
-        By levels, each made for all contrasts.
+        Each made for all contrasts (differences of two systems), sampling without replacement.
     passive : mapping of (int, int) to Design
-        The passive design of each contrast; its keys define the contrasts.
+        The passive design (queries drawn by traffic, judged whole) of each contrast; its keys, two systems by number,
+        define the contrasts.
+    grades : array of int, shape (n_items,)
+        The labels of the pool.
+    repetitions, rng
+        As in `replicate`.
     targets : mapping of (int, int) to Target
         The difference of every two systems: variances of pairs that are no contrasts are needed as well.
     budgets : sequence of float
@@ -87,13 +95,19 @@ def simulate_contrasts(
         As in `simulate`; simultaneous coverage is computed for t intervals only.
     **options
         `SimulationOptions`: expected, n_jobs and progress.
+
+    Returns
+    -------
+    (dict, list)
+        The `Summary` rows of each contrast, by design and budget, and the `SimultaneousResults` of each design and
+        budget.
     """
     check_names(options, SimulationOptions)
     expected, n_jobs, progress = options.get("expected", False), options.get("n_jobs", 1), options.get("progress")
     scaled, seeds = ascending(budgets), repetition_seeds(rng, repetitions)
 
     def run(design: Design, target: Target) -> Replications:
-        """Run the repetitions of a design for one target."""
+        """Run all repetitions of a design, with estimates for one target, at all budgets."""
         on_average, kind = design.scheme.on_average(expected), design.scheme.interval(interval)
         return replicate_with(
             design, grades, scaled, seeds, target=target, expected=on_average, n_jobs=n_jobs, interval=kind
@@ -137,7 +151,11 @@ def _at_once(
     k: int,
     budget: float,
 ) -> SimultaneousResults:
-    """Summarize a method's differences together at the k-th budget."""
+    """Summarize a method's differences together at the k-th budget.
+
+    ``runs`` and ``reference`` are the repetitions of the shared and the passive samples by contrast, ``truths`` the
+    true differences.
+    """
     pairs = list(truths)
     errors = np.array([runs[pair].values[:, k] - truths[pair] for pair in pairs])
     degrees = np.array([runs[pair].degrees_of_freedom[:, k] for pair in pairs])
@@ -158,7 +176,10 @@ def _at_once(
 
 
 def _mean_efficiency(passive: Floats, shared: Floats) -> Figure:
-    """Compute the mean ratio of mean squares, shape (n_pairs, repetitions) each, with its standard error."""
+    """Compute the mean over pairs of the ratio of mean squared errors, passive over shared, with its standard error.
+
+    Both arguments are squared errors, shape (n_pairs, repetitions).
+    """
     means = shared.mean(axis=1, keepdims=True)
     if not means.all():
         return Figure(float("inf"))

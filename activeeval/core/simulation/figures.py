@@ -13,7 +13,7 @@ NO_ERROR = 1e-12
 
 
 def mean_figure(sample: Floats) -> Figure:
-    """Compute the mean over repetitions with its standard error."""
+    """Compute the mean over repetitions, shape (n,), with its standard error; NaN without any."""
     n = sample.size
     if n == 0:
         return Figure(float("nan"))
@@ -23,19 +23,22 @@ def mean_figure(sample: Floats) -> Figure:
 
 
 def share_figure(flags: ArrayLike) -> Figure:
-    """Compute the share of repetitions with a true flag, with its standard error."""
+    """Compute the share of repetitions with a true flag (n,), with its standard error."""
     return mean_figure(np.asarray(flags, dtype=np.float64))
 
 
 def rmse_figure(errors: Floats) -> Figure:
-    """Compute the root mean squared error with its standard error (delta method)."""
+    """Compute the root mean squared error of ``errors`` (n,) with its standard error (delta method)."""
     mse = mean_figure(errors**2)
     rmse = float(np.sqrt(mse.value))
     return Figure(rmse, mse.se / (2 * rmse) if rmse > 0 else 0.0)
 
 
 def efficiency_figure(passive_errors: Floats, errors: Floats, scale: float) -> Figure:
-    """Compute MSE(passive) / MSE(method) and its standard error; repetitions share their seeds and are paired."""
+    """Compute MSE(passive) / MSE(method) and its standard error; repetitions share their seeds and are paired.
+
+    Both errors have shape (n,). Errors below `NO_ERROR` times ``scale``, the size of the true value, count as 0.
+    """
     a, b = (np.where(np.abs(e) <= NO_ERROR * scale, 0.0, e) ** 2 for e in (passive_errors, errors))
     if b.mean() == 0:
         return Figure(1.0, 0.0) if a.mean() == 0 else Figure(float("inf"))
@@ -44,6 +47,6 @@ def efficiency_figure(passive_errors: Floats, errors: Floats, scale: float) -> F
 
 
 def selection_error_figure(values: Floats, truth: float) -> Figure:
-    """Compute the share of repetitions with the wrong sign of a difference; a value of 0 counts half."""
+    """Compute the share of repetitions in which a difference has not the sign of ``truth``; a 0 counts half."""
     is_wrong = 0.5 * (np.sign(values) * np.sign(truth) <= 0) + 0.5 * (values * truth < 0)
     return mean_figure(np.asarray(is_wrong))

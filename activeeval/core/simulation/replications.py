@@ -49,7 +49,8 @@ _ESTIMATED, _PLANNED, _COUNTED, _ENDS = slice(0, 5), 4, slice(5, 10), slice(10, 
 class Replications:
     """Results of all repetitions of one design at all budgets; each array has shape (repetitions, budgets).
 
-    `variances` are V*, `observed` V̂ and `planned` the planned variances, as in
+    `values` are the estimates and `variances` those from which intervals are computed; `observed` are the variances
+    observed in each sample alone and `planned` those that the design planned, as in
     `activeeval.core.estimation.EstimatorResult`. `n_open` counts the judged queries selected by chance, `lows` and
     `highs` are the ends of 95 % intervals of the requested kind, `spent` is in mean items.
     """
@@ -68,7 +69,10 @@ class Replications:
     highs: Floats
 
     def half_widths(self, confidence: float = 0.95) -> Floats:
-        """Compute the half-width of each t interval; infinite if the sample does not determine it."""
+        """Compute the half-width of each t interval; infinite if the sample does not determine it.
+
+        Raises InputError if the confidence does not lie strictly between 0 and 1.
+        """
         return half_widths(self.variances, self.degrees_of_freedom, confidence)
 
 
@@ -82,7 +86,7 @@ class ReplicationOptions(TypedDict, total=False):
     scope : {"pool", "population"}
         Scope of the estimates. Default: pool.
     expected : bool
-        For draws with replacement: budgets on average (n* draws) instead of hard ones.
+        For draws with replacement: a fixed number of draws meets each budget on average, instead of as a hard limit.
     n_jobs : int
         Threads; −1 for all processors. Default: 1.
     interval : str
@@ -105,7 +109,7 @@ def replicate(
     rng: Seed = 0,
     **options: Unpack[ReplicationOptions],
 ) -> Replications:
-    """Run a campaign ``repetitions`` times for every budget.
+    """Simulate a campaign (a sample that is judged and estimated) ``repetitions`` times for every budget.
 
     Parameters
     ----------
@@ -123,6 +127,8 @@ def replicate(
     ------
     BudgetError
         If a budget is too small for the design.
+    InputError
+        If labels, budgets or options do not fit the design.
 
     Examples
     --------
@@ -146,7 +152,11 @@ def replicate_with(
     seeds: Sequence[np.random.SeedSequence],
     **options: Unpack[ReplicationOptions],
 ) -> Replications:
-    """Run one repetition for each seed; other parameters as in `replicate`."""
+    """Run one repetition for each seed, on an ascending array of budgets.
+
+    Parameters and errors are those of `replicate`. The random key of a repetition follows from its seed and the grades
+    known to the design. Repetitions run in chunks, in ``n_jobs`` threads.
+    """
     # imported here: slow, and not needed by reports without simulation
     from joblib import Parallel, delayed, effective_n_jobs
 
@@ -178,7 +188,10 @@ def replicate_with(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _ReplicationTask:
-    """The design to repeat, and the estimates requested from each repetition; see `replicate`."""
+    """The design to repeat, and the estimates requested from each repetition; see `replicate`.
+
+    ``reading`` estimates the target from the judged sample, ``kind`` computes intervals.
+    """
 
     design: Design
     reading: Reading
@@ -190,24 +203,37 @@ class _ReplicationTask:
 
     @property
     def is_plain(self) -> bool:
-        """True if default intervals for the pool are requested."""
+        """True if default intervals for the pool (these queries, not the population they come from) are requested."""
         return isinstance(self.kind, Student) and self.scope == "pool"
 
 
 @singledispatch
 def _runner(scheme: Scheme, task: _ReplicationTask) -> tuple[Run, int]:
-    """Return the function that runs the repetitions of given keys, and the largest number of keys per call."""
+    """Choose ``(run, most)`` for a scheme of sampling: a function of keys, and the largest number of keys per call.
+
+    ``run`` computes the repetitions of the given random keys, shape (n_keys, n_budgets, len(COLUMNS)). A scheme without
+    a registered function raises TypeError.
+    """
     raise TypeError(f"no simulation is implemented for scheme {scheme!r}")
 
 
 @_runner.register
 def _by_levels(scheme: Levels, task: _ReplicationTask) -> tuple[Run, int]:
-    """Build the function that repeats samples by levels."""
+    """Build ``(run, most)`` as `_runner` for samples that are judged upward in level until the budget is spent.
+
+    The level of a unit (items of a query that are judged at once) is its random position in the judging order. Only
+    units below ``limit``, which the largest budget cannot exceed, are computed.
+    """
     design, budgets, judge = task.design, task.budgets, task.reading.judge(task.labels)
     limit = scheme.limit(design.order, budgets[-1])
     n_places = float(design.order.inclusion_probs(limit)[1].sum())
 
     def run(keys: Keys) -> Floats:
+        """Compute the results of the repetitions with these keys, shape (n_keys, n_budgets, len(COLUMNS)).
+
+        The scheme yields groups of keys by their indices (``which``), each with the judged selections that its budgets
+        paid.
+        """
         out = np.empty((len(keys), budgets.size, len(COLUMNS)))
         for which, paid in scheme.samples(design.order, np.array(keys), budgets, limit):
             samples = [evidence_arrays(design, task.reading, judge, selections) for selections in paid]
@@ -227,7 +253,11 @@ def _by_levels(scheme: Levels, task: _ReplicationTask) -> tuple[Run, int]:
 
 
 def _add_looks(out: Floats, which: Ints, samples: Sequence[EvidenceArrays], task: _ReplicationTask) -> None:
-    """Fill estimates and intervals of repetitions, one by one, at each interim analysis."""
+    """Fill estimates and intervals of some repetitions at each interim analysis, one repetition after the other.
+
+    ``out`` has shape (n_keys, n_budgets, len(COLUMNS)); ``which`` are the rows to fill, and ``samples`` has the data of
+    these repetitions at each budget.
+    """
     shares = (task.budgets / task.budgets[-1]).tolist()
     for row, r in enumerate(which.tolist()):
         looks = looks_of([evidence.of_selection(row) for evidence in samples], shares, task.scope)
@@ -237,19 +267,23 @@ def _add_looks(out: Floats, which: Ints, samples: Sequence[EvidenceArrays], task
 
 
 def _estimated_columns(estimate: EstimatorResult) -> tuple[float, ...]:
-    """Return an estimate's fields in the order of `COLUMNS`."""
+    """List an estimate's fields in the order of `COLUMNS`."""
     return estimate.value, estimate.variance, estimate.degrees_of_freedom, estimate.observed, estimate.planned
 
 
 def _add_ends(out: Floats, limits: tuple[float, float]) -> None:
-    """Fill the ends of default intervals."""
+    """Fill the ends of default 95 % intervals in ``out`` (n_keys, n_budgets, len(COLUMNS))."""
     ends = default_ends(out[:, :, 0], out[:, :, 1], out[:, :, 2], 0.95, limits)
     out[:, :, _ENDS] = np.stack(ends, axis=2)
 
 
 @_runner.register
 def _with_replacement(scheme: Replacement, task: _ReplicationTask) -> tuple[Run, int]:
-    """Build the function that repeats draws with replacement."""
+    """Build ``(run, most)`` as `_runner` for draws with replacement, as in `kernels.replication.replicate`.
+
+    Raises InputError for anything but default intervals for the pool. Budgets that pay for all queries (a census) are
+    not simulated: their estimate is the true value.
+    """
     order, budgets, expected = task.design.order, task.budgets, task.expected
     if not task.is_plain:
         raise InputError(f"draws with replacement support only t intervals of the pool, not {task.kind.name!r}")
@@ -270,6 +304,7 @@ def _with_replacement(scheme: Replacement, task: _ReplicationTask) -> tuple[Run,
     guess = min(guess, int(limits.max()))
 
     def run(keys: Keys) -> Floats:
+        """Compute the results of the repetitions with these keys, shape (n_keys, n_budgets, len(COLUMNS))."""
         out = np.empty((len(keys), budgets.size, len(COLUMNS)))
         if n_sampled:
             ran = _runs_of_draws(arrays, keys, n_sampled, guess)
@@ -286,7 +321,11 @@ def _with_replacement(scheme: Replacement, task: _ReplicationTask) -> tuple[Run,
 
 
 def _runs_of_draws(arrays: tuple[Any, ...], keys: Keys, n_budgets: int, n_uniforms: int) -> Floats:
-    """Run the repetitions of one chunk; repeat those whose random sequences were too short with longer ones."""
+    """Run repetitions of draws with replacement; repeat those whose random sequences were too short with longer ones.
+
+    ``arrays`` are the arguments of the kernel between uniforms and results, ``n_uniforms`` is the first length. The
+    result has shape (n_keys, n_budgets, 7), as in `kernels.replication.replicate`.
+    """
     out = np.empty((len(keys), n_budgets, 7))
     todo = np.arange(len(keys))
     while todo.size:
@@ -302,7 +341,10 @@ def _runs_of_draws(arrays: tuple[Any, ...], keys: Keys, n_budgets: int, n_unifor
 
 
 def repetition_seeds(rng: Seed, repetitions: int) -> list[np.random.SeedSequence]:
-    """Derive the seed of every repetition; a campaign with one of them equals that repetition."""
+    """Derive the seed of every repetition; a campaign with one of them equals that repetition.
+
+    Raises InputError unless there is at least one repetition.
+    """
     if repetitions < 1:
         raise InputError(f"repetitions must be at least 1, got {repetitions}")
     if isinstance(rng, np.random.SeedSequence):  # copy it: spawn changes its state, and equal seeds must agree

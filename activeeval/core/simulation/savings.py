@@ -61,9 +61,11 @@ class Saving:
 
 
 def saving_of(title: str, summaries: Sequence[Summary]) -> Saving:
-    """Compare the methods at one budget: the middle one of those whose half-width random queries reach.
+    """Compare the default method with random queries at one budget, by their half-widths.
 
-    Random queries must reach it within the simulated budgets: there is no extrapolation.
+    ``summaries`` are those of methods "passive" (random queries) and "sampled". The budget is the middle one of those
+    whose half-width random queries reach within the simulated budgets: there is no extrapolation. ``title`` is the
+    measure.
     """
     random = [s for s in summaries if s.method == "passive"]
     sampled = [s for s in summaries if s.method == "sampled"]
@@ -79,7 +81,10 @@ def saving_of(title: str, summaries: Sequence[Summary]) -> Saving:
 
 
 def _compared(chosen: Summary, budgets: Sequence[float], halves: Sequence[float]) -> BudgetComparison:
-    """Interpolate the budget at which random queries reach a summary's half-width."""
+    """Interpolate the budget at which random queries reach a summary's half-width.
+
+    ``budgets`` and ``halves`` are those of random queries, ascending by budget.
+    """
     half = chosen.width.value / 2
     falling = np.log(np.minimum.accumulate(halves))
     needed = math.exp(np.interp(-math.log(half), -falling, np.log(budgets)))

@@ -121,7 +121,7 @@ class Summary:
         return self.coverage.value < _LEVEL - _FAR * math.sqrt(_LEVEL * (1 - _LEVEL) / self.repetitions)
 
     def row(self, *, with_errors: bool = True) -> dict[str, float | int | str | None]:
-        """Return the fields by name, each figure ``x`` followed by its standard error ``x_se``; None if unknown."""
+        """Tabulate the fields by name, each figure ``x`` followed by its standard error ``x_se``; None if unknown."""
         out: dict[str, float | int | str | None] = {}
         for field in fields(self):
             value = getattr(self, field.name)
@@ -162,12 +162,14 @@ def simulate(
     interval: str | Mapping[str, str] = "t",
     **options: Unpack[SimulationOptions],
 ) -> list[Summary]:
-    """Compare designs on a labelled pool, each against ``designs["passive"]``.
+    """Compare designs by repeated samples of a labelled pool, each against ``designs["passive"]``.
+
+    Raises InputError if that is missing, and errors of `replicate`.
 
     Parameters
     ----------
     designs : mapping of str to Design
-        Must contain "passive", the reference.
+        Must contain "passive", the reference: queries drawn by traffic with replacement, judged whole.
     budgets : sequence of float
         In units of `unit`, ascending.
     unit : float
@@ -224,7 +226,10 @@ def summarised(
     unit: float = 1.0,
     target: Target | None = None,
 ) -> list[Summary]:
-    """Summarise each design at each budget, for repetitions of ``target``; other parameters as in `simulate`."""
+    """Summarise the repetitions of each design for ``target`` (default: the designs' first) at each budget.
+
+    ``kinds`` has the kind of interval of each design; other parameters as in `simulate`.
+    """
     reading = designs["passive"].reading(target)
     truth = estimates.weighted_sum(reading.query_probs, reading.values(np.asarray(grades, dtype=np.int64)))
     errors = {name: run.values - truth for name, run in runs.items()}
@@ -256,7 +261,7 @@ def summarised(
 
 
 def _has_plan(design: Design) -> bool:
-    """True if the limit of efficiency can be computed: one target, a grade model, levels, no adaptive depth."""
+    """True if the limit of efficiency is defined: one target, a grade model, levels, no rates that depend on labels."""
     is_single = len(design.targets) == 1 and design.history is None
     return design.scheme.is_planned and design.beliefs is not None and is_single
 
@@ -271,7 +276,11 @@ def _summary(
     unit: float,
     is_comparison: bool,
 ) -> Summary:
-    """Summarize the repetitions of one design at the k-th budget."""
+    """Summarize the repetitions of one design at the k-th budget.
+
+    ``named`` has further fields of the summary; ``excess`` is the ratio of the design's variance to the least possible
+    one, or None; ``passive_errors`` (repetitions,) are those of the reference.
+    """
     errors, slack = run.values[:, k] - truth, NO_ERROR * abs(truth)
     covers = (run.lows <= truth + slack) & (run.highs >= truth - slack)
     width = np.asarray(run.highs[:, k] - run.lows[:, k])
@@ -303,7 +312,10 @@ def _summary(
 
 
 def labels_saved_at(budgets: Floats, errors: Floats, passive_errors: Floats) -> list[Figure | None]:
-    """Compute labels saved at each budget, with standard errors by a bootstrap over repetitions."""
+    """Compute the share of labels that a design saves over the passive one at each budget, with bootstrap errors.
+
+    Errors have shape (repetitions, n_budgets); the share is that of `saved_at`, None where it is unknown.
+    """
     n = len(errors)
     point = saved_at(budgets, np.abs(errors).mean(axis=0), np.abs(passive_errors).mean(axis=0))
     counts = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=_N_RESAMPLES) / n
@@ -322,10 +334,11 @@ def labels_saved_at(budgets: Floats, errors: Floats, passive_errors: Floats) -> 
 
 
 def saved_above(budgets: Floats, errors: Floats, passive_errors: Floats) -> list[float | None]:
-    """Compute a lower bound of the share saved at each budget, if the smallest budget already beats passive there.
+    """Compute a lower bound of the share of labels saved at each budget, relative to the passive design.
 
-    Its error must be smaller by two Monte-Carlo standard errors; None otherwise, at the smallest budget itself, and if
-    passive is without error.
+    It is known where the smallest budget has a smaller error than passive (queries drawn by traffic, judged whole) by
+    two Monte-Carlo standard errors; None elsewhere, and at the smallest budget itself. Errors: (repetitions,
+    n_budgets).
     """
     out: list[float | None] = []
     for budget, passive in zip(budgets, np.abs(passive_errors).T, strict=True):
@@ -335,9 +348,10 @@ def saved_above(budgets: Floats, errors: Floats, passive_errors: Floats) -> list
 
 
 def saved_at(budgets: Floats, errors: Floats, passive: Floats) -> Floats:
-    """Compute the share of labels saved at each budget; NaN if passive's error lies outside the method's.
+    """Compute the share of labels that a method saves at each budget; NaN if passive's error lies outside the method's.
 
-    log Λ is interpolated over log error.
+    Passive queries are drawn by traffic and judged whole. The share is 1 − Λ'/Λ, where the method at budget Λ' has
+    passive's mean absolute error at Λ; log Λ is interpolated over log error. Both errors have shape (n_budgets,).
 
     Errors are made decreasing in the budget: by their running minimum, and on its plateaus by a negligible slope.
     """

@@ -35,25 +35,28 @@ _SMALLEST_SCALE = 1e-3
 
 @_jit
 def stochastic_steps(rows, order, start, base_margins, kind, ridge, curvature, moves, total):
-    """Take one step for each pair in the given order, and return Σ 1/η_k.
+    """Take one stochastic gradient step for each pair in the given order, with loss and L2 penalty; return Σ 1/η_k.
+
+    Minimizes the mean loss of the margins plus λ‖v‖². η_k = 1 / (L + λk) is the length of step k; see the module.
 
     Parameters
     ----------
     rows : SparseRows
-        Δ, n_pairs rows.
+        Δ: a row of feature differences (preferred minus other item) for each of n_pairs pairs.
     order : array of int64, shape (n_pairs,)
+        Pairs in the order of the steps.
     start : int
         Number of steps taken before.
     base_margins : array of float64, shape (n_pairs,)
-        w_0ᵀΔ_i.
+        w_0ᵀΔ_i, the margins by the weights w_0 that v is added to.
     kind : int
         Kind of loss, as in `activeeval.core.kernels.learning.losses`.
     ridge, curvature : float
         λ and L.
     moves : array of float64, shape (n_columns,)
-        v, changed in place.
+        v = w − w_0, changed in place.
     total : array of float64, shape (n_columns,)
-        Σ_k v_k/η_k is added to it.
+        Σ_k v_k/η_k is added to it; divided by Σ 1/η_k it is the mean v.
     """
     scale, scales, weights = 1.0, 0.0, 0.0
     earlier = np.zeros(moves.size)
@@ -83,23 +86,25 @@ def stochastic_steps(rows, order, start, base_margins, kind, ridge, curvature, m
 
 @_jit
 def coordinate_steps(rows, order, base_margins, norms, bound, multipliers, moves):
-    """Maximize the dual over each multiplier in the given order, with the other multipliers fixed.
+    """Maximize the dual of a linear ranking SVM over each multiplier in the given order, with the others fixed.
+
+    The primal is ½‖v‖² + C Σ max(0, 1 − margin_i) over pairs i; see the module.
 
     Parameters
     ----------
     rows : SparseRows
-        Δ, n_pairs rows.
+        Δ: a row of feature differences (preferred minus other item) for each of n_pairs pairs.
     order : array of int64, shape (n_pairs,)
     base_margins : array of float64, shape (n_pairs,)
-        w_0ᵀΔ_i.
+        w_0ᵀΔ_i, the margins by the weights w_0 that v is added to.
     norms : array of float64, shape (n_pairs,)
         ‖Δ_i‖².
     bound : float
         C.
     multipliers : array of float64, shape (n_pairs,)
-        α, changed in place.
+        α in [0, C], changed in place.
     moves : array of float64, shape (n_columns,)
-        v, changed in place.
+        v = w − w_0 = Σ α_i Δ_i, changed in place.
     """
     for i in order:
         if norms[i] == 0.0:
@@ -118,7 +123,7 @@ def coordinate_steps(rows, order, base_margins, norms, bound, multipliers, moves
 
 @_jit
 def weighted_gram(rows, weights, out):
-    """Add ΔᵀWΔ to the lower triangle of a matrix.
+    """Add ΔᵀWΔ to the lower triangle of ``out``.
 
     Parameters
     ----------

@@ -51,7 +51,10 @@ _FEW = 24
 
 @_jit
 def margin_loss(margin, kind):
-    """Compute the loss of one margin, and its decrease per unit of margin; for all kinds except `EXPONENTIAL`."""
+    """Compute the loss of one margin, and its decrease per unit of margin; return ``(loss, slope)``.
+
+    ``kind`` is `HINGE`, `LOGISTIC` or `SQUARED`, not `EXPONENTIAL`.
+    """
     if kind == HINGE:
         return max(0.0, 1.0 - margin), 1.0 if margin < 1.0 else 0.0
     if kind == SQUARED:
@@ -62,7 +65,10 @@ def margin_loss(margin, kind):
 
 @_jit
 def pair_losses(scores, preferred, rejected, gaps, weights, kind, gradient):
-    """Compute the weighted loss of pairs.
+    """Compute the weighted loss of pairs of items, and add its gradient.
+
+    A pair has the margin m = g (s_u − s_v), with the scores s of its preferred item u and its rejected item v. The loss
+    is max(0, 1 − m), log(1 + e^{−m}) or (1 − m)², and for `EXPONENTIAL` log Σ w e^{−m} of all pairs.
 
     Parameters
     ----------
@@ -70,11 +76,11 @@ def pair_losses(scores, preferred, rejected, gaps, weights, kind, gradient):
     preferred, rejected : arrays of int64, shape (n_pairs,)
         Items u and v.
     gaps, weights : arrays of float64, shape (n_pairs,)
-        g, and the weight of each pair.
+        Factor g of each margin, and weight w of each pair.
     kind : int
         `HINGE`, `LOGISTIC`, `EXPONENTIAL` or `SQUARED`.
     gradient : array of float64, shape (n_items,)
-        The gradient is added to it.
+        The gradient with respect to the scores is added to it.
     """
     least = 0.0
     scale = 1.0
@@ -102,16 +108,17 @@ def pair_losses(scores, preferred, rejected, gaps, weights, kind, gradient):
 
 @_jit
 def ap_hinges(scores, starts, middles, stops, weights, gradient):
-    """Compute the weighted hinges of average precision; the items from starts to middles are relevant.
+    """Compute the weighted hinges of average precision (Yue et al. 2007) of several lists, and add their gradient.
 
     Parameters
     ----------
     scores : array of float64, shape (n_items,)
     starts, middles, stops : arrays of int64, shape (n_lists,)
-        ``starts < middles < stops``; lists can share items.
+        List q has the relevant items ``starts[q] … middles[q] − 1`` and the irrelevant ones ``middles[q] … stops[q] −
+        1``, at least one of each; lists can share items.
     weights : array of float64, shape (n_lists,)
     gradient : array of float64, shape (n_items,)
-        The gradient is added to it.
+        The gradient with respect to the scores is added to it.
     """
     total = 0.0
     for q in range(starts.size):
@@ -147,7 +154,12 @@ def ap_hinges(scores, starts, middles, stops, weights, gradient):
 
 @_jit
 def top_one_cross_entropies(scores, labels, starts, stops, weights, gradient):
-    """Compute the weighted −Σ_i P_y(i) log P_s(i), with P(i) = e^{s_i} / Σ_l e^{s_l} the probability to be first."""
+    """Compute the weighted cross entropies −Σ_i P_y(i) log P_s(i) of several lists, and add their gradient.
+
+    P(i) = e^{s_i} / Σ_l e^{s_l} is the probability of item i to be first, by ``labels`` y or ``scores`` s (n_items,).
+    List q has the items ``starts[q] … stops[q] − 1`` and the weight ``weights[q]``; ``gradient`` (n_items,) is that
+    with respect to the scores.
+    """
     total = 0.0
     for q in range(starts.size):
         log_sum = _log_sum(scores[starts[q] : stops[q]])
@@ -161,13 +173,10 @@ def top_one_cross_entropies(scores, labels, starts, stops, weights, gradient):
 
 @_jit
 def subset_probs(labels, out):
-    """Fill ``out`` with Q(S), the probability under the labels that S is the remaining set at some time.
+    """Fill ``out`` (2^n,) with Q(S), the probability that the items of S remain at some time of a Plackett-Luce draw.
 
-    Parameters
-    ----------
-    labels : array of float64, shape (n,)
-    out : array of float64, shape (2^n,)
-        Set S is the number whose bits are its items.
+    The draw takes one item after another, item i of the remaining ones with probability proportional to e^{labels_i}
+    (n,). Set S is the number whose bits are its items.
     """
     n = labels.size
     sums = np.empty(1 << n)
@@ -182,14 +191,11 @@ def subset_probs(labels, out):
 
 @_jit
 def permutation_cross_entropies(scores, starts, stops, weights, probs, probs_starts, gradient):
-    """Compute the weighted −Σ_π P_y(π) log P_s(π) over the permutations of each list.
+    """Compute the weighted −Σ_π P_y(π) log P_s(π) over the permutations π of each list, and add its gradient.
 
-    Parameters
-    ----------
-    probs : array of float64
-        Q(S) of `subset_probs`, one table after the other.
-    probs_starts : array of int64, shape (n_lists,)
-        Start of each list's table.
+    P_y and P_s are the Plackett-Luce distributions by labels and by ``scores`` (n_items,). List q has the items
+    ``starts[q] … stops[q] − 1`` and the weight ``weights[q]``; ``gradient`` (n_items,) is that with respect to the
+    scores. ``probs`` has the tables Q(S) of `subset_probs` for the labels, that of list q from ``probs_starts[q]`` on.
     """
     total = 0.0
     longest = 0
@@ -217,7 +223,11 @@ def permutation_cross_entropies(scores, starts, stops, weights, probs, probs_sta
 
 @_jit
 def first_places(scores, starts, stops, depths, weights, gradient):
-    """Compute the weighted negative log-likelihood of the order of the first ``depths`` items of each list."""
+    """Compute the weighted negative Plackett-Luce log-likelihood of the first items of each list; add its gradient.
+
+    List q has the items ``starts[q] … stops[q] − 1``, best first, and its first ``depths[q]`` count with
+    ``weights[q]``. ``gradient`` (n_items,) is that with respect to the ``scores`` (n_items,).
+    """
     total = 0.0
     longest = 0
     for q in range(starts.size):
@@ -245,13 +255,9 @@ def first_places(scores, starts, stops, depths, weights, gradient):
 
 @_jit
 def tied_ndcgs(scores, gains, starts, stops, out):
-    """Fill ``out`` with the nDCG of each list sorted by score; ties get the mean over all orders.
+    """Fill ``out`` (n_lists,) with the nDCG of each list sorted by score; ties get the mean over all orders.
 
-    Parameters
-    ----------
-    gains : array of float64, shape (n_items,)
-        Decreasing within a list, not all 0.
-    out : array of float64, shape (n_lists,)
+    List q has the items ``starts[q] … stops[q] − 1``; their ``gains`` decrease and are not all 0.
     """
     for q in range(starts.size):
         order = _by_score(scores, starts[q], stops[q])
@@ -274,17 +280,13 @@ def tied_ndcgs(scores, gains, starts, stops, out):
 
 @_jit
 def tied_precisions(scores, relevances, starts, stops, out):
-    """Fill ``out`` with the average precision of each list sorted by score; ties get the mean over all orders.
+    """Fill ``out`` (n_lists,) with the average precision of each list sorted by score; ties get the mean over orders.
 
     Consider n tied items with r relevant ones, after a place with R relevant items up to it. The item at i = 1 … n is
     relevant with probability r/n; then (i − 1)(r − 1)/(n − 1) of the earlier ones in the tie are relevant on average.
     So the tie adds (r/n) Σ_i (R + 1 + (i − 1)(r − 1)/(n − 1)) / (place + i).
 
-    Parameters
-    ----------
-    relevances : array of float64, shape (n_items,)
-        0 or 1, not all 0 within a list.
-    out : array of float64, shape (n_lists,)
+    List q has the items ``starts[q] … stops[q] − 1``, with ``relevances`` 0 or 1, not all 0.
     """
     for q in range(starts.size):
         order = _by_score(scores, starts[q], stops[q])
@@ -309,7 +311,7 @@ def tied_precisions(scores, relevances, starts, stops, out):
 
 @_jit
 def _by_score(scores, start, stop):
-    """Sort the items from start to before stop by score, highest first."""
+    """Sort the items ``start`` to ``stop − 1`` by score, highest first; return their indices."""
     if stop - start > _FEW:
         return start + np.argsort(-scores[start:stop])
     items = np.arange(start, stop)
@@ -338,7 +340,7 @@ def _log_sum(values):
 
 @_jit
 def _lowest(s):
-    """Find the lowest bit of a set that is not empty."""
+    """Find the lowest item (bit number) of a set ``s`` that is stored as the bits of a whole number and not empty."""
     i = 0
     while not s >> i & 1:
         i += 1
@@ -347,7 +349,11 @@ def _lowest(s):
 
 @_jit
 def _subset_log_sums(values, sums, shares):
-    """Fill ``sums[S]`` with log Σ_{i ∈ S} e^{values_i} and ``shares[S]`` with the lowest item's share of it."""
+    """Fill ``sums[S]`` with log Σ_{i ∈ S} e^{values_i} for every set S, and ``shares[S]`` with its lowest item's share.
+
+    A set is the number whose bits are its items; both arrays have 2^n entries, of which that of the empty set is not
+    set.
+    """
     for s in range(1, 1 << values.size):
         rest = s & (s - 1)
         value = values[_lowest(s)]

@@ -15,7 +15,10 @@ ZERO = 1.0000000180025095e-35
 
 @_jit
 def _leaf(features, nodes, node):
-    """Find the column of the leaf that one item, with features (n_features,), reaches from a node."""
+    """Find the column of the leaf that an item with ``features`` (n_features,) reaches from node ``node`` of a tree.
+
+    A missing value (NaN, or 0 where the node treats zeros as missing) goes to the side stored in the node.
+    """
     while nodes.features[node] >= 0:
         value = features[nodes.features[node]]
         if value != value or (nodes.zero_is_missing[node] and abs(value) <= ZERO):
@@ -28,7 +31,7 @@ def _leaf(features, nodes, node):
 
 @_jit
 def leaf_columns(features, nodes, out):
-    """Fill ``out`` with the column of the leaf that each item reaches in each tree.
+    """Fill ``out`` with the column (index) of the leaf that each item reaches in each regression tree.
 
     Parameters
     ----------

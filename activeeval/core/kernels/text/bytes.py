@@ -16,7 +16,10 @@ _FOLD = np.uint64(32)
 
 @_jit
 def copy_texts(data, offsets, places, out):
-    """Fill ``out`` with the texts at some indices, one after another."""
+    """Fill ``out`` with the texts at the indices ``places``, one after another.
+
+    Text j is ``data[offsets[j]:offsets[j + 1]]`` (bytes).
+    """
     k = 0
     for j in range(places.size):
         for i in range(offsets[places[j]], offsets[places[j] + 1]):
@@ -26,7 +29,10 @@ def copy_texts(data, offsets, places, out):
 
 @_jit
 def append_spans(source, spans, out, offsets, row):
-    """Append the spans (n, 2) of a source to the first ``row`` texts of ``out``."""
+    """Append the spans (n, 2) (start and stop in ``source``) as texts to ``out``, which has ``row`` texts so far.
+
+    ``offsets`` receives the end of each text in ``out``.
+    """
     k = offsets[row]
     for j in range(spans.shape[0]):
         for i in range(spans[j, 0], spans[j, 1]):
@@ -37,10 +43,10 @@ def append_spans(source, spans, out, offsets, row):
 
 @_jit
 def append_runs(source, spans, out, offsets, starts, n_texts, row):
-    """Append spans like `append_spans`, but store runs of equal spans once; return the new number of texts.
+    """Append spans like `append_spans`, but store equal neighbours once; return the new number of texts.
 
-    ``starts`` receives the first row of each text. The first ``n_texts`` texts of ``out`` belong to the first ``row``
-    rows.
+    The first ``n_texts`` texts of ``out`` belong to the first ``row`` rows; each further span is one row. ``starts``
+    receives the first row of each text, and after the last one the number of rows.
     """
     k = offsets[n_texts]
     for j in range(spans.shape[0]):
@@ -63,7 +69,10 @@ def append_runs(source, spans, out, offsets, starts, n_texts, row):
 
 @_jit
 def same_text(data, offsets, j, other_data, other_offsets, k):
-    """Check whether two texts are equal."""
+    """Check whether text ``j`` of one buffer equals text ``k`` of another.
+
+    Text j is ``data[offsets[j]:offsets[j + 1]]``, text k ``other_data[other_offsets[k]:other_offsets[k + 1]]``.
+    """
     start, other_start = offsets[j], other_offsets[k]
     length = offsets[j + 1] - start
     if other_offsets[k + 1] - other_start != length:
@@ -76,7 +85,7 @@ def same_text(data, offsets, j, other_data, other_offsets, k):
 
 @_jit
 def stands_after(data, offsets, j, k):
-    """Check whether text ``j`` comes after text ``k`` in the order of their bytes."""
+    """Check whether text ``j`` comes after text ``k`` in byte order; text j is ``data[offsets[j]:offsets[j + 1]]``."""
     start, other_start = offsets[j], offsets[k]
     length, other_length = offsets[j + 1] - start, offsets[k + 1] - other_start
     for i in range(min(length, other_length)):
@@ -88,7 +97,10 @@ def stands_after(data, offsets, j, k):
 
 @_jit
 def hash_texts(data, offsets, start, stop, out):
-    """Fill ``out`` with a hash (non-negative int64) of each of the texts ``start`` … ``stop − 1``, for hash tables."""
+    """Fill ``out`` with a hash (non-negative int64) of each of the texts ``start`` … ``stop − 1``, for hash tables.
+
+    Text j is ``data[offsets[j]:offsets[j + 1]]``; its hash is ``out[j - start]``.
+    """
     for j in range(start, stop):
         h = _BASIS
         for i in range(offsets[j], offsets[j + 1]):

@@ -13,17 +13,24 @@ _NEWLINE, _HASH = 10, 35
 
 @_jit
 def read_column_rows(data, state, kinds, spans, numbers, slow):
-    """Read lines until the data end, a line is invalid, or ``spans`` or ``slow`` is full; return ``(code, place)``.
+    """Read lines of columns until the data end, a line is invalid, or ``spans`` or ``slow`` is full.
+
+    Return ``(code, place)``: FINE, TOO_FEW or TOO_MANY columns, or BAD_NUMBER, and the index in ``data`` of the next
+    byte or of the error. Empty lines and lines that start with # are skipped.
 
     Parameters
     ----------
+    data : (n_bytes,) uint8
     state : (5,) int64, read and written
         Place in the data; rows read; entries of `slow`; row of the first entry of `spans`; number of lines with a REST.
     kinds : (n_columns,) int64
         LEFT_OUT, TEXT or NUMBER for each column of a line; a final REST allows more columns, which are ignored.
-    spans : (n_texts, n_block, 2) int64; numbers : (n_numbers, n) float64
+    spans : (n_texts, n_block, 2) int64
+        Out: start and stop of the text in each TEXT column of each row.
+    numbers : (n_numbers, n) float64
+        Out: the number in each NUMBER column of each row.
     slow : (k, 3) int64
-        Flat index in `numbers`, start and stop of each number that number_at leaves to the caller.
+        Out: flat index in `numbers`, start and stop of each number that `number_at` leaves to the caller.
     """
     i, row, n_slow, first = state[0], state[1], state[2], state[3]
     end = data.size
@@ -47,7 +54,11 @@ def read_column_rows(data, state, kinds, spans, numbers, slow):
 
 @_jit
 def _columns_at(data, i, row, first, kinds, spans, numbers, slow, n_slow):
-    """Read the columns of one line; return ``(stop, n_slow, code)``, with ``stop`` the place of an error."""
+    """Read the columns of the line at byte ``i``; return ``(stop, n_slow, code)``, with ``stop`` the place of an error.
+
+    ``first`` is the row of the first entry of ``spans``, ``n_slow`` the number of entries of ``slow``; other parameters
+    as in `read_column_rows`.
+    """
     end = data.size
     n_texts = 0
     n_numbers = 0

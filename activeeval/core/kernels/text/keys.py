@@ -15,9 +15,9 @@ from activeeval.core.kernels.text.bytes import hash_texts, same_text
 
 @_jit
 def segment_owners(owners, offsets):
-    """Fill ``offsets`` with the start of each owner's rows after sorting; return True if rows are sorted already.
+    """Fill ``offsets`` with the starts of each owner's rows after sorting; return True if they are sorted already.
 
-    Owners are whole numbers from 0 on, below ``offsets.size - 1``; rows with a negative owner come first.
+    ``owners`` (n,) has whole numbers from 0 on, below ``offsets.size - 1``; rows with a negative owner come first.
     """
     offsets[:] = 0
     is_ordered = True
@@ -36,7 +36,10 @@ def segment_owners(owners, offsets):
 
 @_jit
 def first_repeat(offsets, data, texts):
-    """Find the first row whose text occurs earlier in its segment; return it and the earlier row, or ``(-1, -1)``."""
+    """Find the first row whose text occurs earlier in its segment; return ``(row, earlier row)``, or ``(-1, -1)``.
+
+    Segment q has the rows ``offsets[q]`` to ``offsets[q + 1] - 1``; row i has the text ``data[texts[i]:texts[i + 1]]``.
+    """
     hashes, room, places = _scratch(offsets)
     for q in range(offsets.size - 1):
         start, stop = offsets[q], offsets[q + 1]
@@ -51,7 +54,10 @@ def first_repeat(offsets, data, texts):
 
 @_jit
 def first_places(offsets, data, texts):
-    """Find for every row the first row of its segment with the same text, shape (n,)."""
+    """Find for every row the first row of its segment with the same text, shape (n,).
+
+    Segment q has the rows ``offsets[q]`` to ``offsets[q + 1] - 1``; row i has the text ``data[texts[i]:texts[i + 1]]``.
+    """
     out = np.empty(texts.size - 1, np.int64)
     hashes, room, _ = _scratch(offsets)
     for q in range(offsets.size - 1):
@@ -64,7 +70,11 @@ def first_places(offsets, data, texts):
 
 @_jit
 def places_of(offsets, data, texts, sought_offsets, sought_data, sought_texts):
-    """Find for every sought row the first row of its segment with the same text, or -1, shape (n_sought,)."""
+    """Find for every sought row the first row of its segment in a table with the same text, or -1, shape (n_sought,).
+
+    Segment q has the rows ``offsets[q]`` to ``offsets[q + 1] - 1``; row i has the text ``data[texts[i]:texts[i + 1]]``.
+    The ``sought_…`` arrays describe the sought rows in the same way, with the same segments.
+    """
     out = np.full(sought_texts.size - 1, -1, np.int64)
     hashes, room, places = _scratch(offsets)
     sought_hashes, _, _ = _scratch(sought_offsets)
@@ -82,7 +92,7 @@ def places_of(offsets, data, texts, sought_offsets, sought_data, sought_texts):
 
 @_jit
 def _scratch(offsets):
-    """Allocate arrays for the hashes, the table and the rows of the longest segment."""
+    """Allocate ``(hashes, hash table, found rows)`` with room for the longest segment."""
     most = 0
     for q in range(offsets.size - 1):
         most = max(most, offsets[q + 1] - offsets[q])
@@ -91,9 +101,11 @@ def _scratch(offsets):
 
 @_jit
 def _seek(table, data, texts, base, hashes, sought_data, sought_texts, start, stop, sought_hashes, enters, out):
-    """Fill ``out`` with the row that has the text of each sought row, or -1; with ``enters``, add missing rows.
+    """Look up the text of each sought row ``start`` … ``stop − 1``: fill ``out`` with the row that has it, or -1.
 
-    ``hashes`` are those of the rows from ``base`` on, ``sought_hashes`` those of the rows from ``start`` on.
+    ``table`` is a hash table of rows, -1 in free slots; with ``enters`` sought rows that are missing are added to it.
+    ``hashes`` are those of the table's rows from ``base`` on, ``sought_hashes`` those of the sought rows from ``start``
+    on.
     """
     mask = table.size - 1
     for i in range(start, stop):
@@ -120,7 +132,7 @@ def _slots(n):
 
 @_jit
 def _clear_table(room, n):
-    """Get an empty hash table for n rows from the allocated array."""
+    """Get an empty hash table (-1 throughout) for n rows: the first part of the allocated array ``room``."""
     table = room[: _slots(n)]
     table[:] = -1
     return table

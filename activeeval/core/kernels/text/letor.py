@@ -23,7 +23,7 @@ _DIGITS_ROOM = 9
 
 @_jit
 def _starts_with(data, i, word):
-    """Check whether the data contain ``word`` at ``i``."""
+    """Check whether the data contain the bytes ``word`` at index ``i``."""
     if i + word.size > data.size:
         return False
     for k in range(word.size):  # noqa: SIM110
@@ -34,7 +34,10 @@ def _starts_with(data, i, word):
 
 @_jit
 def widest_index(data):
-    """Find the largest feature index at the end of a line, without comments."""
+    """Find the largest feature index of LETOR text, read from the last ``index:value`` pair of each line.
+
+    Comments (from # on) are skipped. An index of more than nine digits is ignored.
+    """
     end = data.size
     widest = 0
     i = 0
@@ -61,7 +64,7 @@ def widest_index(data):
 
 @_jit
 def _grade_at(data, i):
-    """Read a whole number, ``2`` or ``2.0``; return ``(stop, grade)``, grade -1 if invalid."""
+    """Read a whole number, ``2`` or ``2.0``, at byte ``i``; return ``(stop, grade)``, grade -1 if invalid."""
     end = data.size
     start = i
     grade = np.int64(0)
@@ -80,7 +83,10 @@ def _grade_at(data, i):
 
 @_jit
 def _document_at(data, i):
-    """Find the span of the document id in the comment at ``i``, or ``(-1, -1)``."""
+    """Find the span of the document id in the comment at byte ``i``, as ``(start, stop)``; ``(-1, -1)`` without one.
+
+    The comment is ``# docid = <id>`` or ``# docno = <id>``.
+    """
     i = skip_blanks(data, i + 1)
     if not (_starts_with(data, i, _DOCID) or _starts_with(data, i, _DOCNO)):
         return -1, -1
@@ -96,7 +102,7 @@ def _document_at(data, i):
 
 @_jit
 def _same_text(data, start, stop, other_start, other_stop):
-    """Check whether two spans of the data are equal."""
+    """Check whether the bytes ``start`` … ``stop − 1`` of the data equal ``other_start`` … ``other_stop − 1``."""
     if stop - start != other_stop - other_start:
         return False
     for k in range(stop - start):  # noqa: SIM110
@@ -107,7 +113,11 @@ def _same_text(data, start, stop, other_start, other_stop):
 
 @_jit
 def _features_at(data, i, row, features, slow, n_slow):
-    """Read the pairs of one line; return ``(stop, n_slow, code)``, with ``stop`` the place of an error."""
+    """Read the pairs ``index:value`` of a line from byte ``i`` on; return ``(stop, n_slow, code)``.
+
+    ``stop`` is the place of an error, or the end of the pairs if ``code`` is FINE. ``features`` and ``slow`` as in
+    `read_letor_rows`; ``n_slow`` is the number of entries of ``slow``.
+    """
     end = data.size
     width = features.shape[1]
     last = 0
@@ -143,7 +153,10 @@ def _features_at(data, i, row, features, slow, n_slow):
 
 @_jit
 def read_letor_rows(data, state, with_features, grades, queries, documents, features, slow):
-    """Read rows until the data end, a line is invalid or ``slow`` is full; return ``(code, place)``.
+    """Read lines of LETOR text until the data end, a line is invalid or ``slow`` is full; return ``(code, place)``.
+
+    The code is FINE or one of this module's error codes, the place the index in ``data`` of the next byte or of the
+    error.
 
     Parameters
     ----------

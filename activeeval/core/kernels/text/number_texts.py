@@ -31,7 +31,7 @@ _POWERS = np.array([float(10**k) for k in range(23)])
 
 @_jit
 def skip_blanks(data, i):
-    """Find the first place from ``i`` on without white space, or with the end of the line."""
+    """Find the first byte from ``i`` on that is not white space, or that ends the line; return its index."""
     while i < data.size and data[i] <= _SPACE and data[i] != _NEWLINE:
         i += 1
     return i
@@ -39,7 +39,7 @@ def skip_blanks(data, i):
 
 @_jit
 def token_end(data, i):
-    """Find the first place from ``i`` on with white space, or the end of the data."""
+    """Find the first byte from ``i`` on that is white space, or the end of the data; return its index."""
     while i < data.size and data[i] > _SPACE:
         i += 1
     return i
@@ -47,10 +47,10 @@ def token_end(data, i):
 
 @_jit
 def number_at(data, i):
-    """Read the number that starts at ``i``; return ``(stop, kind, value)``.
+    """Read the decimal number that starts at byte ``i``; return ``(stop, kind, value)``.
 
-    kind READ: value is the nearest double; SLOW: well formed, but not convertible here; BAD: not a
-    decimal number. A number ends at white space or at the end of the data.
+    kind READ: value is the double nearest to the text; SLOW: well formed, but too long to convert here, value 0; BAD:
+    not a decimal number, value 0. A number ends at white space or at the end of the data.
     """
     end = data.size
     negative = i < end and data[i] == _MINUS
@@ -98,7 +98,11 @@ def number_at(data, i):
 
 @_jit
 def _long_quotient(m, D):
-    """Compute the double nearest to ``m / D`` for ``2^53 < m < 2^62``, and whether it is certain."""
+    """Compute the double nearest to ``m / D`` for ``2^53 < m < 2^62``; return ``(quotient, is_certain)``.
+
+    Dekker's error-free product gives the remainder of the first quotient; the result is certain if it is the same for
+    all possible rounding errors of the correction.
+    """
     h = np.float64(m)
     low = np.float64(m - np.int64(h))
     q = h / D
@@ -117,7 +121,10 @@ def _long_quotient(m, D):
 
 @_jit
 def _exponent_at(data, i):
-    """Read the whole number after the ``e`` of a number; return ``(stop, exponent, well_formed)``."""
+    """Read the whole number at byte ``i``, after the ``e`` of a number; return ``(stop, exponent, well_formed)``.
+
+    An exponent beyond a hundred thousand is not exact.
+    """
     end = data.size
     negative = i < end and data[i] == _MINUS
     if negative or (i < end and data[i] == _PLUS):
