@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from activeeval.formats.suffixes import PathLike
 _ID = re.compile(r"[a-z0-9][\w.-]*(?:/[\w.:-]+)+")
 
 
-class _NotOnDisk(Exception):
+class _NotOnDiskError(Exception):
     """A download that would be needed."""
 
 
@@ -48,9 +49,9 @@ def read_dataset(name: str) -> tuple[Texts, Texts, Ints]:
     if not data.has_qrels():
         raise InputError(f"{name}: the data set of ir_datasets has no judgments")
     try:
-        with _without_downloads():
+        with _without_downloads(), redirect_stderr(io.StringIO()):  # its log of the refused download
             rows = [(row.query_id, row.doc_id, int(row.relevance)) for row in data.qrels_iter()]
-    except _NotOnDisk:
+    except _NotOnDiskError:
         fetched = f"`ir_datasets export {name} qrels --format tsv > qrels.txt` fetches them"
         raise InputError(f"{name}: the judgments of the data set are not on disk; {fetched}") from None
     except (AttributeError, TypeError, ValueError) as problem:
@@ -61,11 +62,11 @@ def read_dataset(name: str) -> tuple[Texts, Texts, Ints]:
 
 @contextmanager
 def _without_downloads() -> Iterator[None]:
-    """Make every download of ir_datasets raise `_NotOnDisk`."""
+    """Make every download of ir_datasets raise `_NotOnDiskError`."""
     from ir_datasets.util import RequestsDownload
 
     def refused(self: Any) -> Any:
-        raise _NotOnDisk(self.url)
+        raise _NotOnDiskError(self.url)
 
     before = RequestsDownload.stream
     RequestsDownload.stream = refused

@@ -201,9 +201,8 @@ def _of_both_orders(rows: Sequence[Judgment], source: str) -> tuple[dict[int, Ju
             kept[row] = None
             continue
         n_twice += 1
-        if (rows[before].item, rows[before].value) != (answer.item, answer.value) and (
-            rows[before].value or answer.value
-        ):
+        is_same = (rows[before].item, rows[before].value) == (answer.item, answer.value)
+        if not is_same and (rows[before].value or answer.value):
             n_contradictory += 1
             kept[before] = replace(rows[before], value=0)
     numbers: dict[str, Told] = {"source": source, "n": n_contradictory, "of": n_twice}
