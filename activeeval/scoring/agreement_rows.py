@@ -36,6 +36,22 @@ def coefficient_rows(agreements: Agreements) -> Rows:
     return rows
 
 
+def confusion_tables(agreements: Agreements) -> list[Rows]:
+    """Format, for each two judges, the numbers of items by the grades of both: a row for each grade of the first."""
+    pairs = [] if agreements.grades is None else agreements.grades.pairs
+    tables: list[Rows] = []
+    for pair in pairs:
+        title = f"grades of {pair.judges[0]} (rows) and {pair.judges[1]}"
+        names = [f"{grade:g}" for grade in pair.grades.tolist()]
+        tables.append(
+            [
+                {title: name} | {other: int(n) for other, n in zip(names, of_grade, strict=True)}
+                for name, of_grade in zip(names, pair.counts.tolist(), strict=True)
+            ]
+        )
+    return tables
+
+
 def cell_rows(agreements: Agreements) -> Rows:
     """List a row for each cell of the tables of preferences."""
     return [cell for name, table in tables_of(agreements).items() for cell in _cells(name, table)]

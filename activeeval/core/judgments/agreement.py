@@ -86,11 +86,17 @@ class PairAgreement:
         Cohen's κ by weights: none, linear, quadratic.
     difference : Coefficient
         Mean of the first judge's grade minus the second's.
+    grades : ndarray, shape (n_grades,)
+        Distinct grades of all judges, rising.
+    counts : ndarray, shape (n_grades, n_grades)
+        Number of items by the grade of the first judge (row) and of the second (column).
     """
 
     judges: tuple[str, str]
     kappas: dict[str, Coefficient]
     difference: Coefficient
+    grades: Floats
+    counts: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -337,7 +343,8 @@ def _pairs(
             continue
         rows, columns = mine[places[0]], theirs[places[1]]
         first, second = code[rows], code[columns]
-        common_fields = compared(confusion(first, second, values.size))
+        counts = confusion(first, second, values.size)
+        common_fields = compared(counts)
         kappas = {
             weights: coefficient(_kappa(first, second, query[rows], values, weights), draws, confidence, *common_fields)
             for weights in WEIGHTS
@@ -347,7 +354,8 @@ def _pairs(
         n, raw, base_rate = common_fields
         difference = Coefficient(value=value, low=low, high=high, n=n, raw_agreement=raw, base_rate=base_rate)
         judges = grades.judges[grades.judge[mine[0]]], grades.judges[grades.judge[theirs[0]]]
-        pairs.append(PairAgreement(judges=judges, kappas=kappas, difference=difference))
+        table = {"grades": values, "counts": counts}
+        pairs.append(PairAgreement(judges=judges, kappas=kappas, difference=difference, **table))
     return pairs
 
 

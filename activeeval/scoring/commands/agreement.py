@@ -13,6 +13,9 @@ from activeeval.cli.output import emit, is_asked, output_option, say, show_text
 if TYPE_CHECKING:
     from activeeval.scoring.judge_agreement import JudgesAgree
 
+_MOST_PAIRS = 6
+"""Most tables of grades printed: those of four judges."""
+
 
 @command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
@@ -50,7 +53,7 @@ def agreement(files: tuple[str, ...], resamples: int, confidence: float, seed: i
 
 def _show(result: JudgesAgree, form: str) -> None:
     """Print the coefficients, then the tables of preferences: one cell a row for programs, else as squares."""
-    from activeeval.scoring.agreement_rows import cell_rows, square_rows, tables_of
+    from activeeval.scoring.agreement_rows import cell_rows, confusion_tables, square_rows, tables_of
 
     rows, agreements = result.rows(), result.agreements
     if form in ("jsonl", "tsv"):
@@ -66,6 +69,9 @@ def _show(result: JudgesAgree, form: str) -> None:
         click.echo()
         rows = list(map(dict, result.table))
     emit([row | {"value": "n/a"} if row["value"] is None else row for row in rows], form)
+    for grades in confusion_tables(agreements)[:_MOST_PAIRS]:
+        click.echo()
+        emit(grades, form)
     for name, table in tables_of(agreements).items():
         shares = {} if is_brief else {"by row": table.by_row, "by column": table.by_column}
         for title, square in ({"pairs": table.counts} | shares).items():
