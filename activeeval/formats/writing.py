@@ -176,6 +176,8 @@ def _is_special(path: PathLike, target: str) -> bool:
 @contextmanager
 def _encoded(raw: IO[bytes], path: str, binary: bool) -> Iterator[IO[Any]]:
     """Wrap a binary handle for gzip compression and text as the path and `binary` require."""
+    if path.lower().endswith((".bz2", ".xz", ".zst")):
+        raise InputError(f"{path}: files are written plain or packed by gzip: expected a name without it, or with .gz")
     with ExitStack() as stack:
         stream: IO[Any] = raw
         if path.lower().endswith(".gz"):

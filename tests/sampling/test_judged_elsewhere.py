@@ -25,7 +25,7 @@ def files(tmp_path_factory):
     named = [word for option, name in words.items() for word in (option, str(folder / name))]
     options = ["--max-grade", "2", "--measure", "DCG@5", "--budget", "20", "--seed", "1"]
     assert run_command(["sample", *named, *options]) == 0
-    rows = list(csv.DictReader((folder / "s.csv").open()))
+    rows = list(csv.DictReader((folder / "s.csv").read_text().splitlines()))
     for row in rows:
         row["grade"] = grade_of(row["doc_id"])
     with (folder / "full.csv").open("w", newline="") as handle:
