@@ -24,8 +24,8 @@ RARELY = "Rarely"
 GROUPS = {
     "What you have": """
         --run --versus-run --name --baseline --versus --letor --scores --qrels
-        --columns --leave-out-self --collapse --sample compare,plan --sheet
-        --values --interleaved
+        score --columns score --leave-out-self score --collapse --sample compare,plan --sheet
+        --values
         --campaign --db --token --grade --preferred --tie --discard --cannot --later --judged --judged-from --redraw
         --date --replace --max-grade --unjudged --no-relevant --pilot --ranker adapt,rank --base
         --pairs-letor --oracle --grades --head demo --queries ask --run ask --documents ask --queries
@@ -67,6 +67,7 @@ GROUPS = {
         --key --active-ms --keep-foreign --ask-skill --adaptive-depth --reopen init --pool-depth init --model
         sample --difference sample --power --segments
         --pool-parquet --engine --price
+        --columns --leave-out-self --collapse --interleaved
         """,
 }
 """Title of a group -> its options, in the order of the help text."""

@@ -52,7 +52,7 @@ def read_dataset(name: str) -> tuple[Texts, Texts, Ints]:
         with _without_downloads(), redirect_stderr(io.StringIO()):  # its log of the refused download
             rows = [(row.query_id, row.doc_id, int(row.relevance)) for row in data.qrels_iter()]
     except _NotOnDiskError:
-        fetched = f"`ir_datasets export {name} qrels --format tsv > qrels.txt` fetches them"
+        fetched = f"`ir_datasets export {name} qrels > qrels.txt` fetches them"
         raise InputError(f"{name}: the judgments of the data set are not on disk; {fetched}") from None
     except (AttributeError, TypeError, ValueError) as problem:
         raise InputError(f"{name}: the judgments of the data set cannot be read: {shown(str(problem))}") from None

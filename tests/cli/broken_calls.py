@@ -164,7 +164,7 @@ FILES = [
     ("missing costs", {}, LETOR + " --cost gone", 1, r"gone: no such file"),
     ("missing probabilities", {}, LETOR + " --model probs=gone.csv", 1, r"gone\.csv: no such file"),
     ("missing draws", {}, "estimate gone.sample gone.csv", 1, r"gone\.sample: no such file"),
-    ("a directory for a run", {}, "score q.qrels . P@2", 1, r"\.: is a directory, expected a file"),
+    ("a directory for a run", {}, "compare . a.run --qrels q.qrels", 1, r"\.: is a directory, expected a file"),
     ("a directory for scores", {}, LETOR.replace("a.score", "."), 1, r"\.: is a directory, expected a file"),
     ("gzip cut short", {"x.gz": gzip.compress(b"1 qid:1 1:2\n" * 99)[:-9]}, LETOR.replace("a.txt", "x.gz"), 1,
      r"x\.gz: the gzip file is cut short, expected its end marker"),
@@ -493,7 +493,8 @@ OUTPUTS = [
 ]  # fmt: skip
 
 ESTIMATES = [
-    ("unknown suffix", {"x.sample": None}, "estimate x.sample a.txt", 1, rf"a\.txt: is not a table by its name, expected one that ends in {READ_ENDINGS}"),
+    ("unknown suffix", {"x.sample": None}, "estimate x.sample a.txt", 1,
+     r"a\.txt: none of its \d+ judgments is of an item of the sample"),
     ("a sheet without its sample", {"x.csv": SHEET + "f0,1,q1,a,1\n"}, "estimate x.sample x.csv", 1,
      r"x\.sample: no such file.*"),
     ("a sheet alone", {"x.csv": SHEET + "f0,1,q1,a,1\n"}, "estimate x.csv", 1,
@@ -503,7 +504,7 @@ ESTIMATES = [
     ("a sheet for its sample", {"x.csv": SHEET + "f0,1,q1,a,1\n"}, "estimate x.csv x.csv", 1,
      r"x\.csv: cannot be read as a file of arrays \(\.npz\): expected a drawn sample"),
     ("a table of draws", {"x.sample": None, "x.csv": "draw,query_id,doc_id,weight,grade\n1,q1,a,1,1\n"}, "estimate x.sample x.csv", 1,
-     r"x\.csv:1: no column sample, block in: draw, query_id, doc_id, weight, grade; expected the sheet of a sample"),
+     r"x\.csv: none of its 1 judgment is of an item of the sample"),
     ("half a grade", {"x.sample": None, "x.csv": SHEET + "f0,1,q1,a,1.5\n"}, "estimate x.sample x.csv", 1,
      r"x\.csv:2: column grade: holds '1\.5', expected 0, 1, 2, 3, empty or cannot"),
     ("a grade of -1", {"x.sample": None, "x.csv": SHEET + "f0,1,q1,a,-1\n"}, "estimate x.sample x.csv", 1,

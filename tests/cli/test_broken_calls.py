@@ -232,7 +232,7 @@ def test_scores_that_tell_no_order_or_the_wrong_one_are_said(call, folder, conte
 
 def test_an_error_that_spans_lines_is_one_line(call, folder):
     (folder / "a\nb.run").mkdir()
-    assert call("score", "q.qrels", "a\nb.run", "P@2").err == "activeeval: a b.run: is a directory, expected a file\n"
+    assert call("score", "q.qrels", "a\nb.run", "P@2").err == "activeeval: a b.run: holds no file, expected runs\n"
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)

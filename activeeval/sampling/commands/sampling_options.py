@@ -23,8 +23,7 @@ any_queries_option = partial(click.option, "--queries", metavar="FILE")
 documents_option = any_documents_option(help="Texts of documents for judges: a table of id and title, text or url.")
 queries_option = any_queries_option(help="Queries' texts: a table of id and text; or of `queries draw`.")
 log_queries_option = any_queries_option(
-    help="Queries drawn by `queries draw`, which represent its log; or texts of queries by id, for judgments that "
-    "name queries by their texts."
+    help="Queries of `queries draw`, which represent its log; or a table of id and text, if judgments name texts."
 )
 files_options = options_of(PoolFields, only=FILES)
 """Options of a pool in files: its location and the engine."""

@@ -117,7 +117,7 @@ def compare(
     activeeval compare old.run new.run --qrels qrels.txt --measure nDCG@10 --margin 0.01
     activeeval compare old.run new.run --sample week1.sample --sheet week1.csv -o jsonl
     activeeval compare old.run new.run --campaign week1 --margin 0.05
-    activeeval compare old.csv new.csv --values --measure faithfulness --measure -seconds
+    activeeval compare old.csv new.csv --values --measure faithfulness --margin 0.02
     """
     from activeeval.core.answers import exit_code
     from activeeval.report.cautions import MISSING_LISTS, missing_lists
