@@ -36,7 +36,7 @@ _RARE = ("since the night before", "since the reference", "alarm", "waiting")
 
 
 def night_sentences(night: NightContent) -> list[str]:
-    """Write sentences about a night: missing lists, then alarms, then other changes, or values without changes."""
+    """Write sentences about a night: queries without a list, then alarms and other changes; without changes, values."""
     missing = missing_lists(night)
     changes = sorted(night.changes, key=lambda change: change.verdict != "worse")
     lines = [f"ALARM: {sentence(each)}" if each.verdict == "worse" else sentence(each) for each in changes]
@@ -44,12 +44,12 @@ def night_sentences(night: NightContent) -> list[str]:
 
 
 def missing_lists(night: NightContent) -> str:
-    """Write the number of the watch's queries without a list tonight, "" if there are none."""
+    """Write how many queries of the watch have no list in tonight's run; "" if all have one."""
     return missing_lists_sentence(night.n_missing, night.n_queries, night.run) if night.n_missing else ""
 
 
 def alarm_title(night: NightContent) -> str:
-    """Write the verdict on a night in a few words; an alarm includes missing lists."""
+    """Write the verdict on a night as a title: "ALARM", with missing lists if there are any, "fine" or "undecided"."""
     if any(change.verdict == "worse" for change in night.changes):
         missing = missing_lists(night)
         return f"ALARM: {missing}" if missing else "ALARM"
@@ -57,7 +57,7 @@ def alarm_title(night: NightContent) -> str:
 
 
 def meaning(night: NightContent) -> str:
-    """Write definitions of a night's measures, intervals and verdicts."""
+    """Write the footnote of a night: definitions of measures, confidence of intervals, scope and margin."""
     of_changes = f", of differences that of {error_rate(night)}" if night.changes else ""
     together = "; of all segments they hold at once" if night.segment_findings else ""
     about = ABOUT[night.settings.scope].partition(":")[0]
@@ -67,13 +67,16 @@ def meaning(night: NightContent) -> str:
 
 
 def error_rate(night: NightContent) -> str:
-    """Write the rate of false alarms, in nights of 100 without a change."""
+    """Write the rate of false alarms of a watch, as "1 false alarm in 100 nights"."""
     rate = night.settings.false_alarms
     return f"{counted(rate, 'false alarm')} in 100 nights"
 
 
 def outlook_sentence(expected: AlarmChance, budget: float, on_suspicion: float) -> str:
-    """Write the probability that a loss raises the alarm of a watch."""
+    """Write with which probability a loss raises the alarm of a watch.
+
+    `budget` is the number of new labels a night, `on_suspicion` that of further labels for a night that looks bad.
+    """
     more = f", {on_suspicion:g} more on suspicion" if on_suspicion else ""
     second = "" if expected.second_night is None else f", by the second night {odds(expected.second_night)}"
     loss = f"a loss of {expected.loss:.2g} in {expected.measure}"
@@ -101,17 +104,20 @@ def odds(chance: float) -> str:
 
 
 def span_sentences(spans: Sequence[Answer]) -> list[str]:
-    """Write a sentence for each requested change between two nights."""
+    """Write a sentence for each change between two requested nights, one per measure."""
     return [f"{span.measure} from {span.versus} to {span.system}: {figures(span)}." for span in spans]
 
 
 def night_table(night: NightContent, width: int = WIDTH) -> list[dict[str, str]]:
-    """Build the rows of a night: its values and changes with intervals, for both scopes."""
+    """Build the rows of a night: its values and changes with intervals, for these queries and for their population.
+
+    `width` is the number of characters a row may take.
+    """
     return table_of([*night.findings, *night.changes], width=width)
 
 
 def series_table(nights: Sequence[NightContent]) -> list[dict[str, Any]]:
-    """Build a row for each night and measure, with changes and the intervals of their verdicts."""
+    """Build a row for each night and measure: value, changes, the intervals of their verdicts, counts of labels."""
     rows = []
     for night in nights:
         for value in night.values:
@@ -135,7 +141,7 @@ def series_table(nights: Sequence[NightContent]) -> list[dict[str, Any]]:
 
 
 def waiting_sentence(night: NightContent) -> str:
-    """Write the reason why a night has no estimates yet."""
+    """Write why a night has no estimates yet: unjudged items, or a budget too small for any item."""
     wait = f"{counted(night.waiting, 'item')} {'waits' if night.waiting == 1 else 'wait'}"
     why = wait if night.waiting else "nothing was drawn: the budget of a night is too small"
     return f"{night.date}: nothing can be read yet, {why}."
@@ -191,7 +197,7 @@ def picture_of(nights: Sequence[NightContent], path: str) -> None:
 
 
 def _series(axis: Any, measure: str, nights: Sequence[NightContent]) -> None:
-    """Draw the values of a measure with their intervals."""
+    """Draw the values of a measure with their 95 % intervals, by night."""
     points = [
         (k, v) for k, night in enumerate(nights) for v in night.values if v.measure == measure and v.value is not None
     ]
@@ -233,7 +239,10 @@ def _changes(axis: Any, measure: str, nights: Sequence[NightContent]) -> None:
 
 
 def _since(changes: Sequence[Answer], before: str, *, is_before: bool) -> list[Answer]:
-    """Select the change since the previous night, or the one since another reference."""
+    """Select, from the changes of one measure, the one since the night before or the one since another reference.
+
+    `before` is the date of the night before. The list has one change, or none.
+    """
     return [change for change in changes if (change.versus == before) == is_before][:1]
 
 
@@ -248,7 +257,7 @@ def _figures(value: NightValue) -> str:
 
 
 def _interval(value: NightValue) -> str:
-    """Format the interval of a value, "" if it is unbounded."""
+    """Format the interval of a value as "0.1 to 0.3"; "" if an end is unknown or infinite."""
     if value.low is None or value.high is None:
         return ""
     return " to ".join(number(end, _places(value)) for end in (value.low, value.high))
@@ -260,6 +269,6 @@ def _number(value: NightValue) -> str:
 
 
 def _places(value: NightValue) -> int:
-    """Return the number of decimals that suits the width of an interval."""
+    """Choose the number of decimals that suits the width of a value's interval."""
     half = 0.0 if value.low is None or value.high is None else (value.high - value.low) / 2
     return places_of(value.value or 0.0, half)

@@ -54,7 +54,7 @@ class Night(PrintableResult):
 
     @property
     def exit_code(self) -> int:
-        """0 fine, 10 worse (an alarm), 11 undecided or items are unjudged."""
+        """Exit code of the command line: 0 fine, 10 worse (an alarm), 11 undecided or items are unjudged."""
         return self.says.exit_code
 
     @property
@@ -183,7 +183,7 @@ class Watch(StoreHandle):
 
     @checked
     def night(self, run: Any, date: str | None = None, **options: Unpack[NightOptions]) -> Night:
-        """Draw a night for a run, and return its results so far.
+        """Draw a night (a dated run of the watch) for a run, and return its results so far.
 
         Parameters
         ----------
@@ -192,6 +192,11 @@ class Watch(StoreHandle):
             For example 2026-11-25; by default today.
         options
             `NightOptions`: judged, oracle, replace, documents, queries, machine_is_truth.
+
+        Raises
+        ------
+        InputError
+            If an input cannot be read, the date has a night already or precedes the last, or the oracle lacks a grade.
         """
         check_names(options, NightOptions)
         truth, oracle = options.get("machine_is_truth", False), options.get("oracle")
@@ -217,6 +222,11 @@ class Watch(StoreHandle):
             Judged sheets, of the last night or earlier ones; by default the judgments already in the store.
         judge : str, optional
             Name of the judge, for sources that name none.
+
+        Raises
+        ------
+        InputError
+            If the watch has no night, a source cannot be read, or a sheet is of no night of the watch.
         """
         numbered = enumerate(sources_of(judged), 1)
         sources = {
@@ -226,7 +236,7 @@ class Watch(StoreHandle):
         return self._last(take_judgments(self.store, self.name, sources, name, machine_is_truth=machine_is_truth))
 
     def status(self) -> Night:
-        """Return the results of the last night, after sharing late judgments among all nights."""
+        """Copy late judgments to other nights that drew the same items, and return the results of the last night."""
         return self._last(WatchStep(shared=share_labels(self.store, self.name)))
 
     @checked
@@ -237,13 +247,24 @@ class Watch(StoreHandle):
         ----------
         begin, end : str
             Dates of nights; by default the first and the last.
+
+        Raises
+        ------
+        InputError
+            If the watch has no night of one of these dates.
         """
         share_labels(self.store, self.name)
         return nights_of(self.store, self.name, begin, end)
 
     @checked
     def report(self, path: Any, *, force: bool = False) -> str:
-        """Write a report of the nights, .md with a chart beside it, and return the name of the file."""
+        """Write a report of the nights, .md with a chart beside it, and return the name of the file.
+
+        Raises
+        ------
+        InputError
+            If the name does not end in .md, or the file exists and `force` is not set.
+        """
         share_labels(self.store, self.name)
         name = str(os.fspath(path))
         if not name.endswith(".md"):
@@ -254,14 +275,14 @@ class Watch(StoreHandle):
         return name
 
     def _last(self, step: WatchStep) -> Night:
-        """Build the result of the last night, and issue its warnings."""
+        """Build the result of the last night, and issue its warnings; `step` is what this call drew and imported."""
         says = estimate_last_night(self.store, self.name)
         warn_of([("", says.cautions)])
         return Night(says=says, step=step)
 
 
 def nights_of(store: Store, name: str, begin: str = "", end: str = "") -> Nights:
-    """Read the results of nights, and the change between two given dates."""
+    """Estimate the nights of watch `name` from date `begin` to `end`; if both are set, also the change between them."""
     nights = estimate_nights(store, name, begin, end)
     spans = change_between(store, name, begin, end) if begin and end and begin < end else []
     return Nights(nights=nights, spans=spans)
@@ -296,6 +317,11 @@ def create_watch(
         Seed of the random numbers that all nights share; by default a new one.
     options
         `WatchOptions`: segments, half_width, scope, false_alarms, reference, ….
+
+    Raises
+    ------
+    InputError
+        If the name is taken, or a setting is not valid.
 
     Examples
     --------

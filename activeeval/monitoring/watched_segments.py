@@ -34,13 +34,14 @@ class NightPlan:
     Attributes
     ----------
     beside : tuple of Target
-        Tonight's values in the named segments: they influence sampling rates after the questions.
+        Targets in addition to the questions: tonight's values in the segments with a half-width.
     weights : tuple of float
-        Weights of the questions, then of these.
+        Weights of the questions, then of `beside`, in the sampling rates; "equal" for one weight.
     enough : float or None
-        Threshold at which all half-widths should be reached; None if there are none.
+        Threshold of the sample at which all half-widths should be reached: an item is drawn if its random number is
+        below threshold times rate. None spends the whole budget.
     notes : tuple of Note or Caution
-        Number of labels needed.
+        Messages on the number of labels needed.
     """
 
     beside: tuple[Target, ...] = ()
@@ -56,7 +57,14 @@ def plan_night(
     segments: Segments | None,
     in_hand: EarlierLabels,
 ) -> NightPlan:
-    """Plan a night: for its whole budget, or for half-widths if some are set.
+    """Plan a night: for its whole budget, or for half-widths in segments (groups of queries) if some are set.
+
+    Parameters
+    ----------
+    questions : sequence of QuestionTarget
+        Tonight's values, and its differences from other runs.
+    in_hand : EarlierLabels
+        Labels and inclusion probabilities of earlier nights, by item of the pool.
 
     Raises
     ------
@@ -88,14 +96,20 @@ def plan_night(
 
 
 def answers_by_segment(sample: DrawnSample, segments: Segments | None) -> list[SampleAnswer]:
-    """Estimate the values of a night in each segment with enough judgments."""
+    """Estimate the values of a night in each segment (group of queries) with enough judged queries.
+
+    Without segments the list is empty.
+    """
     if segments is None:
         return []
     return by_segment(sample, [each for each in sample.made_for if not each.versus], segments)[0]
 
 
 def _price(goals: SegmentGoals, least: LeastLabels, budget: float) -> Note | Caution:
-    """Note the number of labels that the half-widths need tonight."""
+    """Note the number of labels that the half-widths need tonight; a warning if it exceeds the budget.
+
+    Numbers are in mean items (the cost of an average item).
+    """
     numbers: dict[str, Told] = {"goals": str(goals), "needed": rounded_up(least.cost), "budget": budget}
     if least.cost > budget:
         return Caution("warning", "night too dear", numbers)
@@ -103,7 +117,11 @@ def _price(goals: SegmentGoals, least: LeastLabels, budget: float) -> Note | Cau
 
 
 def _too_few_queries(names: Sequence[str | None], prospects: Sequence[Prospect]) -> list[Caution]:
-    """Warn about segments that will have too few judged queries for an estimate."""
+    """Warn about segments that will have too few judged queries for an estimate.
+
+    `names` and `prospects` (predicted precision and number of queries) are aligned; a name of None is a question about
+    all queries.
+    """
     few = [
         name
         for name, prospect in zip(names, prospects, strict=True)

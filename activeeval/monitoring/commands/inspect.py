@@ -127,12 +127,12 @@ def report(name: str, db: str | None, out: str, price: Price | None, force: bool
 
 @contextmanager
 def opened_watch(name: str, db: str | None) -> Iterator[tuple[Store, dict[str, int]]]:
-    """Open the store of a watch, and share late judgments among all nights that drew the same items.
+    """Open the store of a watch, and copy late judgments to all nights that drew the same items in the same texts.
 
     Yields
     ------
     (Store, dict of str to int)
-        The store, and the number of shared judgments of each step.
+        The store, and by step of a night (its date or a sample of that date) the number of judgments copied to it.
     """
     from activeeval.monitoring.late_sheets import share_labels
 
@@ -143,7 +143,7 @@ def opened_watch(name: str, db: str | None) -> Iterator[tuple[Store, dict[str, i
 
 
 def say_shared(shared: Mapping[str, int]) -> None:
-    """Print, for each night, how many judgments of other nights it reuses."""
+    """Print, for each step of a night, how many judgments of other nights were copied to it; `shared` is by step."""
     for step, n in shared.items():
         judgments = f"{counted(n, 'judgment')} of other nights {'counts' if n == 1 else 'count'}"
         output.say(f"{judgments} for {step} too: the same items in the same texts")
@@ -155,7 +155,7 @@ def say_earlier(context: click.Context, store: Store, name: str, steps: Iterable
     Parameters
     ----------
     steps : iterable of str
-        Steps of nights that received judgments.
+        Names of steps that received judgments: a night's date, optionally with a suffix after a point.
     """
     from activeeval.core.answers import WORSE
     from activeeval.monitoring.night_inputs import last_night
@@ -174,7 +174,7 @@ def say_earlier(context: click.Context, store: Store, name: str, steps: Iterable
 def show_night(
     context: click.Context, store: Store, name: str, db: str | None, form: str, price: Price | None = None
 ) -> None:
-    """Print the result of the last night of a watch, and set the exit code."""
+    """Print the result of the last night of watch `name` in the output format `form`, and set the exit code."""
     from activeeval.monitoring.night_rows import rows_of
 
     night = _last_night(context, store, name)
@@ -198,7 +198,7 @@ def _last_night(context: click.Context, store: Store, name: str) -> NightContent
 
 
 def _say_waiting(night: NightContent, name: str, db: str | None, price: Price | None) -> None:
-    """Print the unjudged items of a night with their cost, and the next commands."""
+    """Print the number of unjudged items of a night, their cost at `price`, and the commands to run next."""
     if night.n_missing:
         again = f"`activeeval watch night {name}{named_again(db)} --run FILE --date {night.date} --replace`"
         output.say(f"where that run was not complete, {again} draws the night anew")
@@ -216,7 +216,10 @@ def _say_waiting(night: NightContent, name: str, db: str | None, price: Price | 
 
 
 def _show_bounds(store: Store, name: str, budgets: Sequence[int], cautions: Sequence[Caution], form: str) -> None:
-    """Print bounds of the last night's values over its unjudged items."""
+    """Print the values of the last night's run if its unjudged items are irrelevant, as a model expects, and at best.
+
+    `budgets` are numbers of further judgments; for each, the bounds after that many judgments are printed too.
+    """
     from activeeval.monitoring.unjudged import unjudged_of_last_night
 
     with worded():
@@ -249,7 +252,7 @@ def _show(night: NightContent) -> None:
 
 
 def _show_comment(name: str, night: NightContent) -> None:
-    """Print a night as a comment for a pull request."""
+    """Print a night as a markdown comment for a pull request."""
     from activeeval.monitoring.night_pages import alarm_title, meaning, night_sentences, night_table, waiting_sentence
     from activeeval.report.cautions import caution_lines
     from activeeval.report.markdown_comment import WIDTH, comment
@@ -265,7 +268,7 @@ def _show_comment(name: str, night: NightContent) -> None:
 
 
 def _show_table(nights: Sequence[NightContent], spans: Sequence[Answer]) -> None:
-    """Print all nights as a table, and the change between two dates."""
+    """Print all nights as a table, and sentences about `spans`, the changes between the two requested dates."""
     from activeeval.monitoring.night_pages import meaning, series_table, span_sentences
 
     output.emit(series_table(nights), "text")
