@@ -30,6 +30,7 @@ class Stability:
     discounts : ndarray, shape (n, K)
         As shares of the first rank's.
     rank_one_shares : ndarray, shape (n,)
+        Share of the squared weights that gains times discounts explain.
     n_undetermined : int
         Number of resamples without a discount of the first rank; they are left out.
     unit : str
@@ -50,6 +51,11 @@ class Stability:
 
         The ends are quantiles over the resamples. The band shows the variation of the pairs, neither the bias by the
         penalty nor the values that the pairs leave open: it is not a confidence interval (see `gain_intervals`).
+
+        Raises
+        ------
+        InputError
+            If `what` is another name, or the confidence is not between 0 and 1.
         """
         if what not in ("gains", "discounts", "rank_one_shares"):
             raise InputError(f"there are intervals of gains, discounts and rank_one_shares, not of {what!r}")
@@ -64,7 +70,7 @@ def bootstrap_gains(
     n_resamples: int = 200,
     rng: np.random.Generator | int | None = None,
 ) -> Stability:
-    """Fit gains and discounts to resampled pairs at the chosen C, for a stability band, not a confidence interval.
+    """Fit gains and discounts to resampled pairs at the learner's C, for a stability band, not a confidence interval.
 
     Queries are drawn with replacement, with all their pairs; if there is one query or none is known, pairs are.
 
@@ -76,7 +82,7 @@ def bootstrap_gains(
     Raises
     ------
     InputError
-        If no resample determines gains and discounts.
+        If the pairs do not fit the learner, or no resample determines gains and discounts.
 
     Examples
     --------

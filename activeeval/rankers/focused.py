@@ -69,10 +69,12 @@ class FocusedSVM(MarginRanker):
         self.beta = beta
 
     def _check_parameters(self) -> None:
+        """Raise InputError at the first invalid parameter."""
         closed_share(self.beta, "beta")
         super()._check_parameters()
 
     def _loss(self) -> Loss:
+        """Build the loss: average precision among the top items, pairwise hinge between them and the rest."""
         return FocusedLoss(ListwiseAP("top"), PairHinge("top"), float(self.beta))
 
 
@@ -124,10 +126,12 @@ class FocusedBoost(BoostedRanker):
         self.beta = beta
 
     def _check_parameters(self) -> None:
+        """Raise InputError at the first invalid parameter."""
         closed_share(self.beta, "beta")
         super()._check_parameters()
 
     def _terms(self, weak: Floats, lists: JudgedLists) -> Sequence[tuple[float, Edges]]:
+        """Build the weighted edges: nDCG of the top items' lists, and pairs of the top with the rest."""
         beta = float(self.beta)
         return ((beta, ListEdges.of(weak, lists, "top")), (1.0 - beta, PairEdges.of(weak, lists, "top")))
 
@@ -177,8 +181,10 @@ class FocusedNet(GradientRanker):
         self.beta = beta
 
     def _check_parameters(self) -> None:
+        """Raise InputError at the first invalid parameter."""
         closed_share(self.beta, "beta")
         super()._check_parameters()
 
     def _loss(self) -> Loss:
+        """Build the loss: permutation cross entropy among the top items, logistic loss between them and the rest."""
         return FocusedLoss(PermutationCrossEntropy("top"), PairLogistic("top"), float(self.beta))
