@@ -32,7 +32,8 @@ class PartitionOptions(TypedDict, total=False):
     engine : Engine, optional
         Runs the tasks, in place of threads.
     scratch : Scratch, optional
-        Location of the unit tables, accessible to all workers: 24 bytes or more for each candidate item. By default a
+        Location of the unit tables (variance and cost of each candidate item), accessible to all workers: 24 bytes or
+        more for each candidate item. By default a
         local folder that is deleted with the design.
     trust_ids : bool
         True: skip the check for duplicate query ids.
@@ -71,10 +72,13 @@ class Recipe:
     questions : function of a chunk
         Returns its target, or targets.
     factor : Factor or None
+        Query factor: a random effect shared by the items of a query.
     max_grade : int or None
+        Largest grade of the scale.
     bias : float
+        As in `Method.design`.
     share : float
-        The defensive share.
+        The defensive share: part of the sampling rates that does not depend on the grade model.
     weights : tuple of float
         ω of each target; empty for a single target.
     """
@@ -109,11 +113,14 @@ class Recipe:
         )
 
     def order(self, design_input: DesignInput, query_probs: Floats, sums: RateSums) -> Order:
-        """Build the sampling order of a part of the pool; ``query_probs`` and ``sums`` refer to the whole pool."""
+        """Build the sampling order (units with their rates) of a part of the pool.
+
+        `query_probs` are p of its queries within the whole pool, `sums` are rate sums over the whole pool.
+        """
         return self.method.order(
             design_input, self.method.rates(design_input, self.weights), query_probs, sums, self.share
         )
 
     def part(self, design_input: DesignInput, order: Order, scheme: Scheme) -> Design:
-        """Build the design of a part of the pool."""
+        """Build the design of a part of the pool from its sampling order and the scheme that draws units."""
         return self.method.looked(self.method.design_of(design_input, order, scheme, self.max_grade), self.weights)

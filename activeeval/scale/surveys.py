@@ -28,7 +28,10 @@ _ALIKE = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Kind:
-    """Properties common to all chunks of a pool; ``n_seen``: number of grades seen by a model with a query factor."""
+    """Properties common to all chunks of a pool.
+
+    `n_seen`: number of grades with a positive probability (None: no factor).
+    """
 
     n_grades: int | None
     n_seen: int | None
@@ -56,7 +59,7 @@ class Kind:
         return cls(**words, node_weights=None if nodes is None else tuple(nodes), questions=questions)
 
     def check_fits(self, first: Kind, name: str, of_first: str) -> None:
-        """Raise InputError if a partition differs from the first, with the names of both."""
+        """Raise InputError if a partition differs from the first; `name` and `of_first` name the two."""
         if self.n_grades != first.n_grades:
             n_here, n_first = self.n_grades or "no", first.n_grades or "no"
             raise InputError(f"{name} has probabilities of {n_here} grades, {of_first} of {n_first}")
@@ -83,9 +86,9 @@ class PartitionSurvey:
     ----------
     kind : Kind
     sums : RateSums
-        With the weights of targets, if known.
+        Sums of sampling rates, with the weights of targets if known.
     planned : ndarray, shape (n_targets,)
-        Loss planned by each target's own design.
+        Loss of each target under its own best design.
     pool_sums : tuple of PoolSums
         Of each target, p in the unit of the traffic; empty if queries are drawn with replacement.
     reaches : ndarray, shape (n_targets,)
@@ -93,7 +96,7 @@ class PartitionSurvey:
     whole : float
         Cost of judging all unjudged ones among them, overhead of queries included, in the unit of the item costs.
     cheapest : float
-        Cost of its cheapest place.
+        Cost of its cheapest item.
     digest : int
         Digest of its known grades.
     mark : (int, float)
@@ -148,7 +151,7 @@ class PartitionSurvey:
 
 
 def _sums_of(arrays: Arrays) -> Iterator[PoolSums]:
-    """Yield the pool sums of each target."""
+    """Yield the pool sums of each target from the arrays of `PartitionSurvey.packed`."""
     for numbers, population in zip(arrays["pool_sums"].tolist(), arrays["population"], strict=True):
         fields: dict[str, Any] = dict(zip(_SUMS, numbers, strict=True))
         fields |= {name: int(fields[name]) for name in ("n_queries", "n_open")}
@@ -171,7 +174,7 @@ class SurveyTask:
     is_trusted: bool
 
     def __call__(self, part: tuple[int, Any]) -> bytes:
-        """Survey a partition, and return the survey as bytes."""
+        """Survey a partition, given as (number, key), write its unit table, and return the survey as bytes."""
         number, key = part
         try:
             keep_state(self.source, self.scratch, number, key)
@@ -186,7 +189,7 @@ class SurveyTask:
 
 
 def surveyed(chunk: Chunk, recipe: Recipe) -> tuple[PartitionSurvey, UnitTable]:
-    """Survey a chunk; return its survey and its unit table."""
+    """Survey a chunk; return its survey (sums and checks) and its unit table (what later passes need of its items)."""
     design_input, weights = recipe.design_input(chunk), chunk.weights
     method, places = recipe.method, design_input.places
     n_targets, n_wanted = len(design_input.targets), places.open_costs.size
@@ -217,7 +220,7 @@ def surveyed(chunk: Chunk, recipe: Recipe) -> tuple[PartitionSurvey, UnitTable]:
 
 
 def _whole_cost(design_input: DesignInput, matters: NDArray[np.bool_]) -> float:
-    """Compute the cost of judging all unjudged items that can change a target, overhead of their queries included."""
+    """Compute the cost of judging all unjudged items in the mask `matters`, with the overhead of their queries."""
     pool = design_input.places.pool
     matters = matters & (design_input.known < 0)
     is_opened = np.bincount(pool.item_queries, matters, minlength=pool.n_queries) > 0
@@ -306,7 +309,7 @@ class _CollectedPartitions:
         self.hashes, self.columns = array("Q"), tuple(array("d") for _ in range(4))  # arrays that grow in place
 
     def take(self, name: str, survey: PartitionSurvey) -> None:
-        """Add the survey of the next partition."""
+        """Add the survey of the next partition; raise InputError if it differs in kind from the first."""
         self.first, total = self.first or survey, self.total
         survey.kind.check_fits(self.first.kind, name, (self.names or [name])[0])
         if survey.columns:
@@ -330,7 +333,7 @@ class _CollectedPartitions:
         self.total = replace(survey, columns=())
 
     def survey(self) -> Survey:
-        """Build the combined survey."""
+        """Build the combined survey; raise InputError if there is no partition."""
         total = self.total
         if total is None:
             raise InputError("there is no chunk, so the pool is empty")
@@ -351,7 +354,7 @@ class _CollectedPartitions:
 
 
 def _scaled(sums: PoolSums, weight: float) -> PoolSums:
-    """Convert sums of p in the unit of the traffic to sums of p that sums to 1."""
+    """Divide sums of p in the unit of the traffic by the total traffic `weight`, so that p sums to 1."""
     names = ("population", "base", "settled_squares", "open_squares", "open_share")
     linear: dict[str, Any] = {name: getattr(sums, name) / weight for name in names}
     return replace(sums, **linear, squares=sums.squares / weight**2)

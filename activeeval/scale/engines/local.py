@@ -26,7 +26,10 @@ class Future(Protocol):
 
 
 def in_order(submit: Callable[[K], Future], keys: Iterable[K], n_ahead: int) -> Generator[Any, None, None]:
-    """Yield the results in the order of keys with ``n_ahead`` tasks submitted; cancel pending tasks at the end."""
+    """Yield results in the order of keys, with ``n_ahead`` tasks submitted ahead of the one that is awaited.
+
+    `submit` starts the task of a key. Pending tasks are cancelled when the generator is closed.
+    """
     rest = iter(keys)
     pending = deque(submit(key) for key in islice(rest, n_ahead))
     try:

@@ -38,7 +38,7 @@ class RayEngine:
 
 @dataclass(frozen=True, slots=True)
 class _Reference:
-    """Pending result with the interface of concurrent.futures."""
+    """Pending result of Ray with the interface of concurrent.futures."""
 
     reference: Any
 
@@ -56,7 +56,7 @@ class _Reference:
 
 
 def _run(shipped: RemoteTask, key: bytes) -> bytes:
-    """Run the task on a worker."""
+    """Run the task on a pickled key; called by a worker."""
     return shipped(key)
 
 

@@ -65,7 +65,7 @@ class SparkEngine:
 
 @dataclass(frozen=True, slots=True)
 class _KeyRunner:
-    """Function for mapInArrow: applies a task, given directly or as a broadcast, to rows of keys."""
+    """Function for Spark's mapInArrow: applies a task, sent with it or as a broadcast, to rows of pickled keys."""
 
     sent: Any
 
@@ -81,14 +81,14 @@ class _KeyRunner:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """Runs waves of keys under a tag, which allows their cancellation."""
+    """Runs waves (lists) of keys under a tag, by which they can be cancelled."""
 
     session: Any
     rows: _KeyRunner
     tag: str
 
     def __call__(self, wave: list[bytes]) -> list[bytes]:
-        """Run a wave of pickled keys; return the results in order."""
+        """Run a wave of pickled keys as one Spark job; return the results in order."""
         import pyarrow
 
         # one batch per row: each becomes a partition, and thus a task
