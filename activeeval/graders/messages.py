@@ -17,7 +17,7 @@ _MOST_OTHERS = 3
 
 
 def _counted(numbers: Mapping[str, Any]) -> str:
-    """Format names with their counts, as "gpt 1,200, none named 3"."""
+    """Format the names and counts of a message as "gpt 1,200, none named 3"."""
     names, counts = numbers["names"], numbers["counts"]
     return ", ".join(f"{name or 'none named'} {count:,}" for name, count in zip(names, counts, strict=True))
 
@@ -28,7 +28,7 @@ def _plain(text: str) -> str:
 
 
 def _missing(numbers: Mapping[str, Any]) -> str:
-    """Describe how many items have no grade, of the pool and of the items that can change the answer."""
+    """Describe how many items have no grade: of the pool, and of the items that can change the answer."""
     unread = ", {n_unread:,} of them whose reply has no valid grade" if numbers["n_unread"] else ""
     of_pool = "{n:,} of {of:item} of the pool ({share:.0%})"
     n_counted, of_counted = numbers.get("n_counted"), numbers.get("of_counted")
@@ -49,7 +49,10 @@ def _asked(numbers: Mapping[str, Any]) -> str:
 
 
 def _part(way: str, n_items: int) -> str:
-    """Describe which items a grader is asked about."""
+    """Describe which items a grader is asked about.
+
+    `way` is "all", or the number of first places of each list; `n_items` is the number of these items.
+    """
     return (
         all_of(n_items, "item") if way == "all" else f"the first {way} places of each list, {counted(n_items, 'item')}"
     )

@@ -25,6 +25,7 @@ class Queries(PrintableResult):
     Attributes
     ----------
     made : QueriesDraw
+        The drawn queries, with the summary of each stratum.
     frame_kind : str
         Library of the input data frame, "" for other inputs.
 
@@ -68,7 +69,7 @@ class Queries(PrintableResult):
         ]
 
     def rows(self) -> list[dict[str, Cell]]:
-        """Return the queries as rows of their file."""
+        """Return the queries as the rows of the file that `save` writes."""
         columns = {name: np.asarray(values).tolist() for name, values in self.made.drawn.columns().items()}
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
@@ -130,7 +131,7 @@ def draw_queries(
 
 
 def drawn_of(source: Any) -> DrawnQueries:
-    """Return drawn queries from an object, or read them from a file."""
+    """Return the drawn queries of an object, or read them from a file; raise InputError if that fails."""
     if isinstance(source, Queries):
         return source.made.drawn
     return source if isinstance(source, DrawnQueries) else read_drawn_queries(file_name(source, "`queries`"))
