@@ -96,12 +96,15 @@ def _write_judged(
 
 
 def _ids(queries: NDArray[Any], documents: NDArray[Any], rows: Ints) -> tuple[Texts, Texts]:
-    """Select query and document ids of rows as Texts."""
+    """Select the query and document ids of some rows."""
     return Texts.from_array(queries[rows]), Texts.from_array(documents[rows])
 
 
 def _best(owners: Ints, scores: Floats) -> tuple[Ints, Ints, Floats]:
-    """Select the top documents of each query: their rows best first, ranks and scores."""
+    """Select the first 20 documents of each query by score: their row numbers, best first, ranks from 1, and scores.
+
+    `owners`, shape (n,), has the query number of each row, in ascending order.
+    """
     order = np.lexsort((-scores, owners))
     ranks = np.arange(order.size) - np.searchsorted(owners, owners) + 1
     is_top = ranks <= DEPTH
