@@ -58,7 +58,7 @@ def _file_names(value: Any, what: str) -> list[str]:
 
 
 def _half_widths(value: Any, what: str) -> float | dict[str | None, float]:
-    """Convert one half-width, or a dict of segment (None: all queries) to half-width."""
+    """Convert one half-width, or a dict of segment (group of queries; None: all queries) to half-width."""
     if not isinstance(value, Mapping):
         return number(value, what)
     named = {name: name if name is None else text(name, f"a segment of {what}") for name in value}
@@ -66,7 +66,10 @@ def _half_widths(value: Any, what: str) -> float | dict[str | None, float]:
 
 
 def _segments(value: Any, what: str) -> str | Segments:
-    """Convert a path, a dict of query to segment, or a data frame to segments; a path stays a text."""
+    """Convert a path, a dict of query to segment (group of queries), or a data frame to segments.
+
+    A path stays a text.
+    """
     if is_path(value):
         return os.fsdecode(value)
     if isinstance(value, Segments):
@@ -136,7 +139,9 @@ R = TypeVar("R")
 
 
 def checked(verb: Callable[P, R]) -> Callable[P, R]:
-    """Convert and check every argument before the function runs; None is replaced by the argument's default.
+    """Decorate a public function: convert and check every argument before it runs, by name (`_KINDS`).
+
+    An argument of None is replaced by its default.
 
     Raises
     ------
@@ -147,6 +152,7 @@ def checked(verb: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(verb)
     def with_kinds(*args: P.args, **kwargs: P.kwargs) -> R:
+        """Convert and check the arguments, then call the function."""
         bound = signature.bind(*args, **kwargs)
         for name, value in bound.arguments.items():
             parameter = signature.parameters[name]
@@ -161,7 +167,7 @@ def checked(verb: Callable[P, R]) -> Callable[P, R]:
 
 
 def _of_kind(name: str, value: Any) -> Any:
-    """Convert the argument called `name`; unknown names pass unchanged."""
+    """Convert and check the argument called `name`; arguments of unknown names pass unchanged."""
     return _KINDS[name](value, f"`{name}`") if name in _KINDS else value
 
 
@@ -182,9 +188,9 @@ def is_path(source: Any) -> bool:
 
 
 def measures_of(measure: Any) -> tuple[list[Any], bool]:
-    """List the measures of an argument, and whether it was a list of several.
+    """List the measures of an argument; also return True if the argument was a list of several.
 
-    A measure is a text, an object of this library, or an object with a telling ``str``, such as those of ir_measures.
+    A measure is a text, an object of this library, or an object whose ``str`` is such a text, as those of ir_measures.
 
     Examples
     --------
@@ -201,7 +207,7 @@ def measures_of(measure: Any) -> tuple[list[Any], bool]:
 
 
 def measure_of(measure: Any) -> Any:
-    """Return the single measure of an argument, see `measures_of`; raise InputError for several."""
+    """Return the single measure of an argument, see `measures_of`; raise InputError if there are several."""
     measures, _ = measures_of(measure)
     if len(measures) > 1:
         raise InputError(f"expected one measure, got {len(measures)}", field="measure")
@@ -209,7 +215,7 @@ def measure_of(measure: Any) -> Any:
 
 
 def budget_of(budget: Any, share: float | None = None) -> Budget | None:
-    """Convert a number of judgments, a percentage text or a share to a Budget; None if neither is given.
+    """Convert a number of judgments, a percentage as text, or a share from 0 to 1 to a Budget; None without either.
 
     Examples
     --------
@@ -251,7 +257,7 @@ def runs_of(runs: Any, names: Any = ()) -> tuple[list[Any], tuple[str, ...]]:
 
 
 def listed(runs: Any) -> list[Any]:
-    """List runs; a dict of dicts is one run if its inner values are numbers, else a mapping of names to runs."""
+    """List runs; a dict of dicts is one run if its inner values are numbers, else a dict of runs by name."""
     if isinstance(runs, (list, tuple)):
         return list(runs)
     if not isinstance(runs, Mapping):
@@ -267,7 +273,7 @@ def sources_of(value: Any) -> list[Any]:
 
 
 def graders_of(value: Any) -> list[Any]:
-    """List graders: one source or several, or a dict of names to sources."""
+    """List graders (sources of a model's grades): one source or several, or a dict of names to sources."""
     if not isinstance(value, Mapping) or (value and listed(value)[0] is value):
         return [_grader(source, f"grader {number}") for number, source in enumerate(sources_of(value), 1)]
     named = {str(name): _grader(source, str(name)) for name, source in value.items()}
@@ -297,7 +303,10 @@ def judgments_in(source: Any, what: str = "the judgments frame") -> Any:
 
 
 def columns_of(source: Any, what: str) -> str | Judgments:
-    """Convert judgments to columns; a path stays a text. Accepts a path, a dict of dicts, a data frame or judgments."""
+    """Convert judgments to columns; a path stays a text.
+
+    `source` is a path, a dict of dicts, a data frame or judgments; `what` names it in messages.
+    """
     judgments = judgments_in(source, what)
     if isinstance(judgments, (str, Judgments)):
         return judgments
@@ -341,7 +350,7 @@ def known_of(source: Any, number: int) -> str | KnownGrades:
 
 
 def warn_of(named: Sequence[tuple[str, Sequence[Caution]]]) -> None:
-    """Emit each caution once as a Python warning, at the line that calls the library."""
+    """Emit the cautions of named estimates as Python warnings, equal ones once, at the line that calls the library."""
     for line in caution_lines(named, in_python):
         warnings.warn(line, CautionWarning, stacklevel=_calls_within() + 1)
 

@@ -21,7 +21,7 @@ from activeeval.core.types import Ints
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """A budget in mean items, or as a share of the cost of judging everything.
+    """A budget in mean items (cost of judging an average item), or as a share of the cost of judging everything.
 
     Attributes
     ----------
@@ -39,6 +39,7 @@ class Budget:
     is_share: bool = False
 
     def __post_init__(self) -> None:
+        """Raise InputError if the amount is not valid."""
         largest = 1.0 if self.is_share else math.inf
         if not is_number(self.amount) or not (0 < self.amount <= largest and math.isfinite(self.amount)):
             what = "the share must lie in (0, 1]" if self.is_share else "the budget must be a positive number"
@@ -81,9 +82,11 @@ class Budget:
         return cls(budget) if budget is not None and not isinstance(budget, Budget) else budget
 
     def of(self, *targets: Target, known: Ints | None = None) -> float:
-        """Compute the budget in mean items for some targets.
+        """Compute the budget in mean items for some targets (measures of a system or a difference).
 
-        A share refers to the cost of what is not ``known`` yet, see `whole_cost`; if everything is known, to 1 item.
+        A share is of the cost of what is not ``known`` yet, see `whole_cost`; if everything is known, of 1 item.
+        ``known``, shape (n_items,), has known grades, −1 if unknown. InputError is raised if no label can change a
+        target.
         """
         if not self.is_share:
             return float(self.amount)
@@ -97,6 +100,7 @@ class Budget:
         Parameters
         ----------
         problem : BudgetError
+            The error of a design for the budget.
         rankings : sequence of Rankings
             All lists of the pool, if the pool may be cut to a smaller depth; else ().
         """
@@ -116,6 +120,7 @@ class Budget:
         return BudgetError(text, budget=budget, needed=needed, what=problem.what)
 
     def __str__(self) -> str:
+        """Format the budget as `parse` reads it."""
         return f"{100 * self.amount:g}%" if self.is_share else f"{self.amount:g}"
 
 
@@ -169,7 +174,10 @@ def depth_that_pays(budget: float, rankings: Sequence[Rankings], least: int) -> 
 
 
 def _dearest_query(rankings: Sequence[Rankings], depth: int) -> float:
-    """Compute the cost of the most expensive query if lists end at rank `depth`, in mean items of that pool."""
+    """Compute the cost of the most expensive query, in mean items, if lists end at rank `depth`.
+
+    A mean item has the mean cost of the items that are then left in the pool.
+    """
     pool = rankings[0].pool
     items = np.unique(np.concatenate([ranking.cut_at(depth).items for ranking in rankings]))
     costs = np.bincount(pool.item_queries[items], pool.item_costs[items], minlength=pool.n_queries)
@@ -214,7 +222,7 @@ def is_all_known(*targets: Target, known: Ints | None) -> bool:
 
 
 def check_open(*targets: Target) -> None:
-    """Raise InputError if no label can change the value of a target."""
+    """Raise InputError if no label can change the value of one of the targets."""
     for target in targets:
         if not target.matters.any():
             why = (

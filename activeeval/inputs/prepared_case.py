@@ -49,7 +49,7 @@ class PreparedCase:
     stated_grade : int or None
         Largest grade stated by the caller.
     depth : int or None
-        Rank at which lists were cut, the largest cutoff of measures; None if they were not.
+        Rank at which lists were cut, the largest valid cutoff of measures; None if they were not.
     contrasts : {"all", "first"} or None
         Pairs of systems to compare; None means all.
     judging : Judging
@@ -97,7 +97,7 @@ class PreparedCase:
         return "run" if self.inputs.versus is None else "difference"
 
     def target(self, measure: str, question: str | None = None) -> Target:
-        """Build the target of a measure and a question; for several systems that of the first system or pair."""
+        """Build the target of a measure and a question; of several systems, for the first system or pair."""
         return self.targets([measure], [question or self.question])[0]
 
     def targets(self, measures: Sequence[str], questions: Sequence[str]) -> list[Target]:
@@ -146,7 +146,7 @@ class PreparedCase:
     ) -> Design:
         """Design a sample of targets with a method, the grade model and the known grades; ``budget`` in mean items.
 
-        Methods that draw with replacement ignore known grades.
+        Methods that draw with replacement ignore known grades. ``expected`` meets the budget on average, not at most.
 
         Parameters
         ----------
@@ -279,7 +279,10 @@ def prepare(
 
 
 def target_weights(weights: str | Sequence[float], n_targets: int) -> Sequence[float] | Literal["minimax"] | None:
-    """Convert the weights of targets, a word or numbers, to the argument of `Method.design`."""
+    """Convert weights of targets, a word or numbers, to the argument of `Method.design`.
+
+    Raise InputError if unknown.
+    """
     if not isinstance(weights, str):
         return weights
     words: dict[str, Sequence[float] | Literal["minimax"] | None]
@@ -323,7 +326,10 @@ def _fitted(
 def _models(
     choices: Choices, graders: Sequence[Grades], inputs: Inputs, distrusted: Sequence[str] = ()
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of the grade models, and of the graders that are only regressors of estimates."""
+    """Return the names of the grade models, and of graders that are only regressors of estimates.
+
+    Among these are the graders in `distrusted`.
+    """
     names = model_names(graders)
     regressors = tuple(name for name in names if choices.grader_trust == "regressor" or name in distrusted)
     as_models = tuple(name for name in names if name not in regressors and choices.grader_trust != "off")

@@ -185,7 +185,7 @@ def _drawn_in(places: Ints, counts: Floats, numbers: Floats, n: int) -> tuple[In
 
 
 def _units(logged: LoggedQueries) -> list[str]:
-    """List the keys of random numbers and ids: normal forms, prefixed with segments if the log has them."""
+    """List the texts that determine random numbers and ids: normal forms, prefixed with segments if there are any."""
     if logged.segments is None:
         return logged.forms
     return [f"{segment}{_BETWEEN}{form}" for segment, form in zip(logged.segments, logged.forms, strict=True)]
