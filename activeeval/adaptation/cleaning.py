@@ -78,7 +78,7 @@ class CleaningRules:
         return np.where((fates == RowOutcome.KEPT) & of_robots[queries], RowOutcome.ROBOT_QUERY, fates).astype(np.int64)
 
     def _robot_queries(self, log: ClickLog, queries: Ints, documents: Ints, counts: NDArray[np.bool_]) -> Ints:
-        """Mark the queries attributed to robots, shape (n_queries,).
+        """Mark the queries attributed to robots, shape (n_queries,): enough documents, each clicked at too high a rate.
 
         `queries` and `documents`, shape (n,), have each row's numbers; `counts`, shape (n,), masks the rows to use.
         """

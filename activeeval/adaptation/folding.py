@@ -20,7 +20,7 @@ from activeeval.rankers.pairs import PreferencePairs, checked_pairs
 def plain_ids(query_ids: ArrayLike, name: str) -> NDArray[Any]:
     """Convert ids to an array of str or int64, so that equal ids compare equal whatever the input type.
 
-    InputError is raised, with the name of the ids, if they are neither texts nor whole numbers.
+    InputError is raised if they are neither texts nor whole numbers; `name` names them in the message.
     """
     ids = np.asarray(query_ids)
     if ids.dtype.kind == "S":

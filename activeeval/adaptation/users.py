@@ -256,7 +256,10 @@ def simulate_clicks(
 def _logs(
     ranking: Rankings, attractions: Floats, model: ClickModel, visits: ListImpressions, key: int
 ) -> Iterator[Ints]:
-    """Yield the counts of every query with a list, shape (4, n_rows): item, position from 1, impressions and clicks."""
+    """Yield the counts of every query with a list, shape (4, n_rows): item, position from 1, impressions and clicks.
+
+    `key` is the random key of the simulation.
+    """
     hashes = pool_hashes(ranking.pool)[0]
     top = ranking.cut_at(visits.depth)
     for query in np.flatnonzero(top.lengths).tolist():

@@ -115,7 +115,7 @@ def emit(rows: Sequence[Mapping[str, Any]], form: str) -> None:
 
 
 def emit_done(rows: Sequence[Mapping[str, Any]], form: str) -> None:
-    """Print the rows of a completed step in the format `form`, unless it is text."""
+    """Print the rows of a completed command in the format `form`, unless it is text."""
     if form != "text":
         emit(rows, form)
 
@@ -200,7 +200,7 @@ def show_notes(notes: Iterable[Note | Caution]) -> None:
 
 
 def say_cautions(named: Sequence[tuple[str, Estimate]]) -> None:
-    """Print the cautions of named estimates on stderr: at most three lines, or all and the notes with --explain."""
+    """Print the cautions of estimates, each with its name, on stderr: at most three; all with --explain."""
     from activeeval.report.cautions import caution_lines
 
     is_all = is_asked("explain")

@@ -191,7 +191,7 @@ def progress(total: int, description: str) -> Iterator[Callable[[str], None]]:
     done = 0
 
     def advance(step: str) -> None:
-        """Count a step and show its text."""
+        """Count a step and show its text beside the bar."""
         nonlocal done
         done += 1
         for line in _LINES:

@@ -125,11 +125,11 @@ class Likelihood:
         return -float(np.log(by_pair.chances).sum()), -by_weight, -by_noise
 
     def chances(self, z: Floats) -> Floats:
-        """Compute the probability of each preference, shape (n,)."""
+        """Compute the probability of each preference at z (variables of the module's equation), shape (n,)."""
         return self._at(z).chances
 
     def slopes(self, z: Floats) -> Floats:
-        """Compute the gradient of each preference's log-likelihood, shape (n, K + Y + 2)."""
+        """Compute the gradient by z of each preference's log-likelihood, at z, shape (n, K + Y + 2)."""
         by_pair = self._at(z)
         by_shares = self.leads(z)[1]
         by_shares -= np.outer(by_pair.units, by_pair.units @ by_shares / len(self.rows))
@@ -137,7 +137,10 @@ class Likelihood:
         return np.column_stack((by_shares * (by_pair.slopes * by_pair.scale)[:, None], by_steepness, by_pair.by_turned))
 
     def leads(self, z: Floats) -> tuple[Floats, Floats]:
-        """Compute t of each preference, shape (n,), and its derivative by δ and γ, shape (n, K + Y)."""
+        """Compute t of each preference at z, shape (n,), and its derivative by δ and γ, shape (n, K + Y).
+
+        t is the value of the preferred list minus the other's; δ and γ are the increments of discounts and gains in z.
+        """
         discounts, steps = self._parts(z)
         by_discount = self.rows @ np.kron(self.sums, steps[:, None])
         by_step = self.rows @ np.kron(discounts[:, None], np.eye(self.n_steps))
@@ -151,7 +154,7 @@ class Likelihood:
         return min(map(self.best_from, starts), key=lambda z: self.loss(z)[0])
 
     def best_from(self, start: Floats) -> Floats:
-        """Search for the z of the largest likelihood from one start."""
+        """Search for the z of the largest likelihood from one start, by SLSQP; both have shape (K + Y + 2,)."""
         return self._search(self.loss, start, (), _FIT)
 
     def farthest(self, direction: Floats, best: Floats, drop: float) -> Floats:
@@ -206,11 +209,11 @@ class Likelihood:
         return np.asarray(inside)
 
     def _parts(self, z: Floats) -> tuple[Floats, Floats]:
-        """Compute the discounts c and the gain increments γ of z."""
+        """Compute from z the discounts c, shape (K,), and the gain increments γ, shape (Y,)."""
         return self.sums @ z[: self.n_ranks], z[self.n_ranks : -2]
 
     def _at(self, z: Floats) -> _ByPair:
-        """Evaluate the likelihood of each preference at z."""
+        """Evaluate the likelihood of each preference at z (variables of the module's equation)."""
         return self._by_pair(np.outer(*self._parts(z)).ravel(), z[-2], z[-1])
 
     def _by_pair(self, weights: Floats, log_steepness: float, turned: float) -> _ByPair:

@@ -74,7 +74,8 @@ def both_ways(data: PreferenceData) -> Ints:
 def _first_both_ways(data: PreferenceData, group: Ints, way: Ints) -> Ints:
     """Find the first pair of each direction in every group of equal lists that are preferred both ways, shape (m, 2).
 
-    `group` and `way`, shape (n,), are those of `_same_lists`.
+    `group`, shape (n,), numbers pairs of the same two lists; `way`, shape (n,), is the direction of the preference: 1,
+    −1, or 0 for equal lists.
     """
     firsts = np.full((2, group.max() + 1), -1)
     for first, sign in zip(firsts, (1, -1), strict=True):

@@ -335,10 +335,10 @@ def _half_width_without(samples: Sequence[DrawnSample], grades: Grades, answer: 
 
 
 def _is_drawn_by(sample: DrawnSample, grades: Grades) -> bool:
-    """Check whether the sample's grade model is built from these grades alone, whatever the name of the file or grader.
+    """Check whether the sample's grade model is built from these grades alone, whatever the name of file or grader.
 
-    A model from one grader predicts the same grades for all items with the same value. The name proves nothing: next
-    month's grades may be in a file of the same name.
+    Values of the grader are binned (kinds). A model from one grader predicts the same grades for all items of a bin,
+    and higher ones for a higher bin. The name proves nothing: next month's grades may be in a file of the same name.
     """
     design = sample.campaign.design
     parts = sample.model.split(", ")  # the name of a grader may hold a comma too

@@ -146,7 +146,7 @@ def _circle(rows: Sequence[AuditRow], run: str) -> CircularBias | None:
 
 
 def _lies_above(row: AuditRow, run: str) -> bool:
-    """Check whether the interval of a difference's bias lies entirely on the side of `run`."""
+    """Check whether the interval of a difference's bias lies entirely on the side that favours `run`."""
     several = row.bias_low_simultaneous is not None
     low = row.bias_low_simultaneous if several else row.bias_low
     high = row.bias_high_simultaneous if several else row.bias_high
@@ -201,7 +201,7 @@ def _of_orders(audited: GraderAudit) -> list[Caution]:
 
 
 def _of_circles(audited: GraderAudit, made: str, systems: Sequence[str]) -> list[Caution]:
-    """Warn if the grader favours the run that it produced; note if that run is not in the sample."""
+    """Warn if the grader favours the run that it produced (`made`); note if that run is not in the sample."""
     if made and not system_made(made, systems):
         return [Caution("note", "grader made another", {"run": made, "systems": tuple(systems)})]
     return [

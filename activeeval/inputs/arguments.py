@@ -31,28 +31,28 @@ from activeeval.report.cautions import caution_lines
 
 
 def _seed(value: Any, what: str) -> Any:
-    """Check that `value` is a seed or a NumPy generator, and return it."""
+    """Check that `value` is a seed or a NumPy generator, and return it; `what` names it in the InputError."""
     generator(value, what)
     return value
 
 
 def _positive_whole(value: Any, what: str) -> int:
-    """Convert to an integer of at least 1."""
+    """Convert to an integer of at least 1; `what` names the value in the InputError."""
     return whole_number(value, what, 1)
 
 
 def _whole(value: Any, what: str) -> int:
-    """Convert to an integer of at least 0."""
+    """Convert to an integer of at least 0; `what` names the value in the InputError."""
     return whole_number(value, what, 0)
 
 
 def _text_or_number(value: Any, what: str) -> str | float:
-    """Return a text as it is, anything else as a number."""
+    """Return a text as it is, anything else as a number; `what` names the value in the InputError."""
     return value if isinstance(value, str) else number(value, what)
 
 
 def _file_names(value: Any, what: str) -> list[str]:
-    """Convert one path or a list of paths to a list of texts."""
+    """Convert one path or a list of paths to a list of texts; `what` names the value in the InputError."""
     paths = list(value) if isinstance(value, (list, tuple)) else [value]
     return [str(file_name(path, what)) for path in paths]
 
@@ -86,7 +86,7 @@ def _segments(value: Any, what: str) -> str | Segments:
 
 
 def _names_of_grades(value: Any, what: str) -> dict[int, str]:
-    """Convert a dict of grade to name."""
+    """Convert a dict of grade to name; `what` names the value in the InputError."""
     if not isinstance(value, Mapping):
         raise InputError(f"{what} must be a dict, grade to name, got {brief(value)}", field=what.strip("`"))
     return {

@@ -214,7 +214,10 @@ def whole_cost(*targets: Target, known: Ints | None = None) -> float:
 
 
 def is_all_known(*targets: Target, known: Ints | None) -> bool:
-    """Check whether every item that can change a target has a known grade, and there is such an item."""
+    """Check whether every item that can change a target has a known grade, and there is such an item.
+
+    `known`, shape (n_items,), has known grades, −1 if unknown; None for none.
+    """
     if known is None:
         return False
     matters = np.logical_or.reduce([target.matters for target in targets])

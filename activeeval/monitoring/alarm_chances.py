@@ -42,6 +42,8 @@ _NIGHT, _BEFORE = "a bad night", "the night before"
 class AlarmChance:
     """Probability that a loss raises the alarm.
 
+    A night is a dated run of the watched index.
+
     Attributes
     ----------
     measure : str
@@ -63,7 +65,7 @@ def expected_alarms(store: Store, name: str) -> list[AlarmChance]:
     """Compute, for each measure, the probability that a loss raises the alarm of watch `name`, from its labels so far.
 
     A measure is left out if it is exactly known and has no margin, because any loss then raises the alarm. The list is
-    empty if no measure has a comparison with an earlier run.
+    empty if no measure has a comparison with an earlier run. A night is a dated run of the watched index.
 
     Raises
     ------
@@ -100,7 +102,8 @@ def chances(errors: Floats, loss: float, settings: Settings, n_compared: int, de
     """Simulate estimates of a loss on two nights; return the shares with an alarm by the first and by the second night.
 
     The estimates have mean −`loss` and independent increments. Both nights have two interim analyses: with the night's
-    own labels, and with the labels on suspicion (further labels for a night that looks bad and is undecided).
+    own labels, and with the labels on suspicion (further labels for a night that looks bad and is undecided). A night
+    is a dated run of the watched index.
 
     Parameters
     ----------
@@ -129,7 +132,7 @@ def chances(errors: Floats, loss: float, settings: Settings, n_compared: int, de
 
 
 def _estimates(errors: Floats, loss: float, rng: np.random.Generator) -> Floats:
-    """Simulate the estimates of both interim analyses of a night, shape (2, PATHS).
+    """Simulate the estimates of both interim analyses of a night (a dated run), shape (2, PATHS).
 
     `errors`, shape (2,), has the standard errors with the night's own labels and with the labels on suspicion; the true
     difference is −`loss`.
@@ -156,7 +159,8 @@ def _alarms_of(
     """Decide which paths raise the alarm on a night, and which get labels on suspicion; two arrays of shape (n_paths,).
 
     `estimates` and `errors` have the two interim analyses as rows: the night's own labels, and with the labels on
-    suspicion. A path gets those labels if its 95 % interval lies below 0 without an alarm.
+    suspicion. A path gets those labels if its 95 % interval lies below 0 without an alarm. A night is a dated run of
+    the watched index.
     """
     first, second = (
         _is_alarm(estimates[look], errors[look], settings, settings.confidence(n_compared, look), degrees)
@@ -179,7 +183,7 @@ def _planned_errors(case: PreparedCase, settings: Settings, targets: Sequence[Ta
     """Plan the standard errors of all targets at the six steps of `chances`, shape (6, n_targets).
 
     `hand` has the labels of earlier nights, with their inclusion probabilities. Steps without labels on suspicion are
-    planned with a budget close to 0.
+    planned with a budget close to 0. A night is a dated run of the watched index.
     """
     base = case.design(settings.method, targets)
     rows: list[Floats] = []
@@ -199,7 +203,10 @@ def _planned_errors(case: PreparedCase, settings: Settings, targets: Sequence[Ta
 
 
 def _turned(run: Run) -> Run:
-    """Reverse the result lists of every fourth query (`TURNED`) by the sign of the scores: the simulated bad night."""
+    """Reverse the result lists of every fourth query (`TURNED`) by the sign of the scores: the simulated bad night.
+
+    A night is a dated run of the watched index.
+    """
     queries = {query: k for k, query in enumerate(dict.fromkeys(run.query_ids.tolist()))}
     is_turned = np.array([queries[query] % TURNED == 0 for query in run.query_ids.tolist()])
     return replace(run, scores=np.where(is_turned, -run.scores, run.scores), source=_NIGHT)

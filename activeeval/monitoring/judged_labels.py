@@ -25,7 +25,8 @@ def labels_so_far(
 ) -> dict[Pair, int]:
     """Collect the grade of each judged item of watch `name`, by (query, document); −1 if it cannot be judged.
 
-    If an item was judged on several nights, a lead's decision has precedence, then the latest judgment.
+    If an item was judged on several nights, a lead's decision has precedence, then the latest judgment. A night is a
+    dated run of the watched index.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ def labels_so_far(
 
 
 def by_night(rows: Sequence[NightRow]) -> list[list[NightRow]]:
-    """Group the steps (samples drawn for a date) by night, in order.
+    """Group the steps (samples drawn for a date) by night (a dated run), in order.
 
     Of a night that was drawn again, only the steps of its last drawing are kept.
     """
@@ -62,7 +63,7 @@ def by_night(rows: Sequence[NightRow]) -> list[list[NightRow]]:
 
 
 def record_of_step(store: Store, name: str, row: NightRow) -> NightRecord:
-    """Load the record that a step of a night stored: its run, item histories and known grades."""
+    """Load the record that a step of a night (a dated run) stored: its run, item histories and known grades."""
     return NightRecord.of(store.watches.payload(name, row.date), f"watch {name}, {row.date}")
 
 
@@ -92,14 +93,17 @@ def certain_grades(
 
 
 def state_of_step(store: Store, row: NightRow, judges_per_item: int = 1) -> State:
-    """Compute the judging state of a step of a night from the event log of its campaign."""
+    """Compute the judging state of a step of a night (a dated run) from the event log of its campaign."""
     state = State(judges_per_item=judges_per_item)
     state.apply_all(store.events(row.campaign))
     return state
 
 
 def n_waiting(store: Store, row: NightRow) -> int:
-    """Count the unjudged items of a step of a night, including those that a judge has reserved (leased)."""
+    """Count the unjudged items of a step of a night, including those that a judge has reserved (leased).
+
+    A night is a dated run of the watched index.
+    """
     waiting = store.waiting(row.campaign)
     return waiting["free"] + waiting["leased"]
 
@@ -115,7 +119,8 @@ class Label(NamedTuple):
 def labels_of_step(store: Store, night: NightRow, settings: Settings) -> dict[Pair, Label]:
     """Collect the labels of a step of a night, by (query, document); items with too few judges are left out.
 
-    A lead's decision replaces the judges' grades; otherwise the policy of the watch reduces them to one.
+    A lead's decision replaces the judges' grades; otherwise the policy of the watch reduces them to one. A night is a
+    dated run of the watched index.
     """
     state = state_of_step(store, night, settings.judges_per_item)
     labels: dict[Pair, Label] = {}

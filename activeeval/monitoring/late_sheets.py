@@ -30,7 +30,8 @@ def import_sheets(
 ) -> list[tuple[NightRow, ImportedFile]]:
     """Store sheets in the nights for which they were written, other files in the last night; on an error store nothing.
 
-    Return each file's result with the step (sample of a night) that received it.
+    Return each file's result with the step (sample of a night) that received it. A night is a dated run of the watched
+    index.
 
     Parameters
     ----------
@@ -68,7 +69,10 @@ def import_sheets(
 
 @dataclass(slots=True)
 class _Step:
-    """A step of a night (one drawn sample): its row in the store, its drawn items, and their answers by judge."""
+    """A step of a night (one drawn sample): its row in the store, its drawn items, and their answers by judge.
+
+    A night is a dated run of the watched index.
+    """
 
     row: NightRow
     drawn: set[Pair]
@@ -86,10 +90,10 @@ class _Step:
 
 
 def share_labels(store: Store, name: str, *, is_corrected: bool = False) -> dict[str, int]:
-    """Copy judgments of an item to every other night that drew the same item in the same text.
+    """Copy judgments of an item to every other night (a dated run) of watch `name` with the same item in the same text.
 
-    An item that is unjudged when the next night is drawn may be drawn again. Whichever night is judged first, the
-    other one gets the judgment too, by the same judge.
+    An item that is unjudged when the next night is drawn may be drawn again. Whichever night is judged first, the other
+    one gets the judgment too, by the same judge.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ MOST_DAYS_AHEAD = 31
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NightInputs:
-    """Inputs of a night from the caller.
+    """Inputs of a night (a dated run) from the caller.
 
     Attributes
     ----------
@@ -65,6 +65,8 @@ class NightInputs:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NightState:
     """State of a watch before a step of a night: earlier runs, tonight's texts, item histories, labels, known grades.
+
+    A night is a dated run of the watched index.
 
     Attributes
     ----------
@@ -118,6 +120,8 @@ class NightState:
 def last_night(store: Store, name: str) -> NightRow:
     """Return the last step of watch `name` (a sample of a night), without its record.
 
+    A night is a dated run of the watched index.
+
     Raises
     ------
     InputError
@@ -133,7 +137,7 @@ def before_night(store: Store, watch: WatchRow, tonight: NightInputs, run: Run) 
     """Collect the state of a watch before a night: what earlier nights recorded, updated to tonight's texts.
 
     When a night is redrawn, the state is that before its first drawing, plus the labels and inclusion probabilities of
-    the drawings that it replaces.
+    the drawings that it replaces. A night is a dated run of the watched index.
 
     Raises
     ------
@@ -187,6 +191,7 @@ def before_more(store: Store, watch: WatchRow) -> NightState:
     """Collect the state before drawing labels on suspicion (further labels for the last night, which looks bad).
 
     The night's own items must be judged already. Their labels do not train the grade model that draws the further ones.
+    A night is a dated run of the watched index.
     """
     rows = store.watches.nights(watch.name)
     earlier = by_night(rows)[:-1]
@@ -211,7 +216,10 @@ def before_more(store: Store, watch: WatchRow) -> NightState:
 
 
 def _check_date(name: str, tonight: NightInputs, nights: Sequence[str]) -> None:
-    """Raise InputError if tonight's date is malformed, too far ahead or out of order; `nights` has earlier dates."""
+    """Raise InputError if tonight's date is malformed, too far ahead or out of order; `nights` has earlier dates.
+
+    A night is a dated run of the watched index.
+    """
     last = nights[-1] if nights else ""
     try:
         night = date.fromisoformat(tonight.date)
@@ -243,7 +251,8 @@ def _check_texts(
 ) -> None:
     """Raise InputError if a document had a text on an earlier night and has none tonight, as it may have changed.
 
-    `digests` has the digest of each of tonight's texts, by (query, document).
+    `digests` has the digest of each of tonight's texts, by (query, document). A night is a dated run of the watched
+    index.
     """
     for pair in pairs_in(run):
         row = histories.get(pair)
@@ -275,7 +284,7 @@ def _digest(text: Mapping[str, str]) -> int:
 def _machines_of(store: Store, rows: Sequence[NightRow], nights: Sequence[Sequence[NightRow]]) -> dict[str, int]:
     """Count, by file, the graders' grades accepted as people's: known when a night was drawn, or judged on any night.
 
-    If a file occurs in both, the larger count is returned.
+    If a file occurs in both, the larger count is returned. A night is a dated run of the watched index.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ _FIELDS = ("run.queries", "held.queries", "given.queries", "queries")
 
 
 class ItemHistory(NamedTuple):
-    """History of an item that may have been drawn on some night.
+    """History of an item that may have been drawn on some night (a dated run).
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class ItemHistory(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NightRecord:
-    """Record of a night for the next one.
+    """Record of a night (a dated run) for the next one.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ def run_of(arrays: Mapping[str, NDArray[Any]]) -> Run:
 
 
 def in_hand(pool: QueryPool, histories: Mapping[Pair, ItemHistory], labels: Mapping[Pair, int]) -> EarlierLabels:
-    """Align the inclusion probabilities and labels of earlier nights with the items of a pool.
+    """Align the inclusion probabilities and labels of earlier nights (dated runs) with the items of a pool.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def held_after(
     texts: Mapping[Pair, int],
     night: int,
 ) -> dict[Pair, ItemHistory]:
-    """Update item histories after a night is drawn, and add its new items.
+    """Update item histories after a night (a dated run) is drawn, and add its new items.
 
     Parameters
     ----------
@@ -171,6 +171,7 @@ def with_texts(
     """Update item histories for tonight's texts; return them and the number of items whose text has changed.
 
     An item with a changed text starts again, with a probability M of 0 of having been drawn, and a version of its own.
+    A night is a dated run of the watched index.
 
     Parameters
     ----------
@@ -205,6 +206,8 @@ def merge_histories(
     histories: Mapping[Pair, ItemHistory], drawn: Mapping[Pair, ItemHistory], texts: Mapping[Pair, int]
 ) -> dict[Pair, ItemHistory]:
     """Add the item histories of a night that is being redrawn, so that its labels still count for the same texts.
+
+    A night is a dated run of the watched index.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ MISSING = "missing"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NightDraw:
-    """The sample drawn on a night.
+    """The sample drawn on a night (a dated run).
 
     Attributes
     ----------
@@ -77,6 +77,8 @@ def draw_night(
 ) -> NightDraw:
     """Draw the sample of a night of watch `name`, and store it as a campaign; if anything fails, nothing is stored.
 
+    A night is a dated run of the watched index.
+
     Parameters
     ----------
     progress : callable
@@ -105,7 +107,7 @@ def draw_more(
     """Draw the labels on suspicion of the last night (further labels for a bad night) as a separate campaign.
 
     The questions are those of the night. Each item keeps its random number; the threshold below which an item is drawn
-    rises until the expected cost of new labels is the budget on suspicion.
+    rises until the expected cost of new labels is the budget on suspicion. A night is a dated run of the watched index.
 
     Parameters
     ----------
@@ -140,6 +142,8 @@ def _draw(
     stamp: FileStamp | None = None,
 ) -> NightDraw:
     """Draw and store a step of a night: its own sample, or its labels on suspicion if `on_suspicion` is passed.
+
+    A night is a dated run of the watched index.
 
     Parameters
     ----------
@@ -186,7 +190,7 @@ def _draw(
 
 
 def check_judged(store: Store, name: str, night: NightRow) -> None:
-    """Raise StateError if a step of a night has drawn items that are not judged."""
+    """Raise StateError if a step of a night (a dated run) has drawn items that are not judged."""
     if n := n_waiting(store, night):
         raise StateError(f"watch {name}: {n} items of {night.night} are not judged yet: judge all that was drawn first")
 
@@ -209,7 +213,7 @@ def _designed(
     hand: EarlierLabels,
     budget: float,
 ) -> tuple[Design, Floats]:
-    """Design a step of a night for its questions and the plan's segments.
+    """Design a step of a night (a dated run) for its questions and the plan's segments.
 
     Parameters
     ----------
@@ -280,7 +284,7 @@ def _numbers(sample: DrawnSample) -> Floats:
     """Compute the permanent random number u in (0, 1) of every item, shape (n_items,).
 
     An item is drawn on the first night on which its inclusion probability exceeds u. u is 1 for items that no question
-    needs.
+    needs. A night is a dated run of the watched index.
     """
     order, scheme = sample.campaign.design.order, sample.campaign.design.scheme
     assert isinstance(scheme, CarriedScheme)
@@ -298,7 +302,7 @@ def _runs(
     before: NightState,
     queries: Sequence[str],
 ) -> dict[str, Run]:
-    """Collect the runs of a night by name: tonight's, the previous night's, and the reference.
+    """Collect the runs of a night (a dated run) by name: tonight's, the previous night's, and the reference.
 
     `queries` are those of the watch. If one has no list in any of these runs, the first night's run is added, so that
     the query stays in the pool, where its value is 0.
@@ -332,7 +336,7 @@ def _check_queries(run: Run, queries: Sequence[str]) -> None:
 
 
 def _scale(store: Store, watch: WatchRow, settings: Settings, tonight: NightInputs, before: NightState) -> int:
-    """Determine the largest grade of a watch: as set up, else the largest known on its first night.
+    """Determine the largest grade of a watch: as set up, else the largest known on its first night (a dated run).
 
     Raises
     ------

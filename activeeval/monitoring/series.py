@@ -34,7 +34,7 @@ _OF_A_NIGHT = ("date", "measure", "value", "low", "high", "judged", "waiting", "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NightValue:
-    """The value of a measure on a night.
+    """The value of a measure on a night (a dated run).
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class NightValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NightContent:
-    """Results of a night: values, changes with verdicts, unjudged items, warnings, values by segment.
+    """Results of a night (a dated run): values, changes with verdicts, unjudged items, warnings, values by segment.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ class NightContent:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Reading:
-    """Estimates of a night from its last completely judged sample.
+    """Estimates of a night (a dated run) from its last completely judged sample.
 
     Attributes
     ----------
@@ -150,9 +150,9 @@ class _Reading:
 
     @classmethod
     def of(cls, states: Sequence[CampaignState]) -> _Reading | None:
-        """Estimate from the last state without unjudged items; None if the first has some, or nothing is judged.
+        """Estimate from the last of `states` without unjudged items; None if the first has some, or nothing is judged.
 
-        `states` has the night's own sample, and its labels on suspicion if there are some.
+        `states` has a night's (dated run's) own sample, and its labels on suspicion if there are some.
         """
         for look in range(len(states) - 1, -1, -1):
             try:
@@ -178,7 +178,7 @@ class _Reading:
 def estimate_night(
     store: Store, settings: Settings, segments: Segments | None, steps: Sequence[NightRow], last: str, first: str
 ) -> NightContent:
-    """Estimate a night from its labels so far: values, changes and verdicts; no estimates while items are unjudged.
+    """Estimate a night (a dated run) from its labels so far; there are no estimates while items are unjudged.
 
     Parameters
     ----------
@@ -243,12 +243,12 @@ def _changes_of(date: str, names: Sequence[str], reading: _Reading, settings: Se
 
 
 def estimate_last_night(store: Store, name: str) -> NightContent:
-    """Estimate the last night of watch `name`; raise InputError if it has no night yet."""
+    """Estimate the last night (a dated run) of watch `name`; raise InputError if it has no night yet."""
     return estimate_nights(store, name, last_night(store, name).night)[-1]
 
 
 def estimate_nights(store: Store, name: str, begin: str = "", end: str = "") -> list[NightContent]:
-    """Estimate the nights of watch `name` in order of date, from date `begin` to `end` ("" for the first and the last).
+    """Estimate the nights (dated runs) of watch `name`, from date `begin` to `end`; "" is the first and the last.
 
     Raises
     ------
@@ -282,9 +282,10 @@ def change_of(
     settings: Settings,
     confidence: float,
 ) -> Answer:
-    """Build the answer for a night minus an earlier one, for the watch's scope, with that for the other scope attached.
+    """Build the answer for a night (a dated run) minus an earlier one, for the watch's scope.
 
-    The scope is "pool" (these queries) or "population" (all queries that these are a sample of).
+    The other one is attached. The scope is "pool" (these queries) or "population" (all queries that these are a sample
+    of).
 
     Parameters
     ----------
@@ -334,9 +335,9 @@ def same_lists(later: str, earlier: str, measure: str, settings: Settings, n_que
 
 
 def _reference(settings: Settings, first: str, last: str) -> str:
-    """Return the name of the run that a night is compared with beside the previous one: a date, or "reference".
+    """Return the name of the run that a night (a dated run) is compared with beside the previous one.
 
-    `first` and `last` are the dates of the first and the previous night; the result is "" if there is none.
+    `first` and `last` are the dates of the first and the previous night. The result is a date, "reference", or "".
     """
     return {"previous": last, "first": first}.get(settings.reference, REFERENCE)
 
@@ -347,7 +348,7 @@ def _is_below(estimate: Estimate) -> bool:
 
 
 def _had_labels(state: CampaignState) -> Bools:
-    """Mark the items with labels before tonight, judged on an earlier night or known; shape (n_items,)."""
+    """Mark the items with labels before tonight's sample, judged on an earlier date or known; shape (n_items,)."""
     design = state.sample.campaign.drawn_design
     in_hand = design.scheme.in_hand
     before = design.known >= 0
@@ -355,7 +356,7 @@ def _had_labels(state: CampaignState) -> Bools:
 
 
 def _value(date: str, measure: str, answer: SampleAnswer | None, states: Sequence[CampaignState]) -> NightValue:
-    """Build a night's value of a measure with its counts of labels; `answer` is None if there is no estimate.
+    """Build a night's (dated run's) value of a measure with label counts; `answer` is None without an estimate.
 
     `states` has the night's own sample, and its labels on suspicion if there are some.
     """

@@ -139,7 +139,7 @@ class Settings:
 
     @property
     def rules(self) -> Rules:
-        """Judging rules of each night."""
+        """Judging rules of each night (a dated run)."""
         return Rules(judges_per_item=self.judges_per_item, policy=self.policy)
 
     @property
@@ -149,7 +149,7 @@ class Settings:
 
     @property
     def goals(self) -> SegmentGoals | None:
-        """Target half-widths of every night, overall and by segment; None if there are none."""
+        """Target half-widths of every night (a dated run), overall and by segment; None if there are none."""
         if self.half_width is None and not self.segment_half_widths:
             return None
         if not self.segment_half_widths:
@@ -158,11 +158,11 @@ class Settings:
 
     @property
     def on_suspicion(self) -> float:
-        """Additional labels for a night that looks bad and is undecided; 0 for none."""
+        """Additional labels for a night (a dated run) that looks bad and is undecided; 0 for none."""
         return BUDGETS_ON_SUSPICION * self.budget if self.budget_on_suspicion is None else self.budget_on_suspicion
 
     def confidence(self, n_compared: int, look: int = 0) -> float:
-        """Compute the confidence of the interval that decides about a difference on a night.
+        """Compute the confidence of the interval that decides about a difference on a night (a dated run).
 
         A night raises a false alarm with probability at most ``false_alarms`` / 100. This is divided among its
         comparisons, each measure with each run (Bonferroni), and among its interim analyses (`SHARES_OF_LOOKS`).
@@ -200,7 +200,7 @@ class Settings:
 
 
 def set_up(store: Store, name: str, settings: Settings) -> None:
-    """Store a new watch.
+    """Store a new watch (an index followed from night to night) under `name`.
 
     Raises
     ------
@@ -234,6 +234,8 @@ def segments_of(watch: WatchRow, settings: Settings) -> Segments | None:
 
 def checked_policy(policy: str | None, judges_per_item: int, measures: Sequence[str]) -> str:
     """Check the policy that reduces several judges' grades of an item to one; None chooses majority or median.
+
+    A night is a dated run of the watched index.
 
     Raises
     ------

@@ -18,7 +18,7 @@ from activeeval.monitoring.settings import Settings
 def change_between(store: Store, name: str, earlier: str, later: str) -> list[Answer]:
     """Estimate night `later` minus night `earlier` for each measure of watch `name`, from all labels so far.
 
-    The intervals have the confidence of a night with a single comparison.
+    The intervals have the confidence of a night with a single comparison. A night is a dated run of the watched index.
 
     Raises
     ------

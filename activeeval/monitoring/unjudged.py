@@ -23,6 +23,8 @@ from activeeval.scoring.unjudged import UnjudgedBounds, unjudged_bounds
 class NightUnjudged:
     """Bounds of a night's values over its unjudged items.
 
+    A night is a dated run of the watched index.
+
     Attributes
     ----------
     date : str
@@ -43,7 +45,7 @@ def unjudged_of_last_night(
 ) -> NightUnjudged:
     """Bound the values of a watch's last night for each of its measures, over the unjudged items of its lists.
 
-    Labels of all nights and grades from other sources count as known.
+    Labels of all nights and grades from other sources count as known. A night is a dated run of the watched index.
 
     Parameters
     ----------
@@ -72,7 +74,10 @@ def unjudged_of_last_night(
 
 
 def _grades_of(left: NightRecord, labels: Mapping[Pair, int]) -> dict[Pair, int]:
-    """Collect all known grades by (query, document); labels of the watch's judges override other sources."""
+    """Collect all known grades by (query, document); labels of the watch's judges override other sources.
+
+    `left` is the record of the last night (a dated run of the watched index).
+    """
     queries = set(left.queries)
     grades = {pair: grade for pair, (grade, _) in left.known_grades.items() if pair[0] in queries}
     return grades | {pair: grade for pair, grade in labels.items() if grade >= 0}

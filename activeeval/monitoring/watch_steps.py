@@ -24,6 +24,8 @@ ORACLE = "oracle"
 class WatchStep:
     """Changes that one call made to a watch.
 
+    A night is a dated run of the watched index.
+
     Attributes
     ----------
     drawn, more : NightDraw or None
@@ -53,6 +55,8 @@ def take_night(
     begun: Begun = lambda step: None,
 ) -> WatchStep:
     """Draw a night of watch `name`; with a scripted judge also judge it, and draw further labels if it looks bad.
+
+    A night is a dated run of the watched index.
 
     Parameters
     ----------
@@ -89,6 +93,8 @@ def take_judgments(
 ) -> WatchStep:
     """Import judgments, and draw labels on suspicion (further labels) if the last night is judged and looks bad.
 
+    A night is a dated run of the watched index.
+
     Parameters
     ----------
     sources : sequence of str, or mapping of str to str or Judgments
@@ -111,7 +117,7 @@ def take_judgments(
 def draw_if_suspicious(
     store: Store, name: str, grades: Mapping[Pair, int] | None, *, progress: Progress = lambda what: None
 ) -> NightDraw | None:
-    """Draw labels on suspicion (further labels) if the last night looks bad; otherwise return None.
+    """Draw labels on suspicion (further labels) if the last night (a dated run) looks bad; otherwise return None.
 
     `grades` are the answers of a scripted judge, None if people judge.
     """

@@ -29,7 +29,7 @@ from activeeval.sampling.segment_budgets import SegmentGoals
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NightPlan:
-    """Sampling plan of a night.
+    """Sampling plan of a night (a dated run).
 
     Attributes
     ----------
@@ -58,6 +58,8 @@ def plan_night(
     in_hand: EarlierLabels,
 ) -> NightPlan:
     """Plan a night: for its whole budget, or for half-widths in segments (groups of queries) if some are set.
+
+    A night is a dated run of the watched index.
 
     Parameters
     ----------
@@ -96,7 +98,7 @@ def plan_night(
 
 
 def answers_by_segment(sample: DrawnSample, segments: Segments | None) -> list[SampleAnswer]:
-    """Estimate the values of a night in each segment (group of queries) with enough judged queries.
+    """Estimate the values of a night (a dated run) in each segment (group of queries) with enough judged queries.
 
     Without segments the list is empty.
     """
@@ -108,7 +110,7 @@ def answers_by_segment(sample: DrawnSample, segments: Segments | None) -> list[S
 def _price(goals: SegmentGoals, least: LeastLabels, budget: float) -> Note | Caution:
     """Note the number of labels that the half-widths need tonight; a warning if it exceeds the budget.
 
-    Numbers are in mean items (the cost of an average item).
+    `least` is the plan for the half-widths. Numbers are in mean items (the cost of an average item).
     """
     numbers: dict[str, Told] = {"goals": str(goals), "needed": rounded_up(least.cost), "budget": budget}
     if least.cost > budget:

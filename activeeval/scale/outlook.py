@@ -112,7 +112,8 @@ def _plans(table: UnitTable, order: Order) -> list[RatePlan]:
 def _at(order: Order, plans: list[RatePlan], level: float) -> list[float]:
     """Compute the expected sums at a threshold level: cost, opened queries, judged items, and variance of each target.
 
-    The fourth number, queries by chance, counts opened queries whose units are not certain to be judged.
+    All units with a random level up to the threshold are judged. The fourth number, queries by chance, counts opened
+    queries whose units are not certain to be judged.
     """
     pi, judged = order.inclusion_probs(level)
     opened = plans[0].turned_to(pi, judged)

@@ -48,5 +48,5 @@ def short(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def long(array: NDArray[Any], n: int) -> NDArray[Any]:
-    """Expand an array that `short` has shortened to n values; others are kept."""
+    """Repeat an array's single value n times, which reverses `short`; other arrays are kept."""
     return np.repeat(array, n) if array.size == 1 and n != 1 else array

@@ -88,7 +88,7 @@ def said_of(path: str, file: Any) -> dict[str, Any]:
 
 
 def with_empty(values: Any, is_empty: Any) -> Any:
-    """Build a column with empty cells where the mask `is_empty` is True."""
+    """Build a column of `values` with empty cells where the mask `is_empty` is True."""
     import pyarrow as pa
 
     return pa.array(values, mask=is_empty)
@@ -132,13 +132,13 @@ def within(address: str, name: str) -> str:
 
 
 def output(address: str, name: str) -> Any:
-    """Open a file of a remote folder for writing."""
+    """Open the file `name` of a remote folder for writing."""
     system, path, _ = _opened(within(address, name))
     return system.open_output_stream(path)
 
 
 def input_of(address: str, name: str) -> Any:
-    """Open a file of a remote folder for reading."""
+    """Open the file `name` of a remote folder for reading."""
     system, path, _ = _opened(within(address, name))
     return system.open_input_file(path)
 

@@ -32,7 +32,7 @@ _AT_ONCE = 2**20
 
 
 class PartKey(NamedTuple):
-    """A partition: a file and its row groups, all of them if empty."""
+    """A partition: a file, and the numbers of its row groups (all of them if empty)."""
 
     path: str
     groups: tuple[int, ...]
@@ -111,7 +111,7 @@ class PartitionedPool:
         return replace(self, model=model)
 
     def keys(self) -> list[PartKey]:
-        """List the partitions: files, or groups of row groups if these are declared to hold whole queries."""
+        """List the partitions: files, or row groups of them if the metadata says that these hold whole queries."""
         if not self.said.get("whole_groups"):
             return [PartKey(path, ()) for path in self.files]
         return [key for path in self.files for key in _parts(path)]
@@ -121,7 +121,7 @@ class PartitionedPool:
         return f"{key.path}, row groups {key.groups[0]} to {key.groups[-1]}" if key.groups else key.path
 
     def state(self, key: PartKey) -> bytes:
-        """Return the state of a partition's file, to detect a replacement."""
+        """Return size and time of a partition's file as bytes, to detect a replacement."""
         return state_of(key.path)
 
     def query_name(self, partition: int, query: int) -> str:

@@ -64,7 +64,7 @@ class ChunkMeasure:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Recipe:
-    """Options that turn chunks into designs.
+    """Options (method, targets, weights) that turn chunks of a pool into designs.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class Recipe:
 
     @property
     def follows_labels(self) -> bool:
-        """True with adaptive depth: a query's units then depend on its labels."""
+        """True with adaptive depth: what is judged of a query then depends on its labels."""
         return self.method.looks != "off"
 
     def design_input(self, chunk: Chunk) -> DesignInput:

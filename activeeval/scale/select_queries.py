@@ -58,7 +58,7 @@ class PartitionUnits:
     curves: Curves
 
     def packed(self) -> bytes:
-        """Convert to bytes."""
+        """Convert the units to bytes, to be sent by a worker."""
         arrays: dict[str, Any] = {name: getattr(self, name) for name in ("levels", "costs", "dearest")}
         arrays["numbers"] = self.numbers.astype(np.int32)
         for t, (planned, blind) in enumerate(self.curves):
@@ -68,7 +68,7 @@ class PartitionUnits:
 
     @classmethod
     def unpacked(cls, content: bytes) -> PartitionUnits:
-        """Rebuild from the bytes of `packed`."""
+        """Rebuild the units from the bytes of `packed`."""
         arrays = unpacked(content)
         n_targets = sum(name.startswith("planned") for name in arrays)
         curves = [(PlannedVariance.of_array(arrays[f"planned{t}"]), arrays.get(f"blind{t}")) for t in range(n_targets)]
@@ -237,7 +237,7 @@ class SelectedUnits:
 
     @property
     def horizon(self) -> float:
-        """Level below which all units are kept."""
+        """Level below which all units are kept: that of the budget, with a tolerance for rounding."""
         return self.level * (1 + _ROOM)
 
     def take(self, partition: int, new: PartitionUnits) -> None:

@@ -26,13 +26,13 @@ class Source(Protocol):
     is_streamed: bool
 
     def keys(self) -> Iterable[Any]:
-        """Yield a key for each partition."""
+        """Yield a key for each partition, from which a worker can read it."""
 
     def read(self, key: Any) -> Chunk:
-        """Read a partition."""
+        """Read the partition of a key as a chunk."""
 
     def read_some(self, key: Any, queries: Ints) -> Chunk:
-        """Read some queries of a partition by ascending numbers in `read`."""
+        """Read some queries of a partition by their ascending numbers in the chunk that `read` returns."""
 
     def state(self, key: Any) -> bytes:
         """Return bytes that change if the partition is replaced; b"" if this cannot be detected."""
@@ -50,12 +50,15 @@ def named(problem: InputError, name: str) -> InputError:
 
 
 def keep_state(source: Source, scratch: Scratch, number: int, key: Any) -> None:
-    """Store the state (size and time of the file) of a partition before its first read."""
+    """Store the state (size and time of the file) of a partition before its first read.
+
+    `number` and `key` identify the partition.
+    """
     scratch.write(f"state-{number}", source.state(key))
 
 
 def check_state(source: Source, scratch: Scratch, number: int, key: Any) -> None:
-    """Raise InputError if a partition was replaced since `keep_state`."""
+    """Raise InputError if a partition, identified by `number` and `key`, was replaced since `keep_state`."""
     if source.state(key) != scratch.read(f"state-{number}"):
         raise InputError(f"{source.name(number, key)}: was changed while the sample was drawn: draw it once more")
 
@@ -89,7 +92,7 @@ class SuppliedChunks:
             yield chunk
 
     def read(self, key: Chunk) -> Chunk:
-        """Return the chunk."""
+        """Return the chunk, which is its own key."""
         return key
 
     def read_some(self, key: Chunk, queries: Ints) -> Chunk:

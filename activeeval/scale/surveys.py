@@ -54,7 +54,7 @@ class Kind:
 
     @classmethod
     def of_words(cls, words: dict[str, Any]) -> Kind:
-        """Rebuild a kind from its JSON form."""
+        """Rebuild a kind from a dict of its fields, as JSON has them."""
         nodes, questions = words.pop("node_weights"), tuple(words.pop("questions"))
         return cls(**words, node_weights=None if nodes is None else tuple(nodes), questions=questions)
 
@@ -80,7 +80,7 @@ _SUMS = ("n_queries", "n_open", "base", "settled_squares", "open_squares", "open
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PartitionSurvey:
-    """Result of the first pass over a partition.
+    """Result of the first pass over a partition: sums, checks and, for draws with replacement, arrays by query.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class PartitionSurvey:
     columns: tuple[Any, ...]
 
     def packed(self) -> bytes:
-        """Convert to bytes."""
+        """Convert the survey to bytes, to be sent by a worker."""
         arrays: dict[str, Any] = {
             "kind": as_array(asdict(self.kind)),
             "sums": as_array(asdict(self.sums)),
@@ -133,7 +133,7 @@ class PartitionSurvey:
 
     @classmethod
     def unpacked(cls, content: bytes) -> PartitionSurvey:
-        """Rebuild from the bytes of `packed`."""
+        """Rebuild a survey from the bytes of `packed`."""
         arrays = unpacked(content)
         digest, word = arrays["words"].tolist()
         return cls(
@@ -160,7 +160,7 @@ def _sums_of(arrays: Arrays) -> Iterator[PoolSums]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SurveyTask:
-    """Task: survey a partition and write its unit table.
+    """Task: survey a partition (sums and checks) and write its unit table (what later passes need of its items).
 
     Attributes
     ----------
@@ -228,7 +228,7 @@ def _whole_cost(design_input: DesignInput, matters: NDArray[np.bool_]) -> float:
 
 
 def _known_digest(chunk: Chunk, design_input: DesignInput) -> int:
-    """Compute the digest of the known grades; 0 without any."""
+    """Compute a digest of the chunk's known grades; 0 if there are none."""
     if not (design_input.known >= 0).any():
         return 0
     return int(known_digest(pool_hashes(chunk.pool)[1], design_input.known))
@@ -236,7 +236,7 @@ def _known_digest(chunk: Chunk, design_input: DesignInput) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Survey:
-    """Combined surveys of all partitions.
+    """Combined results of the first pass over all partitions: sums over the pool, and checks for later passes.
 
     Attributes
     ----------
@@ -267,7 +267,10 @@ class Survey:
 
     @classmethod
     def of(cls, parts: Iterable[tuple[str, PartitionSurvey]]) -> Survey:
-        """Combine the surveys of partitions, given with their names; raise InputError if they differ in kind."""
+        """Combine the surveys of partitions, each with the partition's name.
+
+        Raise InputError if they differ in kind.
+        """
         collected = _CollectedPartitions()
         for name, survey in parts:
             collected.take(name, survey)
@@ -283,12 +286,12 @@ class Survey:
         return replace(self, hashes=np.empty(0, np.uint64), columns=())
 
     def check_complete(self, n_chunks: int) -> None:
-        """Raise InputError if fewer chunks came than in the first pass."""
+        """Raise InputError if fewer chunks came in a later pass than in the first."""
         if n_chunks < len(self.marks):
             raise InputError(f"the design was made of {len(self.marks)} chunks, {n_chunks} came")
 
     def check_again(self, k: int, mark: tuple[int, float]) -> None:
-        """Raise InputError if chunk ``k`` differs from the first pass."""
+        """Raise InputError if chunk ``k`` differs from the first pass by its mark (hash of query ids, and traffic)."""
         if k >= len(self.marks):
             raise InputError(f"chunks[{k}]: the design was made of {len(self.marks)} chunks, more came")
         (word, weight), (was_word, was_weight) = mark, self.marks[k]
@@ -361,6 +364,6 @@ def _scaled(sums: PoolSums, weight: float) -> PoolSums:
 
 
 def mark_of(hashes: Words, weights: Floats) -> tuple[int, float]:
-    """Compute the mark of queries in order: a 64-bit hash of their ids, and their total traffic."""
+    """Compute the mark of queries (weights of shape (n_queries,)): a 64-bit hash of their ids, and total traffic."""
     odd = np.arange(1, 2 * hashes.size, 2, dtype=np.uint64)
     return int((hashes * odd).sum(dtype=np.uint64)), float(weights.sum())

@@ -37,7 +37,7 @@ Curves = tuple[tuple[PlannedVariance, PlannedVariance | None], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UnitTable:
-    """Columns of a partition, for its queries with at least one candidate item.
+    """Columns of a partition that later passes need, for its queries with an item that can change a target.
 
     Attributes
     ----------
@@ -160,7 +160,7 @@ class UnitTable:
         return tuple(zip(planned, blind, strict=True))
 
     def packed(self) -> bytes:
-        """Convert to bytes."""
+        """Convert the table to bytes, for the scratch folder."""
         arrays: dict[str, NDArray[Any]] = {
             "kind": as_array({"n": self.n_queries, "has_model": self.has_model}),
             "numbers": self.numbers.astype(np.int32),
@@ -178,7 +178,7 @@ class UnitTable:
 
     @classmethod
     def unpacked(cls, content: bytes) -> UnitTable:
-        """Rebuild from the bytes of `packed`."""
+        """Rebuild a table from the bytes of `packed`."""
         arrays = unpacked(content)
         kind, n, n_places = of_array(arrays["kind"]), arrays["numbers"].size, arrays["hashes"].size
         n_targets = sum(name.endswith(".of_open") and ".blind" not in name for name in arrays)

@@ -324,7 +324,7 @@ class TopKLabelling:
 
 
 def _arrival(n_items: int, order: str | Sequence[int], random: np.random.Generator) -> list[int]:
-    """Build the order of arrival, or raise InputError if a listed order is not a permutation."""
+    """Build the order of arrival of items; raise InputError if a listed `order` is not a permutation."""
     if isinstance(order, str):
         if order not in ("random", "given"):
             raise InputError(f"order must be 'random', 'given' or a list of all items, got {order!r}")

@@ -45,7 +45,7 @@ class Queries(PrintableResult):
 
     @property
     def n_kept(self) -> int:
-        """Number of queries of ``last`` that were drawn again."""
+        """Number of queries of an earlier draw (argument ``last``) that were drawn again."""
         return self.made.n_kept
 
     @property

@@ -118,7 +118,10 @@ def free_name() -> str:
 
 
 def lines_of(start: InitAnswers, name: str) -> Iterator[str]:
-    """Yield the commands for the answers, each preceded by a comment on its purpose."""
+    """Yield the commands for the answers `start`, each preceded by a comment on its purpose.
+
+    `name` is the base name of the files and of the campaign.
+    """
     new, *others = start.runs
     if start.judges == (NOBODY,):
         yield from _score_steps(start)
