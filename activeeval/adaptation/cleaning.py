@@ -54,7 +54,7 @@ class CleaningRules:
     robot_query_documents: int = 3
 
     def __post_init__(self) -> None:
-        """Validate the rules."""
+        """Raise InputError at the first invalid rule."""
         for name in ("fewest_impressions", "robot_impressions", "robot_query_documents"):
             whole_number(getattr(self, name), name, 1)
         for name in ("robot_rate", "robot_query_rate"):

@@ -141,7 +141,7 @@ def exact_p_value(shown: Ints, clicked: Ints) -> float:
 
 
 def _hypergeometric(n1: int, n2: int, clicks: int, values: Ints) -> Floats:
-    """Compute the probability of each number of `values`: that so many of all clicks are on the first document.
+    """Compute the probability of each number of `values`: that this number of all clicks are on the first document.
 
     `n1` and `n2` are the impressions of the two documents; `values` are all possible numbers, so that the result sums
     to 1.

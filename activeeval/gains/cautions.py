@@ -129,7 +129,7 @@ def _hold_same_grades(data: PreferenceData) -> NDArray[np.bool_]:
 def _of_grade(data: PreferenceData, grade: int) -> list[Caution]:
     """Warn about a grade that occurs in no difference of a pair, or is never separated from the grade below.
 
-    Else [].
+    The list has one warning, or none.
     """
     if not np.any((data.preferred == grade) != (data.other == grade)):
         return [Caution("warning", "grade not weighed", {"grade": grade})]

@@ -80,7 +80,7 @@ class PreferenceData:
         moved: ArrayLike | None = None,
         places: Sequence[str] | None = None,
     ) -> None:
-        """Validate the pairs and store them as read-only arrays."""
+        """Validate the pairs, raising InputError at the first invalid one, and store them as read-only arrays."""
         n = len(preferred)
         if n == 0:
             raise InputError("there is no pair of lists to learn from")

@@ -47,10 +47,11 @@ class Stability:
     n_units: int
 
     def interval(self, what: str, confidence: float = 0.95) -> tuple[Floats, Floats]:
-        """Compute the ends of the stability band of ``"gains"``, ``"discounts"`` or ``"rank_one_shares"``.
+        """Compute the ends (low, high) of the stability band of ``"gains"``, ``"discounts"`` or ``"rank_one_shares"``.
 
-        The ends are quantiles over the resamples. The band shows the variation of the pairs, neither the bias by the
-        penalty nor the values that the pairs leave open: it is not a confidence interval (see `gain_intervals`).
+        The ends are quantiles over the resamples, so that a share ``confidence`` of them lies within. The band shows
+        the variation of the pairs, neither the bias by the penalty nor the values that the pairs leave open: it is not
+        a confidence interval (see `gain_intervals`).
 
         Raises
         ------

@@ -124,7 +124,7 @@ def audit_answered(
 ) -> Audit:
     """Compare graders' grades with the estimates of samples that the function `answering` returns.
 
-    Other parameters and errors are those of `audit_judged`.
+    Other parameters are those of `audit_judged`; InputError is raised as there, and if there is no grader.
     """
     read_of = read_graders(graders)
     if not read_of:

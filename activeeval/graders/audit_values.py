@@ -163,7 +163,7 @@ def _without(ranking: Rankings, is_kept: Bools) -> Rankings:
 def _stray(graded: Floats, top: int) -> int:
     """Count the values outside 0 … ``top``, if all are whole grades and these few enough to be errors.
 
-    Else return 0.
+    Otherwise return 0.
     """
     n_beyond = int(((graded < 0) | (graded > top)).sum())
     is_whole = bool((graded == np.floor(graded)).all())

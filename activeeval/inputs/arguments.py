@@ -66,10 +66,7 @@ def _half_widths(value: Any, what: str) -> float | dict[str | None, float]:
 
 
 def _segments(value: Any, what: str) -> str | Segments:
-    """Convert a path, a dict of query to segment (group of queries), or a data frame to segments.
-
-    A path stays a text.
-    """
+    """Convert a path (stays a text), a dict of query to segment, or a frame to segments (groups of queries)."""
     if is_path(value):
         return os.fsdecode(value)
     if isinstance(value, Segments):
@@ -191,6 +188,7 @@ def measures_of(measure: Any) -> tuple[list[Any], bool]:
     """List the measures of an argument; also return True if the argument was a list of several.
 
     A measure is a text, an object of this library, or an object whose ``str`` is such a text, as those of ir_measures.
+    InputError is raised if the list is empty.
 
     Examples
     --------
@@ -217,6 +215,8 @@ def measure_of(measure: Any) -> Any:
 def budget_of(budget: Any, share: float | None = None) -> Budget | None:
     """Convert a number of judgments, a percentage as text, or a share from 0 to 1 to a Budget; None without either.
 
+    InputError is raised if both are passed, or one is not valid.
+
     Examples
     --------
     >>> print(budget_of("10%"), budget_of(200), budget_of(None, share=0.05))
@@ -241,6 +241,11 @@ def runs_of(runs: Any, names: Any = ()) -> tuple[list[Any], tuple[str, ...]]:
     -------
     list, tuple of str
         The runs, and their names; () if they are to follow from the files.
+
+    Raises
+    ------
+    InputError
+        If there is no run, or one cannot be read.
     """
     listed_runs = listed(runs)
     sources = [source for run in listed_runs for source in (runs_in(os.fspath(run)) if is_path(run) else [run])]
@@ -291,7 +296,8 @@ def _grader(source: Any, name: str) -> Any:
 def judgments_in(source: Any, what: str = "the judgments frame") -> Any:
     """Convert judgments to a form that `activeeval.formats.judgments.from_files.labels_of` accepts.
 
-    Data frames may have any form that a judgments table has.
+    Paths, dicts of dicts and judgments pass; data frames may have any form that a judgments table has. InputError is
+    raised for any other type; `what` names a frame in messages.
     """
     if source is None or is_path(source) or isinstance(source, (Judgments, Qrels, Mapping)):
         return os.fspath(source) if isinstance(source, os.PathLike) else source

@@ -101,6 +101,10 @@ class Budget:
         ----------
         problem : BudgetError
             The error of a design for the budget.
+        *targets : Target
+            What the sample is to estimate.
+        known : ndarray of int64, shape (n_items,), optional
+            Known grades, −1 if unknown.
         rankings : sequence of Rankings
             All lists of the pool, if the pool may be cut to a smaller depth; else ().
         """

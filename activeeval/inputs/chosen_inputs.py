@@ -132,7 +132,10 @@ def _load(choices: Choices) -> tuple[Inputs, Inputs | None]:
 
 
 def _with_model_inputs(choices: Choices, inputs: Inputs, *, with_costs: bool = True) -> Inputs:
-    """Add item costs, unless `with_costs` is False, and the columns that grade models use besides the features."""
+    """Add item costs, unless `with_costs` is False, and the columns that grade models use besides the features.
+
+    InputError is raised if costs or columns cannot be read or do not fit the pool.
+    """
     kind = choices.cost if with_costs else "uniform"
     if isinstance(kind, str) and kind != "uniform" and not kind.startswith("log-length"):
         kind = read_costs(kind)

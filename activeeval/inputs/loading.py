@@ -58,6 +58,7 @@ class Inputs:
     grades : ndarray of int64, shape (n_items,)
         Labels; negative for unjudged items.
     features : ndarray of float64, shape (n_items, n_features)
+        Columns from which grade models predict.
     training : TrainingRows or None
         Rows to train grade models: of queries outside the pool, or known grades of the pool.
     names : tuple of str
@@ -258,6 +259,10 @@ def from_tables(
         Labels; without them the pool consists of the evaluated runs' items.
     runs : sequence of Run
         The first ``evaluated`` are evaluated, all provide features.
+    evaluated : int
+        Number of runs to evaluate.
+    ties : {"id", "rank", "input"}
+        Order of equal scores: by document id, by the rank column, or as read.
     unjudged : {"error", "irrelevant"}
         Treat items without a judgment as unlabelled, or as grade 0.
     names : sequence of str

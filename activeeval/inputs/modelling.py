@@ -226,7 +226,10 @@ def believe(
 
 
 def _one(inputs: Inputs, name: str, max_grade: int, rng: np.random.Generator, fitting: _Fitting) -> Member:
-    """Predict the pool with one model and, out of fold, the training rows; None for these if not needed or too few."""
+    """Predict the pool with one model and, out of fold, the training rows (None if not needed or too few).
+
+    InputError is raised if the model is unknown or has no training data.
+    """
     kind, rows = name.partition("=")[0], inputs.training
     if kind not in KINDS and not name.startswith(GRADER):
         meant = did_you_mean(kind, KINDS)

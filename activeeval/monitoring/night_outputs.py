@@ -195,7 +195,7 @@ def with_texts(
 def is_same_text(first: ItemHistory | None, second: ItemHistory | None) -> bool:
     """Check whether an item has the same text in two steps; an unknown text matches any text of the same version.
 
-    False if the item is unknown (None) in one of them.
+    The result is False if the item has no history (None) in one of the steps.
     """
     if first is None or second is None or first.version != second.version:
         return False

@@ -163,7 +163,7 @@ class _Reading:
         return None
 
     def of_change(self, measure: str, earlier: str) -> dict[str, SampleAnswer]:
-        """Select the estimates of tonight minus the run `earlier`, by scope (these queries, or their population).
+        """Select the estimates of tonight's run minus `earlier`, by scope (these queries, or their population).
 
         The result is empty if both runs have the same lists.
         """

@@ -199,7 +199,7 @@ class BoostedRanker(StagedRanker):
         self.n_thresholds = n_thresholds
 
     def _terms(self, weak: Floats, lists: JudgedLists) -> Sequence[tuple[float, Edges]]:
-        """Build the weighted edges that a subclass boosts, for weak ranker values of shape (n_items, n_weak)."""
+        """Build the weighted edges to boost, for weak ranker values (n_items, n_weak); implemented by subclasses."""
         raise TypeError("a subclass defines the edges to boost")
 
     def _acceptance(self, terms: Sequence[tuple[float, Edges]]) -> Callable[[Floats, Floats], bool]:

@@ -24,7 +24,7 @@ class GradientRanker(StagedRanker):
         self.standardize = standardize
 
     def _loss(self) -> Loss:
-        """Build the loss that a subclass minimises."""
+        """Build the loss to minimise; implemented by subclasses."""
         raise TypeError("a subclass defines the loss to minimise")
 
     def _check_parameters(self) -> None:

@@ -28,7 +28,7 @@ class MarginRanker(ListRanker):
         self.max_iter = max_iter
 
     def _loss(self) -> Loss:
-        """Build the loss that a subclass minimises."""
+        """Build the loss R to minimise; implemented by subclasses."""
         raise TypeError("a subclass defines the loss to minimise")
 
     def _check_parameters(self) -> None:

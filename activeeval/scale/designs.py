@@ -182,7 +182,7 @@ class ChunkedDesign:
         return Campaign(design, key=int(key), by_batches=by_batches, surely=surely)
 
     def _levelled(self, source: Source, key: np.uint64, budget: float) -> Design:
-        """Build the design of the units whose random level (by `key`) is below a threshold, from the unit tables."""
+        """Build the design of the units with random levels (by `key`) below a threshold; may raise InputError."""
         selected, n = SelectedUnits(budget=budget), len(self.survey.names)
         if self.recipe.follows_labels and isinstance(source, SuppliedChunks) and source.comes_once:
             raise InputError("with adaptive depth chunks are read twice: give a list or a function")

@@ -334,7 +334,7 @@ def _parts(path: str) -> list[PartKey]:
 
 
 def _codes(table: Any) -> tuple[Texts, Ints]:
-    """Return the sorted query ids, and the number of each row's query, shape (n_rows,)."""
+    """Return sorted query ids, and each row's query number, shape (n_rows,); raise InputError on empty cells."""
     import pyarrow as pa
 
     column = table.column("query_id")
@@ -349,7 +349,7 @@ def _codes(table: Any) -> tuple[Texts, Ints]:
 
 
 def _texts(table: Any, name: str) -> Texts:
-    """Read a text column as Texts without copying its characters."""
+    """Read a text column as Texts without copying its characters; raise InputError on empty cells."""
     import pyarrow as pa
 
     column = table.column(name)

@@ -174,7 +174,7 @@ class SurveyTask:
     is_trusted: bool
 
     def __call__(self, part: tuple[int, Any]) -> bytes:
-        """Survey a partition, given as (number, key), write its unit table, and return the survey as bytes."""
+        """Survey a partition, (number, key), and write its table; return the survey as bytes; raises InputError."""
         number, key = part
         try:
             keep_state(self.source, self.scratch, number, key)

@@ -205,7 +205,7 @@ _NOTHING = PlannedVariance.of(np.empty(0), np.empty(0))
 def _blind(design_input: DesignInput, reading: Reading) -> Variances | None:
     """Compute a target's variances for equally likely grades, without the grade model.
 
-    None if the largest grade is unknown.
+    The result is None if the largest grade is unknown.
     """
     if reading.top is None:
         return None
@@ -237,7 +237,7 @@ def _variance_arrays(prefix: str, variances: Variances) -> Arrays:
 def _variances_of(prefix: str, arrays: Arrays, n: int, n_places: int) -> Variances | None:
     """Rebuild variances from the arrays of `_variance_arrays`, for n queries and n_places items.
 
-    None if there are none.
+    None without arrays.
     """
     if f"{prefix}of_open" not in arrays:
         return None

@@ -74,7 +74,7 @@ class Assessors:
     grade_scale: float = 0.0
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
+        """Raise InputError at the first invalid parameter."""
         if self.noise not in NOISES:
             raise InputError(f"unknown noise {self.noise!r}; known: {', '.join(NOISES)}")
         for name in ("comparison_scale", "tie_margin", "grade_scale"):

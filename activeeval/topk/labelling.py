@@ -93,7 +93,7 @@ class TopKLabelling:
         repeat_share: float = 0.0,
         transitive: bool = False,
     ) -> None:
-        """Validate the arguments and start the algorithm."""
+        """Validate the arguments, raising InputError if one is invalid, and start the algorithm."""
         self.n_items = whole_number(n_items, "n_items", 1)
         self.k = whole_number(k, "k", 1)
         if self.k > self.n_items:

@@ -74,7 +74,7 @@ class Processes:
     """
 
     def __init__(self, n_workers: int) -> None:
-        """Check the number of workers; processes start later."""
+        """Store the number of workers (InputError below 1); processes start later."""
         if n_workers < 1:
             raise InputError(f"an engine needs a worker, got {n_workers}", field="engine")
         self.n_workers = n_workers

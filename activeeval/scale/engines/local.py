@@ -60,7 +60,7 @@ class LocalEngine:
     n_workers: int = 1
 
     def __post_init__(self) -> None:
-        """Check the number of workers."""
+        """Raise InputError if there are fewer than one worker."""
         if self.n_workers < 1:
             raise InputError(f"an engine needs a worker, got {self.n_workers}", field="engine")
 

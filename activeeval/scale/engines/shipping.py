@@ -80,7 +80,7 @@ class RemoteTask:
         return replace(self, content=b"", path=str(path))
 
     def __call__(self, key: bytes) -> bytes:
-        """Run the task on a pickled key; return the result or the pickled error, for `opened`."""
+        """Run the task on a pickled key; return bytes that `opened` unpacks to the result or the error."""
         try:
             self._check_worker()
             if self.sender != (_PROCESS, os.getpid()):
