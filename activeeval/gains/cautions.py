@@ -50,8 +50,7 @@ def cautions(data: PreferenceData, summary: PairSummary, weights: Floats, shape:
         Learned weight of each rank (rows) and grade (columns).
     shape : str
         Constraint on the weights. Only "decreasing" assumes falling discounts, so only then are pairs uninformative on
-        which all DCGs
-        agree.
+        which all DCGs agree.
     with_ties : bool
         True if the weights were learned from ties too.
     """

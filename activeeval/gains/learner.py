@@ -57,6 +57,7 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
     grid : sequence of float
         Candidates for C.
     n_folds : int
+        Number of folds of the cross-validation.
     rng : Generator, int or None
         Random state that assigns pairs to folds.
 

@@ -100,7 +100,10 @@ class Likelihood:
         return [*shares, (np.log(_FLATTEST), np.log(steepest)), _TURNED]
 
     def loss(self, z: Floats) -> tuple[float, Floats]:
-        """Compute the negative log-likelihood at z, and its gradient, shape (K + Y + 2,)."""
+        """Compute the negative log-likelihood at z, and its gradient, shape (K + Y + 2,).
+
+        z has the increments of discounts and gains, the log steepness and the share of reversed preferences.
+        """
         discounts, steps = self._parts(z)
         value, by_weight, by_noise = self.of_weights(np.outer(discounts, steps), z[-2], z[-1])
         return value, np.concatenate((by_weight @ steps @ self.sums, discounts @ by_weight, by_noise))
@@ -125,11 +128,17 @@ class Likelihood:
         return -float(np.log(by_pair.chances).sum()), -by_weight, -by_noise
 
     def chances(self, z: Floats) -> Floats:
-        """Compute the probability of each preference at z (variables of the module's equation), shape (n,)."""
+        """Compute the probability of each preference at z, shape (n,).
+
+        z has the increments of discounts and gains, the log steepness and the share of reversed preferences.
+        """
         return self._at(z).chances
 
     def slopes(self, z: Floats) -> Floats:
-        """Compute the gradient by z of each preference's log-likelihood, at z, shape (n, K + Y + 2)."""
+        """Compute the gradient by z of each preference's log-likelihood, at z, shape (n, K + Y + 2).
+
+        z has the increments of discounts and gains, the log steepness and the share of reversed preferences.
+        """
         by_pair = self._at(z)
         by_shares = self.leads(z)[1]
         by_shares -= np.outer(by_pair.units, by_pair.units @ by_shares / len(self.rows))
@@ -147,21 +156,27 @@ class Likelihood:
         return by_step @ steps, np.hstack((by_discount, by_step))
 
     def best(self) -> Floats:
-        """Search for the z of the largest likelihood from several starts, shape (K + Y + 2,)."""
+        """Search for the z of the largest likelihood from several starts, shape (K + Y + 2,).
+
+        z has the increments of discounts and gains, the log steepness and the share of reversed preferences.
+        """
         usual = np.linalg.solve(self.sums, 1 / np.log2(1 + np.arange(1, self.n_ranks + 1)))
         shares = np.concatenate((usual, np.full(self.n_steps, 1 / self.n_steps)))
         starts = [np.concatenate((shares, [np.log(steepness), turned])) for steepness, turned in _STARTS]
         return min(map(self.best_from, starts), key=lambda z: self.loss(z)[0])
 
     def best_from(self, start: Floats) -> Floats:
-        """Search for the z of the largest likelihood from one start, by SLSQP; both have shape (K + Y + 2,)."""
+        """Search for the z of the largest likelihood from one start, by SLSQP; both have shape (K + Y + 2,).
+
+        z has the increments of discounts and gains, the log steepness and the share of reversed preferences.
+        """
         return self._search(self.loss, start, (), _FIT)
 
     def farthest(self, direction: Floats, best: Floats, drop: float) -> Floats:
         """Search for the z of least direction · z whose loss is at most ``drop`` above that of ``best``.
 
-        `direction`, `best` and the result have shape (K + Y + 2,). A result may exceed the limit by the tolerance
-        `TOLERANCE`.
+        z has the increments of discounts and gains, the log steepness and the share of reversed preferences; all have
+        shape (K + Y + 2,). The result may exceed the limit by `TOLERANCE`.
         """
         limit = self.loss(best)[0] + drop
         z = self._within(direction, best, limit)
@@ -174,7 +189,10 @@ class Likelihood:
         )
 
     def _within(self, direction: Floats, start: Floats, limit: float) -> Floats:
-        """Minimise direction · z subject to loss(z) ≤ limit, from `start`; the constraint is on logarithms."""
+        """Minimise direction · z subject to loss(z) ≤ limit, from `start`; the constraint is on logarithms.
+
+        z has the increments of discounts and gains, the log steepness and the share of reversed preferences.
+        """
         inside = _CachedObjective(self.loss)
         loss_limit = {
             "type": "ineq",
@@ -213,7 +231,10 @@ class Likelihood:
         return self.sums @ z[: self.n_ranks], z[self.n_ranks : -2]
 
     def _at(self, z: Floats) -> _ByPair:
-        """Evaluate the likelihood of each preference at z (variables of the module's equation)."""
+        """Evaluate the likelihood of each preference at z.
+
+        z has the increments of discounts and gains, the log steepness and the share of reversed preferences.
+        """
         return self._by_pair(np.outer(*self._parts(z)).ravel(), z[-2], z[-1])
 
     def _by_pair(self, weights: Floats, log_steepness: float, turned: float) -> _ByPair:

@@ -137,7 +137,7 @@ def random_list_pairs(
 ) -> tuple[Ints, Ints]:
     """Draw pairs of random orders of a list of grades, cut at ``depth`` (by default uncut).
 
-    Two arrays (n_pairs, depth).
+    Return two arrays of shape (n_pairs, depth).
 
     Raises
     ------
@@ -164,9 +164,9 @@ def random_judged_pairs(
 ) -> tuple[Ints, Ints]:
     """Draw pairs of random orders of the judged items of queries, cut at ``depth``.
 
-    Two arrays of shape (n_pairs, depth). The query of a pair is drawn uniformly from those with at least two judged
-    items. `grades`, shape (n_items,), are by item of the pool, negative if unjudged. A list that ends before ``depth``
-    is padded with grade 0.
+    Return two arrays of shape (n_pairs, depth). The query of a pair is drawn uniformly from those with at least two
+    judged items. `grades`, shape (n_items,), are by item of the pool, negative if unjudged. A list that ends before
+    ``depth`` is padded with grade 0.
 
     Raises
     ------

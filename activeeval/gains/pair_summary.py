@@ -88,7 +88,7 @@ def _first_both_ways(data: PreferenceData, group: Ints, way: Ints) -> Ints:
 def dominance(data: PreferenceData) -> tuple[Bools, Bools, Bools]:
     """Classify preferences: every DCG agrees with it, every DCG disagrees, both lists are equal.
 
-    Three masks of shape (n,). With a the preferred list and b the other, Σ_k c_k (g(a_k) − g(b_k)) ≥ 0 for all
+    Return three masks of shape (n,). With a the preferred list and b the other, Σ_k c_k (g(a_k) − g(b_k)) ≥ 0 for all
     decreasing c ≥ 0 and all increasing g if and only if, for every rank j and grade y > 0, a has at least as many items
     of grade y or more among its first j as b.
     """

@@ -205,8 +205,9 @@ def _ends(likelihood: Likelihood, best: Floats, drops: Floats, agreeing: Floats 
 def _design_effects(likelihood: Likelihood, best: Floats, groups: Ints) -> Floats:
     """Compute the design effect of clustering by query on the variance of each gain and discount, at least 1.
 
-    Shape (K + Y,). With s_i the derivative of a preference's log-likelihood by z and a = (Σ s_i s_iᵀ)⁻¹ r for a gain or
-    discount r · z: Σ_q (Σ_{i in q} aᵀs_i)² over Σ_i (aᵀs_i)². `groups`, shape (n,), has the query of each preference.
+    The result has shape (K + Y,). With s_i the derivative of a preference's log-likelihood by z and a = (Σ s_i s_iᵀ)⁻¹
+    r for a gain or discount r · z: Σ_q (Σ_{i in q} aᵀs_i)² over Σ_i (aᵀs_i)². `groups`, shape (n,), has the query of
+    each preference.
     """
     slopes = likelihood.slopes(best)
     towards = np.linalg.pinv(slopes.T @ slopes, hermitian=True) @ likelihood.readings.T
@@ -240,7 +241,7 @@ def _cautions(low: Floats, high: Floats, learned: Floats, confidence: float, n_r
 def one_agreeing(likelihood: Likelihood, start: Floats) -> Floats | None:
     """Find a z that puts every preferred list first, or None, by maximising the least lead step by step from `start`.
 
-    The lead is t, the preferred list's value minus the other's.
+    z has the increments of discounts and gains; the lead is t, the preferred list's value minus the other's.
     """
     z, radius = start, 1.0
     while (lead := _least_lead(likelihood, z)) <= _NONE and radius > _LEAST_STEP:
@@ -255,7 +256,7 @@ def one_agreeing(likelihood: Likelihood, start: Floats) -> Floats | None:
 def farthest_agreeing(likelihood: Likelihood, direction: Floats, start: Floats) -> Floats:
     """Find the z of least direction · z that still agrees with every preference, from a `start` that agrees.
 
-    All have shape (K + Y + 2,).
+    z has the increments of discounts and gains, then log s and ε, which stay; all have shape (K + Y + 2,).
     """
     z, radius = start, 1.0
     while radius > _LEAST_STEP:
@@ -270,7 +271,10 @@ def farthest_agreeing(likelihood: Likelihood, direction: Floats, start: Floats) 
 
 
 def _least_lead(likelihood: Likelihood, z: Floats) -> float:
-    """Compute the smallest lead t (preferred list's value minus the other's) over the preferences at z."""
+    """Compute the smallest lead t (preferred list's value minus the other's) over the preferences at z.
+
+    z has the increments of discounts and gains.
+    """
     return float(likelihood.leads(z)[0].min())
 
 

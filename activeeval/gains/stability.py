@@ -79,6 +79,9 @@ def bootstrap_gains(
     ----------
     learner : GainDiscountLearner
         Fitted on ``data``.
+    n_resamples : int
+    rng : Generator, int or None
+        Random state of the resamples.
 
     Raises
     ------

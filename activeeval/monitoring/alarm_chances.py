@@ -174,7 +174,11 @@ def _alarms_of(
 def _is_alarm(
     estimates: Floats, errors: Floats, settings: Settings, confidence: float, degrees: float
 ) -> NDArray[np.bool_]:
-    """Check which estimates raise the alarm: the interval lies below 0, and the loss is at least the margin."""
+    """Check which estimates raise the alarm: the interval lies below 0, and the loss is at least the margin.
+
+    `estimates` and their standard `errors` have shape (n_paths,); `degrees` are degrees of freedom of the t
+    distribution.
+    """
     certain = estimates + float(t_quantile(confidence, degrees)) * errors < 0
     return np.asarray(certain & (estimates <= -settings.margin))
 
@@ -189,7 +193,10 @@ def _planned_errors(case: PreparedCase, settings: Settings, targets: Sequence[Ta
     rows: list[Floats] = []
 
     def step(before: EarlierLabels, budget: float) -> EarlierLabels:
-        """Plan one further batch of labels; append its standard errors to `rows`, and return the labels after it."""
+        """Plan one further batch of labels beyond `before`.
+
+        Append its standard errors to `rows`, and return all labels.
+        """
         design, probs = going_on(base, before, budget)
         rows.append(np.sqrt([float(reading.planned.at(np.ones(1))[0]) for reading in design.readings]))
         return replace(before, probs=probs)

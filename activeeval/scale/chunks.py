@@ -151,7 +151,7 @@ def chunk_of(arrays: Mapping[str, NDArray[Any]]) -> Chunk:
         return Rankings(pool, arrays[f"{name}.offsets"], arrays[name]) if name in arrays else None
 
     def array_of(name: str) -> NDArray[Any] | None:
-        """Return an array, or None if it is empty."""
+        """Return the array called `name`; None if it is empty."""
         return arrays[name] if arrays[name].size else None
 
     ranking = lists("ranking")

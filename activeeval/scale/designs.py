@@ -126,12 +126,12 @@ class ChunkedDesign:
 
     @property
     def cost(self) -> float:
-        """Cost of judging all items that the targets need, in mean items of the whole pool."""
+        """Cost of judging all items that the targets need, in mean items (cost of the pool's average item)."""
         return self.survey.sums.cost / self.survey.sums.unit
 
     @property
     def whole_cost(self) -> float:
-        """Cost of judging every unjudged item that can change an estimate, in mean items of the whole pool."""
+        """Cost of judging every unjudged item that can change an estimate, in mean items (cost of an average item)."""
         return self.survey.whole / self.survey.sums.unit
 
     def campaign(
@@ -153,7 +153,7 @@ class ChunkedDesign:
         Parameters
         ----------
         budget : float
-            In mean items of the whole pool; see `Design.with_budget`, as for ``blocks`` and ``expected``.
+            In mean items (cost of an average item); ``expected`` meets it on average.
         chunks : iterable of Chunk, function that returns one, or Source
             The chunks of the design again; with adaptive depth they must be iterable twice.
         rng : Generator, SeedSequence, int or None
@@ -182,7 +182,7 @@ class ChunkedDesign:
         return Campaign(design, key=int(key), by_batches=by_batches, surely=surely)
 
     def _levelled(self, source: Source, key: np.uint64, budget: float) -> Design:
-        """Build the design of the units with random levels (by `key`) below a threshold; may raise InputError."""
+        """Build the design of the units with random levels, by `key`, below a threshold; may raise an InputError."""
         selected, n = SelectedUnits(budget=budget), len(self.survey.names)
         if self.recipe.follows_labels and isinstance(source, SuppliedChunks) and source.comes_once:
             raise InputError("with adaptive depth chunks are read twice: give a list or a function")
@@ -352,14 +352,14 @@ class RatesTask:
     scratch: Scratch
 
     def __call__(self, number: int) -> bytes:
-        """Compute the sums top, bottom and largest of `RateSums` for a partition's number, as bytes."""
+        """Compute Σ cost p rate, Σ cost p and the largest rate of a partition (by its number), as bytes."""
         table = UnitTable.unpacked(self.scratch.read(f"units-{number}"))
         sums = table.rate_sums(self.recipe) if table.numbers.size else (0.0, 0.0, 0.0)
         return packed({"sums": np.array(sums)})
 
 
 def _equal_loss(recipe: Recipe, survey: Survey, engine: Engine, scratch: Scratch) -> tuple[Recipe, Survey]:
-    """Set the target weights to equal relative losses, and update the survey's rate sums for them."""
+    """Set the target weights so that all targets lose the same share of precision, and update the survey's sums."""
     weights = tuple(equal_loss_weights(survey.planned / survey.sums.weight))
     recipe = replace(recipe, weights=weights)
     of_parts = engine.map(RatesTask(recipe=recipe, scratch=scratch), range(len(survey.names)))

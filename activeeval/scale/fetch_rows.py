@@ -22,7 +22,7 @@ from activeeval.scale.tables import UnitTable
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FetchTask:
-    """Task: read some queries of a partition, and check that they match the survey."""
+    """Task: read some queries of a partition, and check that they match the survey (result of the first pass)."""
 
     source: Source
     scratch: Scratch
@@ -67,7 +67,7 @@ class FetchTask:
 
 
 def fetched(source: Source, engine: Engine, scratch: Scratch, survey: Survey, chosen: Mapping[int, Ints]) -> Chunk:
-    """Read the sampled queries as one chunk, partition by partition.
+    """Read the sampled queries as one chunk, partition by partition; `survey` is the result of the first pass.
 
     Parameters
     ----------

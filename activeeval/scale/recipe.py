@@ -26,15 +26,15 @@ class PartitionOptions(TypedDict, total=False):
     Attributes
     ----------
     factor, max_grade, bias
-        As in `Method.design`.
+        Query factor (random effect of a query), largest grade of the scale, and bias of the model's predictions to
+        guard against, as in `Method.design`.
     n_jobs : int
         Number of threads in this process; −1 uses all processors. Default: 1.
     engine : Engine, optional
         Runs the tasks, in place of threads.
     scratch : Scratch, optional
         Location of the unit tables (variance and cost of each candidate item), accessible to all workers: 24 bytes or
-        more for each candidate item. By default a
-        local folder that is deleted with the design.
+        more for each candidate item. By default a local folder that is deleted with the design.
     trust_ids : bool
         True: skip the check for duplicate query ids.
     progress : callable
@@ -76,7 +76,7 @@ class Recipe:
     max_grade : int or None
         Largest grade of the scale.
     bias : float
-        As in `Method.design`.
+        Bias of the model's predictions to guard against.
     share : float
         The defensive share: part of the sampling rates that does not depend on the grade model.
     weights : tuple of float
@@ -97,7 +97,10 @@ class Recipe:
         return self.method.looks != "off"
 
     def design_input(self, chunk: Chunk) -> DesignInput:
-        """Build the method's input from a chunk; raise InputError if a target is restricted by `within`."""
+        """Build the method's input from a chunk.
+
+        Raise InputError if a target is restricted to some queries (`within`).
+        """
         targets = self.questions(chunk)
         if any(target.within is not None for target in (targets if isinstance(targets, Sequence) else [targets])):
             raise InputError("a pool in chunks is asked about all of its queries, not about some: no `within`")

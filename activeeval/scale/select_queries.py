@@ -257,7 +257,7 @@ class SelectedUnits:
     def chosen(self) -> dict[int, Ints]:
         """List the query numbers of the sample by partition number, the most expensive queries included.
 
-        At least one query.
+        There is at least one query.
         """
         dearest = self.dearest[:, [0, 2]].astype(np.int64)
         needed = np.unique(np.concatenate((self.places, dearest)), axis=0)

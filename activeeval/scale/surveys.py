@@ -41,7 +41,7 @@ class Kind:
 
     @classmethod
     def of(cls, chunk: Chunk, design_input: DesignInput) -> Kind:
-        """Determine the kind of a chunk."""
+        """Determine the kind (properties that all chunks must share) of a chunk."""
         beliefs = design_input.beliefs
         has_factor = beliefs is not None and beliefs.factor is not None
         return cls(
@@ -301,7 +301,7 @@ class Survey:
 
 
 class _CollectedPartitions:
-    """Accumulator of partition surveys."""
+    """Accumulator of the surveys (results of the first pass) of partitions."""
 
     def __init__(self) -> None:
         """Start without partitions."""

@@ -147,7 +147,7 @@ class UnitTable:
         return order_of(places, self.rates(recipe, places), p, sums, recipe.share, is_nested=is_nested)
 
     def rate_sums(self, recipe: Recipe) -> tuple[float, float, float]:
-        """Compute the entries of `RateSums` that depend on target weights: top, bottom and largest."""
+        """Compute the partition's sums that depend on target weights: Σ cost p rate, Σ cost p, largest rate."""
         places = self.places
         sums = RateSums.of(places, self.rates(recipe, places).ratios, self.weights)
         return sums.top, sums.bottom, sums.largest

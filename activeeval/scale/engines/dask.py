@@ -51,7 +51,7 @@ class DaskEngine:
         return sum(self.client.nthreads().values()) or 1
 
     def map(self, task: Task, keys: Iterable[Any]) -> Iterator[bytes]:
-        """Yield the result of the task for each key; see `Engine.map`."""
+        """Yield the result of the task for each key, in the order of keys; raise EngineError if the cluster is lost."""
         with _in_one_line():
             # submitted, not scattered: scattered data is lost with its workers, a submitted result can be recomputed
             shipped = self.client.submit(_same, RemoteTask.of(task), pure=False, retries=_RETRIES)

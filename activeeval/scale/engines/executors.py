@@ -44,7 +44,7 @@ class ExecutorEngine:
     n_workers: int = 1
 
     def map(self, task: Task, keys: Iterable[Any]) -> Iterator[bytes]:
-        """Yield the result of the task for each key; see `Engine.map`."""
+        """Yield the result of the task for each key, in the order of keys; raise EngineError if the executor breaks."""
         shipped = RemoteTask.of(task)
         with as_engine_error("executor", BrokenExecutor):
             yield from results(lambda key: self.executor.submit(shipped, key), keys, self.n_workers + 1)
@@ -89,9 +89,9 @@ class Processes:
         self.close()
 
     def map(self, task: Task, keys: Iterable[Any]) -> Iterator[bytes]:
-        """Yield the result of the task for each key.
+        """Yield the result of the task for each key, in the order of keys; raise EngineError on repeated losses.
 
-        See `Engine.map`. Lost workers are replaced, up to three times a key.
+        A lost worker is replaced and its key run again; an error is raised if the same key loses three workers.
         """
         rest, pending = map(pickled, keys), deque[_Run]()
         with tempfile.TemporaryDirectory(prefix="activeeval-") as folder:

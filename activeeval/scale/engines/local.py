@@ -65,7 +65,7 @@ class LocalEngine:
             raise InputError(f"an engine needs a worker, got {self.n_workers}", field="engine")
 
     def map(self, task: Task, keys: Iterable[Any]) -> Iterator[bytes]:
-        """Yield the result of the task for each key; see `Engine.map`."""
+        """Yield the result of the task for each key, in the order of keys."""
         if self.n_workers == 1:
             yield from map(task, keys)
             return

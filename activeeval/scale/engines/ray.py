@@ -28,7 +28,7 @@ class RayEngine:
         return int(ray.cluster_resources().get("CPU", 1))
 
     def map(self, task: Task, keys: Iterable[Any]) -> Iterator[bytes]:
-        """Yield the result of the task for each key; see `Engine.map`."""
+        """Yield the result of the task for each key, in the order of keys; raise EngineError if the cluster is lost."""
         import ray
 
         with as_engine_error("ray", ray.exceptions.RayError, ConnectionError):

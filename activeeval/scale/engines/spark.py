@@ -46,7 +46,7 @@ class SparkEngine:
             self.n_workers = n_workers or _parallelism(session)
 
     def map(self, task: Task, keys: Iterable[Any]) -> Iterator[bytes]:
-        """Yield the result of the task for each key; see `Engine.map`."""
+        """Yield the result of the task for each key, in the order of keys; raise EngineError if the session is lost."""
         with _in_one_line(), ThreadPoolExecutor(_N_WAVES) as threads:
             job = _Job(self.session, _KeyRunner(self._sent(RemoteTask.of(task))), f"activeeval-{uuid.uuid4().hex}")
             rest = map(pickled, keys)
@@ -59,7 +59,10 @@ class SparkEngine:
                 raise
 
     def _sent(self, shipped: RemoteTask) -> Any:
-        """Broadcast a task; Connect has no broadcast, so the task is sent with every wave."""
+        """Broadcast a task to the executors.
+
+        Spark Connect has no broadcast, so there the task is sent with every job.
+        """
         return shipped if _is_connect(self.session) else self.session.sparkContext.broadcast(shipped)
 
 
