@@ -47,7 +47,7 @@ def audit_sentence(row: AuditRow) -> str:
 def _unanswered(row: AuditRow) -> str:
     """Write the share of items that the grader answered, and its value with grade 0 for the others.
 
-    "" if it answered all.
+    The text is "" if it answered all.
     """
     if row.answered == 1:
         return ""

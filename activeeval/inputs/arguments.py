@@ -58,7 +58,7 @@ def _file_names(value: Any, what: str) -> list[str]:
 
 
 def _half_widths(value: Any, what: str) -> float | dict[str | None, float]:
-    """Convert one half-width, or a dict of segment (group of queries; None: all queries) to half-width."""
+    """Convert a half-width, or a dict from segment (None: all queries) to half-width; `what` is its name in errors."""
     if not isinstance(value, Mapping):
         return number(value, what)
     named = {name: name if name is None else text(name, f"a segment of {what}") for name in value}

@@ -146,7 +146,7 @@ def depth_that_pays(budget: float, rankings: Sequence[Rankings], least: int) -> 
     Parameters
     ----------
     budget : float
-        In mean items.
+        In mean items: judging an item of mean cost costs 1.
     rankings : sequence of Rankings
         All lists of the pool.
     least : int
@@ -189,9 +189,9 @@ def _dearest_query(rankings: Sequence[Rankings], depth: int) -> float:
 
 
 def whole_cost(*targets: Target, known: Ints | None = None) -> float:
-    """Compute the cost of judging every item that can change a target, with the queries' overheads, in mean items.
+    """Compute the cost of judging every item that can change a target, with the queries' overheads.
 
-    An item of several targets counts once.
+    It is in mean items: judging an item of mean cost costs 1. An item of several targets counts once.
 
     Parameters
     ----------

@@ -96,7 +96,7 @@ def known_of(choices: Choices, inputs: Inputs) -> tuple[Ints | None, tuple[Note 
 def all_known(inputs: Inputs, known: Ints | None, taught: Mapping[tuple[str, str], int]) -> Ints:
     """Merge known grades with grades that only train the model (`taught`), shape (n_items,).
 
-    −1 where neither exists.
+    An item with neither gets −1.
     """
     pool = inputs.pool
     grades = np.full(pool.n_items, -1, dtype=np.int64) if known is None else known.copy()

@@ -86,7 +86,10 @@ def asked_about(
 def counted_missing(
     notes: Sequence[Note | Caution], inputs: Inputs, graders: Sequence[Grades], targets: Sequence[Target]
 ) -> tuple[Note | Caution, ...]:
-    """Add to notes on missing grades the counts of missing grades among the items that can change a target."""
+    """Add to notes on missing grades the counts of missing grades among the items that can change a target.
+
+    A grader is usually asked about the first places of lists; missing grades of later places do no harm.
+    """
     matters = np.logical_or.reduce([target.matters for target in targets])
     of_source: dict[str, dict[str, Told]] = {}
     for name, grader in zip(model_names(graders), graders, strict=True):

@@ -144,9 +144,10 @@ class PreparedCase:
         adaptive_depth: str = "off",
         beside: Sequence[Target] = (),
     ) -> Design:
-        """Design a sample of targets with a method, the grade model and the known grades; ``budget`` in mean items.
+        """Design a sample of targets with a method, the grade model and the known grades.
 
-        Methods that draw with replacement ignore known grades. ``expected`` meets the budget on average, not at most.
+        ``budget`` is in mean items: judging an item of mean cost costs 1. Methods that draw with replacement ignore
+        known grades. ``expected`` meets the budget on average, not at most.
 
         Parameters
         ----------
@@ -154,7 +155,8 @@ class PreparedCase:
             Balance between targets: "equal" (each loses the same share of precision), "sum" (minimal sum of variances),
             "minimax" (minimal largest loss), or numbers, those of the targets ``beside`` after the others.
         adaptive_depth
-            See `activeeval.core.design.Method.looking`.
+            When a query's depth is planned again: "each" (after each of its labels), "3" (after the first, the third
+            and the ranked items), "1" (after the ranked items) or "off" (never).
         """
         chosen, target_list = find_method(method), [targets] if isinstance(targets, Target) else targets
         chosen = chosen.looking(adaptive_depth) if chosen.has_depths else chosen
@@ -173,12 +175,15 @@ class PreparedCase:
         )
 
     def asking_cost(self, *targets: Target) -> float:
-        """Compute the price of asking the graders about the items that can change the targets, in mean items."""
+        """Compute the price of asking the graders about the items that can change the targets.
+
+        The unit is the mean item: judging an item of mean cost costs 1.
+        """
         of_graders = asked_about(self.inputs, self.graders, targets, self.known)
         return sum((grader.cost or 0.0) * int(is_asked.sum()) for grader, is_asked in of_graders)
 
     def for_people(self, budget: Budget, *targets: Target) -> float:
-        """Compute the budget that remains for human judges once the graders are paid, in mean items.
+        """Compute the budget that remains for human judges once the graders are paid, in costs of a mean item.
 
         Raises
         ------
@@ -281,7 +286,7 @@ def prepare(
 def target_weights(weights: str | Sequence[float], n_targets: int) -> Sequence[float] | Literal["minimax"] | None:
     """Convert weights of targets, a word or numbers, to the argument of `Method.design`.
 
-    Raise InputError if unknown.
+    An unknown word raises InputError.
     """
     if not isinstance(weights, str):
         return weights

@@ -41,7 +41,7 @@ def of_log(inputs: Inputs, source: Any, share: float = 1.0) -> Inputs:
 def left_out(drawn: DrawnQueries, pool: QueryPool) -> list[Note]:
     """Note drawn queries that the pool lacks, as the estimate is then about the rest of the log.
 
-    [] if there are none.
+    The list of notes is empty if the pool has all of them.
     """
     are_in = np.isin(np.array(drawn.query_ids), np.array(pool.query_ids))
     if are_in.all():

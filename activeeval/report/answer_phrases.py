@@ -22,7 +22,7 @@ def extent_of(finding: Answer) -> str:
 def cannot_be_judged(finding: Answer) -> str:
     """Format a note that the interval covers all possible grades of items that cannot be judged.
 
-    "" if there are none.
+    The note is "" if there are no such items.
     """
     n = finding.n_cannot
     if not n or not finding.is_bounded or finding.low == finding.high:
@@ -34,7 +34,7 @@ def cannot_be_judged(finding: Answer) -> str:
 def _few(finding: Answer) -> str:
     """Format a note that one query dominates, or that the effective number of queries is small.
 
-    "" if neither is known.
+    The note is "" if the answer has neither the share of its largest query nor the effective number.
     """
     effective, share = finding.effective_queries, finding.largest_share
     if effective is None and share is None:
@@ -54,7 +54,7 @@ def _share(share: float) -> str:
 def next_step(finding: Answer) -> str:
     """Format how many more judgments should decide an undecided difference, as far as known.
 
-    "" for any other verdict.
+    The text is "" if the verdict is not "undecided".
     """
     needed = finding.needed
     if needed is None or finding.verdict != "undecided":

@@ -201,8 +201,8 @@ def fitting(rows_of: Callable[[int], list[dict[str, str]]], width: int = WIDTH) 
 def headline(findings: Sequence[Answer]) -> list[str]:
     """Format the first sentences of an output, at most three: differences, worse ones first.
 
-    Without differences, values. If all answers are of segments (groups of queries), each measure and system gets one
-    sentence on all segments.
+    If there are no differences, the sentences state values. If all answers are of segments (groups of queries), each
+    measure and system gets one sentence on all segments.
     """
     whole = [finding for finding in findings if finding.segment is None]
     differences = [finding for finding in whole if finding.versus]

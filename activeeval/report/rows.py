@@ -78,7 +78,13 @@ def _expected_costs(design: Design) -> NDArray[np.float64]:
 
 
 def plan_rows(plan: QuestionPlan, *, confidence: float, price: Price | None) -> list[dict[str, Cell]]:
-    """Build a row for each method and budget of a question's plan, with half-widths at a confidence level."""
+    """Build a row for each method and budget of a question's plan, with half-widths at a confidence level.
+
+    ``power`` is the power to detect the question's difference, None without one; ``goal`` is the goal that the budget
+    should reach. ``_low`` and ``_high`` bound a value in four of five cases: half-widths of samples, the power of the
+    design, and, for a goal, the budget that reaches it; None before the first label. ``hours`` and ``money`` require a
+    price.
+    """
     rows = []
     for planned in plan.rows:
         prospect, power = planned.prospect, plan.power(planned.prospect) or (None, None, None)

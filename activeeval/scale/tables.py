@@ -237,7 +237,7 @@ def _variance_arrays(prefix: str, variances: Variances) -> Arrays:
 def _variances_of(prefix: str, arrays: Arrays, n: int, n_places: int) -> Variances | None:
     """Rebuild variances from the arrays of `_variance_arrays`, for n queries and n_places items.
 
-    None without arrays.
+    The result is None if `arrays` has none of them.
     """
     if f"{prefix}of_open" not in arrays:
         return None
