@@ -139,7 +139,9 @@ def _of_lightgbm(model: Any) -> Ensemble:
 
 
 def _lightgbm_tree(root: dict[str, Any]) -> tuple[Tree, Floats]:
-    """Convert a dumped tree to arrays and leaf values; breadth first, so that parents precede children.
+    """Convert a dumped tree (its `root` node) to arrays and leaf values.
+
+    Breadth first, so that parents precede children.
 
     InputError is raised on categorical splits and on linear models in leaves.
     """

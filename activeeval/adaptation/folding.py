@@ -140,8 +140,8 @@ class UserPairs:
 def deal_out(judged: list[Any], preferred: list[Any], n_folds: int, seed: int) -> dict[Any, int]:
     """Assign query ids to folds, evenly both for judged queries (`judged`) and for queries with pairs (`preferred`).
 
-    The order is: queries with judgments alone, with both, with pairs alone. Judged queries and queries with pairs are
-    thus contiguous runs, and round-robin assignment spreads a run evenly.
+    `seed` shuffles the queries. The order is: queries with judgments alone, with both, with pairs alone. Judged queries
+    and queries with pairs are thus contiguous runs, and round-robin assignment spreads a run evenly.
 
     Raises
     ------

@@ -267,7 +267,10 @@ def _warn(adaptation: Adaptation) -> None:
 
 
 def problem_size(ranker: HyperLinearRanker, X: ArrayLike, pairs: ArrayLike) -> tuple[int, int]:
-    """Count the pairs, and the leaves in which the two items of at least one pair differ."""
+    """Count the pairs, and the leaves in which the two items of at least one pair differ.
+
+    `pairs` are row numbers of `X`.
+    """
     n_pairs, n_leaves = _Problem.of(ranker, X, pairs, "closed_form").differences.rows.shape
     return n_pairs, n_leaves
 

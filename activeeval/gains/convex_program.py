@@ -162,9 +162,9 @@ class Increments:
 
     @classmethod
     def of(cls, shape: str, n_ranks: int, n_levels: int) -> Self:
-        """Build M of a shape: z holds the worst grade's weight by rank, then each better grade's increments.
+        """Build M (w = Mz) for a shape: z holds the worst grade's weight by rank, then each better grade's increments.
 
-        `n_levels` is the number of grades, 0 included.
+        `shape` is "monotone", "decreasing" or "free"; `n_levels` is the number of grades, 0 included.
         """
         if shape == "free":
             return cls(sparse.eye_array(n_ranks * n_levels, format="csr"), n_ranks * n_levels)

@@ -64,7 +64,7 @@ def grade_matrix(lists: Any, name: str, max_grade: int | None, place: Place, dep
     top = "on" if max_grade is None else f"to {max_grade}"
 
     def refuse(row: int, rank: int, grade: Any) -> InputError:
-        """Build the error for an invalid grade."""
+        """Build the error for an invalid grade, given its row and rank (from 0)."""
         return InputError(
             f"{place(row)}: {name} holds {plain(grade)!r:.100} at rank {rank + 1}, expected a whole grade from 0 {top}"
         )

@@ -167,7 +167,10 @@ def next_pairs(
 
 
 def _question(pairs: PreferenceData, row: int, margin: float | None) -> PairToAsk:
-    """Build the record of one unanswered pair; `margin` is its utility difference, None if it was chosen at random."""
+    """Build the record of the unanswered pair number `row`.
+
+    `margin` is its utility difference, None if chosen at random.
+    """
     return PairToAsk(
         place=pairs.place(row),
         query=None if pairs.queries is None else str(pairs.queries[row]),

@@ -117,7 +117,7 @@ class SimpleMargin:
         return [(left[place], float(margins[place])) for place in closest.tolist()]
 
     def tell(self, row: int, answer: int) -> None:
-        """Record the answer to a pair: 1 prefers its first list, −1 its second, 0 neither.
+        """Record the answer to pair number `row`: 1 prefers its first list, −1 its second, 0 neither.
 
         Any pair may be answered, not only the one that `ask` returned.
 

@@ -285,7 +285,7 @@ class PreferenceData:
             )
 
         def both(name: str) -> Any:
-            """Concatenate one array of both data sets; None if one lacks it."""
+            """Concatenate the array called `name` of both data sets; None if one lacks it."""
             parts = [getattr(self, name), getattr(others, name)]
             return None if any(part is None for part in parts) else sealed_here(np.concatenate(parts))
 

@@ -183,9 +183,9 @@ def _drop(confidence: float, n: int, n_free: int) -> float:
 def _ends(likelihood: Likelihood, best: Floats, drops: Floats, agreeing: Floats | None) -> tuple[Floats, Floats]:
     """Compute the least and the largest c_1 … c_K, g(1) … g(Y), two arrays of shape (K + Y,).
 
-    `drops`, shape (K + Y,), has the allowed drop of the log-likelihood for each; `agreeing` is a z that agrees with all
-    preferences, or None. Every end is the extreme over the points of all searches, as a search for one end can reach a
-    farther end of another.
+    `drops`, shape (K + Y,), has the allowed drop of the log-likelihood for each; `best` is the most likely z (variables
+    of the measure); `agreeing` is a z that agrees with all preferences, or None. Every end is the extreme over the
+    points of all searches, as a search for one end can reach a farther end of another.
     """
     readings = likelihood.readings
     # c_1 and g(Y) are the scale
@@ -206,8 +206,8 @@ def _design_effects(likelihood: Likelihood, best: Floats, groups: Ints) -> Float
     """Compute the design effect of clustering by query on the variance of each gain and discount, at least 1.
 
     The result has shape (K + Y,). With s_i the derivative of a preference's log-likelihood by z and a = (Σ s_i s_iᵀ)⁻¹
-    r for a gain or discount r · z: Σ_q (Σ_{i in q} aᵀs_i)² over Σ_i (aᵀs_i)². `groups`, shape (n,), has the query of
-    each preference.
+    r for a gain or discount r · z: Σ_q (Σ_{i in q} aᵀs_i)² over Σ_i (aᵀs_i)². `best` is the most likely z (variables of
+    the measure); `groups`, shape (n,), has the query of each preference.
     """
     slopes = likelihood.slopes(best)
     towards = np.linalg.pinv(slopes.T @ slopes, hermitian=True) @ likelihood.readings.T

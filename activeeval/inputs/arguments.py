@@ -66,7 +66,7 @@ def _half_widths(value: Any, what: str) -> float | dict[str | None, float]:
 
 
 def _segments(value: Any, what: str) -> str | Segments:
-    """Convert a path (stays a text), a dict of query to segment, or a frame to segments (groups of queries)."""
+    """Convert a dict of query to segment, or a frame, to segments; a path stays. `what` is its name in errors."""
     if is_path(value):
         return os.fsdecode(value)
     if isinstance(value, Segments):

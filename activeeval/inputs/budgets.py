@@ -68,7 +68,9 @@ class Budget:
 
     @classmethod
     def of_either(cls, budget: float | Budget | None, share: float | None) -> Budget | None:
-        """Combine a caller's two alternative arguments; None if neither is given.
+        """Combine a caller's two alternatives, a budget or a share of the cost of judging everything.
+
+        None without either.
 
         Raises
         ------

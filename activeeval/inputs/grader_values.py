@@ -22,7 +22,7 @@ from activeeval.inputs.loading import Inputs, TrainingRows
 
 
 def read_graders(sources: Sequence[Any]) -> tuple[Grades, ...]:
-    """Read graders from files, frames, judgments or `Grades`, and name those without a name.
+    """Read graders from files, frames, judgments or `Grades` (`sources`), and name those without a name.
 
     Raises
     ------

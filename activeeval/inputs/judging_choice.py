@@ -49,7 +49,7 @@ def _(judging: ByComparisons, pool: QueryPool) -> Floats:
 
 @singledispatch
 def cost_notes(judging: Judging, pool: QueryPool) -> list[Note]:
-    """List notes on a pool's costs; for comparisons, the meaning of a budget."""
+    """List notes on a pool's costs: none for grades; the version for comparisons notes what a budget means."""
     return []
 
 

@@ -162,7 +162,7 @@ class Inputs:
         return self._onto(*self.pool.subset(which))
 
     def held_out(self, fraction: float, rng: np.random.Generator) -> Inputs:
-        """Move a random share of the queries to the training rows.
+        """Move a random `fraction` of the queries to the training rows.
 
         Raise InputError if no query is left on either side.
         """

@@ -153,7 +153,7 @@ class GradeBeliefs:
         return {"grade_probs": probs, "factor": factor, "extra_probs": extra, "refit": refit}
 
     def models(self, n_grades: int) -> list[tuple[str, Floats, Floats | None]]:
-        """List (name, probabilities, node weights or None) of the model, with the query factor (if any) and without."""
+        """List (name, probabilities, quadrature weights or None), with the query factor (if any) and without."""
         plain = _widened(self.probs, n_grades, is_uniform=self.is_uniform)
         if self.factor is None:
             return [("without factor", plain, None)]

@@ -159,8 +159,9 @@ def _alarms_of(
     """Decide which paths raise the alarm on a night, and which get labels on suspicion; two arrays of shape (n_paths,).
 
     `estimates` and `errors` have the two interim analyses as rows: the night's own labels, and with the labels on
-    suspicion. A path gets those labels if its 95 % interval lies below 0 without an alarm. A night is a dated run of
-    the watched index.
+    suspicion. A path gets those labels if its 95 % interval lies below 0 without an alarm. `n_compared` is the number
+    of earlier runs compared with, `degrees` are degrees of freedom of the t distribution. A night is a dated run of the
+    watched index.
     """
     first, second = (
         _is_alarm(estimates[look], errors[look], settings, settings.confidence(n_compared, look), degrees)
@@ -176,8 +177,8 @@ def _is_alarm(
 ) -> NDArray[np.bool_]:
     """Check which estimates raise the alarm: the interval lies below 0, and the loss is at least the margin.
 
-    `estimates` and their standard `errors` have shape (n_paths,); `degrees` are degrees of freedom of the t
-    distribution.
+    `estimates` and their standard `errors` have shape (n_paths,); `confidence` is that of the interval; `degrees` are
+    degrees of freedom of the t distribution.
     """
     certain = estimates + float(t_quantile(confidence, degrees)) * errors < 0
     return np.asarray(certain & (estimates <= -settings.margin))

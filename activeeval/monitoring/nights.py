@@ -248,7 +248,10 @@ def _sample(settings: Settings, case: PreparedCase, questions: Sequence[Question
 
 
 def _check_answers(sample: DrawnSample, answers: Mapping[Pair, int] | None) -> None:
-    """Raise InputError if a scripted judge lacks a grade of a drawn item."""
+    """Raise InputError if a scripted judge lacks a grade of a drawn item.
+
+    `answers` are the judge's grades by (query, document); None without such a judge.
+    """
     lacking = [] if answers is None else [pair for pair in sample.pairs if answers.get(pair, -1) < 0]
     if lacking:
         query, doc = lacking[0]

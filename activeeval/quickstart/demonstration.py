@@ -69,9 +69,9 @@ def pooled(pool: QueryPool, scores: Sequence[Floats], listed: int = LISTED) -> t
 def savings(n_queries: int, repetitions: int, seed: int) -> dict[str, Callable[[], Saving]]:
     """Prepare the demonstration; return, by the measure's title, functions that run its simulation.
 
-    The new ranker orders by the expected grade of a forest trained on a tenth of the queries, the old one by the same
-    with noise. The pool holds the first 20 items of either, and all items have the same cost. Pool and model are built
-    before the functions are returned.
+    A simulation draws `repetitions` samples. The new ranker orders by the expected grade of a forest trained on a tenth
+    of the queries, the old one by the same with noise. The pool holds the first 20 items of either, and all items have
+    the same cost. Pool and model are built before the functions are returned.
     """
     pool_rng, noise_rng, simulation_rng = np.random.default_rng(seed).spawn(3)
     training, others = generate_pool(n_queries, pool_rng).split(max(n_queries // 10, 1))
@@ -82,7 +82,7 @@ def savings(n_queries: int, repetitions: int, seed: int) -> dict[str, Callable[[
     budgets = round_budgets(pool.n_items, float(np.diff(pool.query_offsets).max()))
 
     def saving(title: str, measure: SampledMeasure, seeds: np.random.Generator) -> Saving:
-        """Simulate random queries and the default method for one measure, with random numbers from `seeds`."""
+        """Simulate random queries and the default method for the measure called `title`, drawing from `seeds`."""
         methods = {"passive": METHODS["passive"], "sampled": default_method(measure)}
         target = Target(measure, new, old)
         designs = {name: m.design(target, **beliefs.for_method(m, MAX_GRADE + 1)) for name, m in methods.items()}

@@ -77,7 +77,10 @@ def write_example(folder: str | Path) -> list[str]:
 def _write_judged(
     path: Path, files: Mapping[str, Callable[[Path], None]], pairs: Mapping[tuple[str, str], int]
 ) -> None:
-    """Draw the README's sample from fresh copies of the files, and write its sheet with all grades filled in."""
+    """Draw the README's sample from fresh copies of the files, and write its sheet with all grades filled in.
+
+    `files` has the function that writes each file; `pairs` has the grade of each (query, document).
+    """
     with TemporaryDirectory() as name:
         place = Path(name)
         for file, write in files.items():
@@ -96,7 +99,7 @@ def _write_judged(
 
 
 def _ids(queries: NDArray[Any], documents: NDArray[Any], rows: Ints) -> tuple[Texts, Texts]:
-    """Select the query and document ids of some rows."""
+    """Select the query and document ids of the row numbers `rows`."""
     return Texts.from_array(queries[rows]), Texts.from_array(documents[rows])
 
 

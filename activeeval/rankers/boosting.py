@@ -39,7 +39,10 @@ ListMeasure = Literal["ndcg", "ap"]
 
 
 class Edges(Protocol):
-    """Computes the edges ρ of weak rankers, under the distribution of lists or pairs that the current scores induce."""
+    """Computes the edges ρ of weak rankers: how well each orders the items, from −1 (all wrong) to 1 (all right).
+
+    Lists or pairs that the current scores order badly weigh more.
+    """
 
     def __call__(self, scores: Floats) -> Floats:
         """Compute the edge of every weak ranker, as it is and reversed, shape (2, n_weak), at scores of all items."""
@@ -116,7 +119,7 @@ class ListEdges:
 
 
 def performances(scores: Floats, labels: Floats, spans: ListSpans, measure: ListMeasure) -> Floats:
-    """Compute nDCG of gains, or AP of binary relevance, of each list ordered by scores, shape (n_lists,)."""
+    """Compute nDCG or AP of each list ordered by scores, shape (n_lists,); `labels` are gains, or relevance for AP."""
     from activeeval.core.kernels.learning import losses
 
     out = np.empty(spans.starts.size)

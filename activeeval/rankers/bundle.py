@@ -115,7 +115,7 @@ class _Bundle:
     def least(self, C: float) -> tuple[Floats, float]:
         """Compute the weights that minimise ½‖w‖² + C · model, and this minimum, a lower bound of the objective.
 
-        The model is the maximum of the cuts.
+        The model is the maximum of the cuts; C is the weight of the loss.
         """
         multipliers = _on_simplex(C * (self.slopes @ self.slopes.T), self.heights)
         self.idle = np.where(multipliers > 1e-8, 0, self.idle + 1)

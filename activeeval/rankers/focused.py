@@ -65,6 +65,7 @@ class FocusedSVM(MarginRanker):
     def __init__(
         self, beta: float = 0.5, C: float = 10.0, standardize: bool = True, tol: float = 1e-4, max_iter: int = 1000
     ) -> None:
+        """Store the parameters; `fit` checks them."""
         super().__init__(C, standardize, tol, max_iter)
         self.beta = beta
 
@@ -122,6 +123,7 @@ class FocusedBoost(BoostedRanker):
     def __init__(
         self, beta: float = 0.5, n_iter: int = 100, max_repeats: int | None = None, n_thresholds: int | None = None
     ) -> None:
+        """Store the parameters; `fit` checks them."""
         super().__init__(n_iter, max_repeats, n_thresholds)
         self.beta = beta
 
@@ -177,6 +179,7 @@ class FocusedNet(GradientRanker):
     """
 
     def __init__(self, beta: float = 0.5, n_iter: int = 50, standardize: bool = True) -> None:
+        """Store the parameters; `fit` checks them."""
         super().__init__(n_iter, standardize)
         self.beta = beta
 

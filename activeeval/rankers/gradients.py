@@ -176,6 +176,7 @@ class ListMLE(GradientRanker):
     def __init__(
         self, k: int = 10, n_iter: int = 50, standardize: bool = True, rng: np.random.Generator | int | None = None
     ) -> None:
+        """Store the parameters; `fit` checks them."""
         super().__init__(n_iter, standardize)
         self.k = k
         self.rng = rng

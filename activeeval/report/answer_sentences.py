@@ -354,7 +354,10 @@ def _places(finding: Answer) -> int:
 
 
 def _between(finding: Answer, places: int) -> str:
-    """Format an interval as "0.1 to 0.3"; without one, whether it is unbounded or the value exactly known."""
+    """Format an interval as "0.1 to 0.3", with `places` decimals; without one, "not bounded" or "exactly known".
+
+    If the value is the same in all queries, the text is "the same in all 40 queries".
+    """
     if not math.isfinite(finding.high - finding.low):
         return "not bounded"
     if finding.low < finding.high:

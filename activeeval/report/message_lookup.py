@@ -87,7 +87,7 @@ def words_of(code: str) -> MessageWords | None:
 
 
 def line_of(caution: Caution, written: Callable[[str], str] = in_backticks) -> str:
-    """Format a caution as a line that starts with its level.
+    """Format a caution as a line that starts with its level; `written` formats the names of parameters in it.
 
     Examples
     --------

@@ -122,7 +122,7 @@ def _costs(price: Price | None, budget: float) -> dict[str, Cell]:
 
 
 def _ranged(name: str, bounds: Sequence[float | None]) -> dict[str, float | None]:
-    """Build the fields NAME_low and NAME_high from the two ends."""
+    """Build the fields NAME_low and NAME_high, for a `name`, from the two ends."""
     low, high = bounds
     return {f"{name}_low": low, f"{name}_high": high}
 
@@ -181,7 +181,10 @@ def _half_width(half: float) -> str:
 def _plain_row(
     plan: QuestionPlan, planned: PlannedRow, confidence: float, price: Price | None, *, of_several: bool
 ) -> dict[str, str]:
-    """Build the row of one method and budget; `of_several` adds measure and question."""
+    """Build the row of one method and budget, with half-widths at a `confidence`.
+
+    `of_several` adds measure and question.
+    """
     prospect, power = planned.prospect, plan.power(planned.prospect)
     passive = plan.forecasts["passive"].at(prospect.budget)
     cells = {"measure": plan.target.name, "question": " − ".join(plan.names)} if of_several else {}

@@ -46,7 +46,7 @@ def expected_sums(design: ChunkedDesign) -> tuple[dict[str, Any], list[Floats]]:
 
 
 def _sums(design: ChunkedDesign, levels: Floats, *, only_costs: bool) -> tuple[Floats, float]:
-    """Sum the arrays of `OutlookTask` over all partitions, shape (n, n_levels).
+    """Sum the arrays of `OutlookTask` over all partitions, at some levels; shape (n, n_levels).
 
     Also find the cost of the dearest unit.
     """

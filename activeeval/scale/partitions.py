@@ -183,7 +183,7 @@ class PartitionedPool:
         return sorted((name for name in self.columns if _is_numbered(name, "f")), key=lambda name: int(name[1:]))
 
     def _check(self, path: str, file: Any) -> None:
-        """Raise InputError if a file lacks a column of the first, has other metadata, or has no rows."""
+        """Raise InputError if the file at `path` lacks a column of the first, has other metadata, or has no rows."""
         names, said = tuple(file.schema_arrow.names), said_of(path, file)
         lacking = [name for name in self.columns if name not in names]
         if lacking:
@@ -294,7 +294,7 @@ class _Columns:
         return np.asarray(values[self._order])
 
     def of_queries(self, name: str, default: float, ids: Texts) -> Floats:
-        """Read a column that is constant within queries, shape (n_queries,); raise InputError if it is not."""
+        """Read a column, else `default`, shape (n_queries,); raise InputError if a query (of `ids`) has two values."""
         values = self.numbers(name, default)
         firsts = values[self._offsets[:-1]]
         differs = values != np.repeat(firsts, np.diff(self._offsets))

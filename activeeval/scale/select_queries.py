@@ -182,7 +182,7 @@ def _nothing(table: UnitTable) -> PartitionUnits:
 def paid(levels: Floats, costs: Floats, budget: float) -> tuple[float, int]:
     """Find the level of the first unit that a budget does not pay for, and the number of units up to that level.
 
-    Units are ascending by level; the level is infinite if the budget pays for all.
+    `levels` and `costs` are those of the units, ascending by level; the level is infinite if the budget pays for all.
     """
     n_paid = int(np.searchsorted(np.cumsum(costs), budget * (1 + ROUNDING), side="right"))
     if n_paid >= levels.size:

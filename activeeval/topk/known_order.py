@@ -48,7 +48,7 @@ class KnownOrder:
         return twin
 
     def add(self, first: int, second: int, preferred: int | None) -> bool:
-        """Record an answer: the preferred item, None for a tie.
+        """Record an answer about two items: the preferred one, None for a tie.
 
         Return False if it contradicts the pair's first answer, which is kept.
         """
@@ -78,11 +78,11 @@ class KnownOrder:
         return self._sides.get(_key(first, second), (second, first))[::-1]
 
     def answer(self, first: int, second: int) -> int | None:
-        """Look up the first answer to a compared pair: the preferred item, None for a tie."""
+        """Look up the first answer about two compared items: the preferred one, None for a tie."""
         return self._answers[_key(first, second)]
 
     def standing(self, first: int, second: int) -> bool | None:
-        """Check whether the first item counts as better by the pair's own answer; None without an answer."""
+        """Check whether `first` counts as better than `second` by the pair's own answer; None without an answer."""
         pair = _key(first, second)
         if pair not in self._answers:
             return None
@@ -90,7 +90,7 @@ class KnownOrder:
         return self._place[first] < self._place[second] if preferred is None else preferred == first
 
     def implied(self, first: int, second: int) -> bool | None:
-        """Check whether the first item is better, by the pair's own answer or by others.
+        """Check whether `first` is better than `second`, by the pair's own answer or by others.
 
         The result is None if no answer implies an order of the two, or answers contradict each other.
         """

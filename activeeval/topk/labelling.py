@@ -359,7 +359,7 @@ def algorithm_1(arrival: Sequence[int], k: int) -> LabellingSteps:
 
 
 def _sift(heap: list[int], place: int, size: int) -> Generator[Pair, bool, None]:
-    """Sift an item down the heap until both children are better; yields pairs to compare as `algorithm_1` does."""
+    """Sift the item at `place` down a heap of the first `size` items until both children are better; yields pairs."""
     while (child := 2 * place + 1) < size:
         if child + 1 < size and (yield heap[child], heap[child + 1]):
             child += 1

@@ -147,7 +147,7 @@ def _drawn(logged: LoggedQueries, codes: Ints, names: Sequence[str], n_each: Int
     """Draw the queries of all strata, sorted by stratum and falling frequency.
 
     `codes`, shape (n_queries,), has the stratum number of each query of the log, `n_each`, shape (n_strata,), the
-    number to draw in each stratum.
+    number to draw in each stratum; `names` are those of the strata. A query's random number follows from `seed`.
     """
     counts, units = logged.counts, _units(logged)
     numbers = text_numbers(seed, Texts.from_list(units))

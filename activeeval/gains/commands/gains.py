@@ -323,7 +323,8 @@ def next_pair(count: int, start: int, like: str | None, form: str, **options: An
 def _test(samples: int, form: str, options: dict[str, Any]) -> None:
     """Test whether gains times discounts explain the preferences, against a gain for every rank and grade.
 
-    `samples` is the number of bootstrap samples; the result is printed in the format `form`.
+    `samples` is the number of bootstrap samples, `options` are those of the command; the result is printed in the
+    format `form`.
     """
     from activeeval.gains import load_preferences, rank_one_test
 

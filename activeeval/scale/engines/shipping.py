@@ -132,14 +132,20 @@ def opened(content: bytes) -> bytes:
 
 
 def results(submit: Callable[[bytes], Future], keys: Iterable[Any], n_ahead: int) -> Iterator[bytes]:
-    """Yield the results in the order of keys; ``submit`` runs a task on a pickled key, ``n_ahead`` are pending."""
+    """Yield the results in the order of keys.
+
+    ``submit`` runs a task on a pickled key, at most ``n_ahead`` are pending.
+    """
     with closing(in_order(submit, map(pickled, keys), n_ahead)) as contents:
         for content in contents:
             yield opened(content)
 
 
 def warmed(number: int) -> bytes:
-    """Import the modules of later tasks, so that the first real key does not wait for them; returns b""."""
+    """Import the modules of later tasks, so that the first real key does not wait for them; returns b"".
+
+    `number` is ignored.
+    """
     import_module("activeeval.scale.designs")
     return b""
 

@@ -163,7 +163,10 @@ def of_connect(address: str) -> Iterator[SparkEngine]:
 
 
 def _started(master: str) -> Any:
-    """Start a session with its own JVM, whose output is discarded."""
+    """Start a session with its own JVM, whose output is discarded.
+
+    `master` is a Spark address, such as ``local[4]``.
+    """
     import signal
 
     from pyspark import SparkConf, SparkContext
