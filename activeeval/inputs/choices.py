@@ -116,7 +116,7 @@ class Choices(PoolFields):
             )
 
     def _check_models(self) -> None:
-        """Raise ChoiceError if the name of a grade model is malformed."""
+        """Raise ChoiceError if the name of a grade model is malformed, or it has no parameters to tune."""
         if self.is_tuned and set(self.models) == {"uniform"}:
             raise ChoiceError("`model` uniform:tune has no parameters to choose: leave :tune out", field="model")
         for name in self.models:

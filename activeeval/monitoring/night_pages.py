@@ -168,7 +168,10 @@ def write_page(name: str, nights: Sequence[NightContent], path: str) -> None:
 
 
 def page_of(name: str, nights: Sequence[NightContent], picture: str, path: str) -> None:
-    """Write a page in markdown: the last night (a dated run), the chart, alarms, the last night by segment, a table."""
+    """Write a page in markdown: the last night (a dated run), the chart, alarms, the last night by segment, a table.
+
+    `name` is the watch, `picture` the file of the chart and `path` that of the page.
+    """
     last = nights[-1] if nights else None
     lines = [f"# {name}", ""]
     if last is not None:

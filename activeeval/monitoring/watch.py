@@ -349,7 +349,7 @@ def create_watch(
 
 @checked
 def open_watch(url: Any, name: str) -> Watch:
-    """Open an existing watch (an index followed from night to night).
+    """Open an existing watch (an index followed from night to night); `url` is a file or a database address.
 
     Raises
     ------

@@ -142,7 +142,9 @@ class PartitionedPool:
         return self._chunk(key.path, table)
 
     def read_some(self, key: PartKey, queries: Ints) -> Chunk:
-        """Read some queries of a partition by their ascending numbers in `read`; only their row groups are read.
+        """Read some queries of a partition by their ascending numbers in `read`'s chunk.
+
+        Only their row groups are read.
 
         InputError is raised as by `read`, and if there is no such query.
         """

@@ -101,7 +101,8 @@ def draw_queries(
         Head, torso and tail, each a third of the traffic; the log's segments; or one stratum. By default segments if
         the log has them, else thirds.
     pilot : path, optional
-        A table of query and deviation: ``n`` is then allocated by the standard deviation within strata, too (Neyman).
+        A table of query and deviation, the standard deviation of values among similar queries: ``n`` is then allocated
+        to strata by Neyman's rule, else in proportion to traffic.
     last : path, optional
         Queries of the last draw, to count those kept.
 
