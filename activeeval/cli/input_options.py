@@ -103,7 +103,7 @@ pool_options = options_of(PoolFields, leave_out=FILES)
 
 
 def _named(context: click.Context, _: click.Parameter, value: str | None) -> None:
-    """Read tables with the user's names of columns until the command ends."""
+    """Read tables with the user's names of columns (`value`, as "query=qid,grade=label") until the command ends."""
     if value is None or context.resilient_parsing:
         return
     from activeeval.formats.reading_rules import reading

@@ -30,7 +30,7 @@ def leave_small_to_python(*paths: str) -> None:
 
 
 def _are_small(*paths: str) -> bool:
-    """Check that all files are regular and uncompressed, and small in total; False if one cannot be read."""
+    """Check that all files are uncompressed text, and small in total; False if one cannot be read."""
     try:
         if not all(map(os.path.isfile, paths)) or sum(map(os.path.getsize, paths)) > _SMALL:
             return False

@@ -235,7 +235,8 @@ def runs_of(runs: Any, names: Any = ()) -> tuple[list[Any], tuple[str, ...]]:
     Parameters
     ----------
     runs : sequence, or mapping of str to run
-        Each a path, a dict of dicts, a data frame or a `Run`. The keys of a mapping are the names.
+        Each a path, folder or pattern of paths, a dict of dicts, a data frame or a `Run`. The keys of a mapping are the
+        names.
 
     Returns
     -------
@@ -309,10 +310,7 @@ def judgments_in(source: Any, what: str = "the judgments frame") -> Any:
 
 
 def columns_of(source: Any, what: str) -> str | Judgments:
-    """Convert judgments to columns; a path stays a text.
-
-    `source` is a path, a dict of dicts, a data frame or judgments; `what` names it in messages.
-    """
+    """Convert judgments (dict of dicts, frame, judgments) to columns; a path stays. `what` is their name in errors."""
     judgments = judgments_in(source, what)
     if isinstance(judgments, (str, Judgments)):
         return judgments
