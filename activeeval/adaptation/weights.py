@@ -168,7 +168,7 @@ class ClosedForm:
         return np.asarray(self.side @ solution) if self.by_pairs else solution
 
     def _level(self, step: Floats) -> Floats:
-        """Remove the mean over each tree's leaves from a step by leaves."""
+        """Remove the mean over each tree's leaves from a step by leaves; a step by pairs is unchanged."""
         if self.by_pairs:
             return step
         means = np.bincount(self.trees, step) / np.bincount(self.trees)

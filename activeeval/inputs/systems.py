@@ -76,6 +76,7 @@ def asked_of(question: str, n_systems: int, contrasts: str | None = None) -> lis
     """List the systems of a question as pairs of positions; the second, for a difference, is subtracted, else None.
 
     With one or two systems ``run`` is the first and ``versus`` the second; with more ``run`` is each of them.
+    `contrasts` selects the differences as in `contrasts_of`.
 
     Raises
     ------
