@@ -136,9 +136,7 @@ R = TypeVar("R")
 
 
 def checked(verb: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a public function: convert and check every argument before it runs, by name (`_KINDS`).
-
-    An argument of None is replaced by its default.
+    """Decorate a public function: convert and check each argument by its name (`_KINDS`); None means its default.
 
     Raises
     ------
@@ -235,8 +233,7 @@ def runs_of(runs: Any, names: Any = ()) -> tuple[list[Any], tuple[str, ...]]:
     Parameters
     ----------
     runs : sequence, or mapping of str to run
-        Each a path, folder or pattern of paths, a dict of dicts, a data frame or a `Run`. The keys of a mapping are the
-        names.
+        Each a path, folder, pattern, dict of dicts, data frame or `Run`. The keys of a mapping are the names.
 
     Returns
     -------

@@ -32,10 +32,7 @@ def _size(numbers: Mapping[str, Any]) -> str:
 
 
 def _untrained(numbers: Mapping[str, Any]) -> str:
-    """Build the template that tells that the uniform grade model is used because there is no training data.
-
-    `numbers` are those of the note.
-    """
+    """Build from a note's `numbers` the template for the uniform grade model, used for lack of training data."""
     few = "{n_known:known grade} {n_known:is|are} too few to learn from (two grades are needed, each in ten queries), "
     few += "and "
     ways = "{option[train]} or {option[judged]} train one"
@@ -43,20 +40,14 @@ def _untrained(numbers: Mapping[str, Any]) -> str:
 
 
 def _blocks(numbers: Mapping[str, Any]) -> str:
-    """Build the template that lists the sizes of blocks (parts of a sample, at whose ends it can be read).
-
-    `numbers` are those of the note.
-    """
+    """Build from a note's `numbers` the template of the sizes of blocks (parts after which a sample is read)."""
     *others, last = numbers["n_items"]
     sizes = f"{', '.join(map(str, others))} and {counted(last, 'item')}"
     return f"{{n:block}} of {sizes}: the sample can be read when a block is complete"
 
 
 def _batch(numbers: Mapping[str, Any]) -> str:
-    """Build the template of the budget of a batch (a sheet whose labels decide the next one).
-
-    `numbers` are those of the note.
-    """
+    """Build from a note's `numbers` the template of the budget of a batch (its labels decide the next one)."""
     text = "batch {number}: the next batch depends on its labels, up to {budget:,.4g} in all"
     if numbers["number"] > 1:
         return text
